@@ -8,14 +8,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from snellen.benchmarks.declaration.build import build
+from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.model_recipes import apply_recipe
-from snellen.benchmarks.declaration.registry import GROUP, open_benchmark
-from snellen.benchmarks.protocol.control import apply_control
-from snellen.benchmarks.protocol.few_shot import build_with_few_shot
-from snellen.benchmarks.protocol.gate import apply_gate, split_gate
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
-from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import DataMismatch, MissingExtra, ModelError, UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model, abilities
 from snellen.core.output import Output
@@ -67,13 +65,11 @@ def resolve_benchmark(
     custom: Mapping[str, Benchmark | BenchmarkFactory] | None = None,
 ) -> Benchmark:
     """Open a benchmark by name or data file; `custom` are benchmarks of loaded files, by name."""
-    plain, share = split_gate(variant)
     if isinstance(name, Benchmark):
-        return apply_gate(apply_control(name, variant.control), share)
+        return build(name, variant)
     loaded = (custom or {}).get(name)
     if loaded is not None:
-        benchmark = loaded if isinstance(loaded, Benchmark) else build_with_few_shot(loaded, plain)
-        return apply_gate(apply_control(benchmark, variant.control), share)
+        return build(loaded, variant)
     try:
         benchmark = open_benchmark(name, variant)
     except UnknownName as error:
@@ -274,7 +270,7 @@ class OfflineResolver:
 
 def _is_downloadable(name: str, benchmark: Benchmark) -> bool:
     """Whether a run would download the data by itself."""
-    registered = benchmark.name in plugin_entry_points(GROUP)
+    registered = benchmark.name in benchmark_sources()
     return benchmark.fetch is not None or registered or name.startswith("hf://")
 
 

@@ -19,7 +19,7 @@ from snellen.api._recorded_roles import (
 )
 from snellen.api._resolve import resolve_benchmark
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
-from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
@@ -183,7 +183,7 @@ def _score_single_file(
             "benchmark a file that holds questions, answers and predictions"
         )
     predictions = read_predictions(Path(path), columns=renamed_columns(columns or {}), where=where)
-    benchmark = data_file_benchmark(path, replace(variant, columns=columns or {}))
+    benchmark = data_file_declaration(path)(replace(variant, columns=columns or {}))
     return _score_predictions(replace(benchmark, open=predictions.table), predictions, roles)
 
 

@@ -84,8 +84,9 @@ def load_tasks(
         largest = max((task.samples for task in left_out), default=0)
         raise UsageError(
             f"{len(tasks)} of {len(tasks) + len(left_out)} tasks have at least "
-            f"{selection.min_samples} samples with a gold answer, expected two or more (the largest that was left out has "
-            f"{largest}); use another --group, a larger --limit, or lower --fewest"
+            f"{selection.min_samples} samples with a gold answer, expected two or more "
+            f"(the largest that was left out has {largest}); use another --group, a larger "
+            "--limit, or lower --fewest"
         )
     return TaskSet(tuple(tasks), tuple(left_out))
 

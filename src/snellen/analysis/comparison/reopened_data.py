@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.analysis.comparison.data_differences import describe_data
+from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.registry import GROUP, is_data_source, open_benchmark
+from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
 from snellen.benchmarks.declaration.toml import DESCRIBED
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, RUBRIC_PREFIX
 from snellen.core.benchmark import Benchmark, Table, Variant
-from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import DataError, UsageError
 from snellen.core.request import CLIP
 from snellen.core.run import RunInfo
@@ -82,7 +82,7 @@ def _with_table(benchmark: Benchmark, table: Table) -> Benchmark:
 def _data_locations(info: RunInfo) -> Iterator[str | None]:
     """Where the data may be, likeliest first; None for the benchmark's own location."""
     origin, recorded_path = info.data.origin, info.data.path
-    is_registered = info.benchmark in plugin_entry_points(GROUP)
+    is_registered = info.benchmark in benchmark_sources()
     locations: list[str | None] = []
     if origin is None:
         # A run without a recorded origin: an existing file at the path is the one it read.
@@ -112,7 +112,7 @@ def _open_recorded(
     spec, data = info.benchmark, location
     if origin is not None and origin.spec:
         spec = origin.spec
-    elif location is not None and spec not in plugin_entry_points(GROUP):
+    elif location is not None and spec not in benchmark_sources():
         spec, data = location, None
         if not is_data_source(spec):
             raise DataError(f"{spec}: there is no such file")

@@ -6,12 +6,13 @@ place is marked wherever a number of it is shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.benchmark import Benchmark, FetchProgress, Table, Variant
+from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import UsageError
 from snellen.core.origin import Origin, OriginKind
 from snellen.data.download import RemoteFile
@@ -26,20 +27,6 @@ from snellen.data.locate import (
 from snellen.data.tables.open_table import IndexedTable, open_table
 from snellen.data.tables.seed_json import SeedTable
 from snellen.settings import Settings
-
-
-def hide_answers(benchmark: Benchmark, variant: Variant, option: str, *values: str) -> Benchmark:
-    """Says of the variants whose answers their authors keep that they have no score; a data file
-    of the user's own may hold the answers."""
-    values_of_option = benchmark.options[option]
-    value = variant.options.get(option, values_of_option[0])
-    if value not in values or variant.data is not None:
-        return benchmark
-    reason = (
-        f"the answers of {option}={value} are withheld by the authors of {benchmark.name}: the "
-        "questions are asked, and only the authors can score the replies"
-    )
-    return replace(benchmark, oracle=None, unscorable=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +48,10 @@ class Published:
         """`Benchmark.few_shot_pool` of a variant."""
         splits = self.options.get("split", ("",))
         return self.held_out.get(variant.options.get("split", splits[0]), "")
+
+    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
+        """Brings the file to this machine: `fetch` of this variant."""
+        return partial(self.fetch, variant)
 
     def fetch(self, variant: Variant, progress: FetchProgress | None = None) -> Path:
         """The file on this machine: the user's own, a cached one, or freshly fetched."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
 from snellen.benchmarks.declaration.registry import (
@@ -20,12 +21,9 @@ from snellen.benchmarks.seedbench.levels import level_of
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
 from snellen.core.benchmark import Variant
-from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.registry import describe_model, is_provider, registered_models
-
-_BENCHMARKS = "snellen.benchmarks"
 
 
 def add(parser: ArgumentParser) -> None:
@@ -59,7 +57,7 @@ def _facts(name: str) -> dict[str, str]:
     if name.startswith(("http://", "https://")):
         return _model_facts(name)
     is_model = is_provider(name.partition("/")[0])
-    if stem in plugin_entry_points(_BENCHMARKS) or (is_data_source(stem) and not is_model):
+    if stem in benchmark_sources() or (is_data_source(stem) and not is_model):
         return _benchmark_facts(name)
     entry = facts_of(name)
     if entry is not None:
@@ -71,7 +69,7 @@ def _facts(name: str) -> dict[str, str]:
             return _benchmark_facts(name)
         except UnknownName:
             models = [*(model.name for model in registered_models()), *catalog_names()]
-            names = [*models, *plugin_entry_points(_BENCHMARKS)]
+            names = [*models, *benchmark_sources()]
             raise UnknownName("model or benchmark", name, names) from no_model
 
 

@@ -16,7 +16,7 @@ from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
 _BATCH_SIZE = 32
-"""Rows decoded at once: few, because a row may hold several pictures."""
+"""Rows decoded at once: few, because a row may hold several images."""
 
 
 def scan_parquet(

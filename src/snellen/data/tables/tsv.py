@@ -1,8 +1,8 @@
-"""Rows of TSV and CSV files, found on bytes in one streaming pass.
+r"""Rows of TSV and CSV files, split as bytes in one streaming pass.
 
-Rows are not lines: a quoted cell may hold line breaks. As in pandas, a quote opens a quoted cell
-only where the cell begins; anywhere else it is a character like others. A row ends with \\n,
-\\r\\n or \\r; empty lines are skipped.
+Rows are not lines: a quoted cell may contain line breaks. As in pandas, a quote opens a quoted cell
+only at the cell's beginning; elsewhere it is an ordinary character. A row ends with \n, \r\n or \r;
+empty lines are skipped.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ CHUNK_SIZE = 4 << 20
 
 _CR = 0x0D
 _MAX_PLAIN_ROW = 1 << 16
-"""Bytes. A row that is no longer and has no quote is kept as a line."""
+"""Bytes. A shorter row without a quote is kept as one line and split only on access."""
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Cell(NamedTuple):
-    """One cell as it stands in the file, without its outer quotes.
+    """One cell as it is in the file, without its outer quotes.
 
-    `trailing` is what follows the closing quote up to the delimiter, normally nothing.
+    `trailing` is the text between the closing quote and the delimiter, normally empty.
     """
 
     raw: bytes
@@ -49,14 +49,14 @@ class Cell(NamedTuple):
 
 
 class UnquotedRow(Struct, frozen=True, gc=False):
-    """A row without quotes; its cells are made when somebody looks at them."""
+    """A row without quotes, split into cells only on access."""
 
     raw: bytes
     offset: int
     delimiter: bytes
 
     def texts(self) -> list[str] | None:
-        """The texts of all cells; None where they are not UTF-8."""
+        """The texts of all cells; None if they are not UTF-8."""
         try:
             return self.raw.decode().split(self.delimiter.decode())
         except UnicodeDecodeError:
@@ -80,7 +80,7 @@ Cells = UnquotedRow | list[Cell]
 
 
 class BadRow(Exception):
-    """A row that is not read; `number` counts rows from 0, the header included."""
+    """A row that cannot be read; `number` counts rows from 0, including the header."""
 
     def __init__(self, number: int, offset: int) -> None:
         super().__init__(number, offset)
@@ -89,15 +89,15 @@ class BadRow(Exception):
 
 
 class UnclosedQuote(BadRow):
-    """A quoted cell that does not end: nowhere in the file, or not within the longest row."""
+    """A quoted cell without an end, in the file or within the maximum length of a row."""
 
 
 class LongRow(BadRow):
-    """A row of more bytes than are read."""
+    """A row over the limit of bytes."""
 
 
 class WideRow(BadRow):
-    """A row of more cells than are read."""
+    """A row over the limit of cells."""
 
 
 class _Unfinished(Exception):
@@ -109,7 +109,7 @@ class _Unfinished(Exception):
 
 
 class _TooWide(Exception):
-    """The row has more cells than are read."""
+    """The row has more cells than the limit."""
 
 
 def split_rows(
@@ -118,7 +118,7 @@ def split_rows(
     on_chunk: Callable[[bytes], object] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Cells]:
-    """The cells of the rows of a stream; memory holds a chunk and one row.
+    """Split a stream into rows of cells; memory holds a chunk and one row.
 
     `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow,
     WideRow.
@@ -152,13 +152,16 @@ def split_rows(
 
 
 class _RowSplitter:
-    """Splits rows off one window. The next delimiter and line ends are remembered, so that each
-    byte is searched a bounded number of times."""
+    """Splits rows off one window of the file.
+
+    The offsets of the next delimiter and line ends are kept between calls, so each byte is searched
+    a bounded number of times.
+    """
 
     __slots__ = ("cr", "delimiter", "ended", "max_cells", "nl", "tab", "window")
 
     def __init__(self, window: bytes, delimiter: bytes, ended: bool, max_cells: int) -> None:
-        """`max_cells`: cells of a row that are read."""
+        """`max_cells`: limit of cells in a row."""
         self.max_cells = max_cells
         self.window = window
         self.delimiter = delimiter
@@ -166,9 +169,10 @@ class _RowSplitter:
         self.tab = self.nl = self.cr = -1
 
     def row(self, position: int, base: int) -> tuple[Cells, int]:
-        """The cells of the row at `position`, and where the next one begins.
+        """The cells of the row at `position`, and the offset of the next row.
 
-        An empty line has no cells. Raises _Unfinished if the row does not end here, _TooWide.
+        An empty line has no cells. Raises _Unfinished if the row does not end in the window,
+        _TooWide.
         """
         window = self.window
         line = self._end_of_line(position)
@@ -208,7 +212,7 @@ class _RowSplitter:
         return Cell(raw, base + position + 1, True, rest), end
 
     def _end_of_text(self, position: int) -> int:
-        """Where the delimiter, line end or file end is that ends an unquoted text."""
+        """Offset of the delimiter, line end or file end that ends an unquoted text."""
         if self.tab < position:
             self.tab = self._find(self.delimiter, position)
         end = min(self.tab, self._end_of_line(position))
@@ -217,7 +221,7 @@ class _RowSplitter:
         return end
 
     def _end_of_line(self, position: int) -> int:
-        """Where the next line end is, or the end of the window."""
+        """Offset of the next line end, or of the end of the window."""
         if self.nl < position:
             self.nl = self._find(b"\n", position)
         if self.cr < position:
@@ -262,7 +266,7 @@ def scan_tsv(
 def _hashed_rows(
     path: Path, delimiter: bytes, hashed: hashlib._Hash, limits: Limits
 ) -> Iterator[Cells]:
-    """The rows of a file, whose hash is made beside: hashlib lets other threads run."""
+    """The rows of a file, which is hashed in another thread meanwhile: hashlib releases the GIL."""
     pending: list[Future[None]] = []
     with path.open("rb", buffering=0) as stream, ThreadPoolExecutor(1) as worker:
 
@@ -355,7 +359,7 @@ def _read_cells(
     name: str,
     number: int,
 ) -> dict[str, str]:
-    """The texts of a row by column; its pictures are put into `media`."""
+    """The texts of a row by column; its images are added to `media`."""
     cells: dict[str, str] = {}
     for column, picture, cell in zip(columns, is_image, row, strict=True):
         if not cell.raw and not cell.trailing:
@@ -391,7 +395,7 @@ def _ragged_row_error(number: int, row: Cells, expected: int, path: Path, name: 
 
 
 def line_at(path: Path, offset: int) -> int:
-    """Number, from 1, of the line that holds a byte. Reads the file up to there."""
+    """Number, from 1, of the line that contains a byte. Reads the file up to there."""
     lines = 1
     with path.open("rb") as file:
         while offset > 0 and (chunk := file.read(min(CHUNK_SIZE, offset))):

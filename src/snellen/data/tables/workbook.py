@@ -24,7 +24,7 @@ from snellen.data.zip_members import check_members
 def scan_xlsx(
     path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan:
-    """The first sheet. Formulas count by their last computed value. Raises DataError."""
+    """Read the first sheet. Formulas count by their last computed value. Raises DataError."""
     data = read_bounded(path, limits, name)
     values = _sheet_values(data, name, limits)
     names = [column_name(str(value or ""), place) for place, value in enumerate(values[0])]
@@ -51,7 +51,7 @@ def sheet_records(
 
 
 def _sheet_values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
-    """The rows of the first sheet that are not empty: the header, and one at least."""
+    """The rows of the first sheet that are not empty: the header and at least one more."""
     from zipfile import BadZipFile, LargeZipFile, ZipFile
 
     from openpyxl import load_workbook
@@ -107,7 +107,8 @@ def _within_limits(
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """openpyxl warns of parts that it leaves out, such as styles, which are not read here."""
+    """Silence openpyxl's warnings about unsupported parts such as styles, which are not used
+    here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -118,7 +119,7 @@ def _has_value(row: Sequence[object]) -> bool:
 
 
 def _excel_value(value: Any) -> Any:
-    """Excel keeps every number as a float: 3.0 was written as 3."""
+    """Undo Excel's storage of every number as a float: 3.0 was typed as 3."""
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return int(value)
     return value

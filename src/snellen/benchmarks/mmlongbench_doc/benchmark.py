@@ -18,83 +18,36 @@ as in VLMEvalKit.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.documents import (
     PAGES,
+    adapt_to_extractor,
     add_extraction,
-    document_benchmark,
     parse_document_answer,
 )
-from snellen.benchmarks.declaration.open_questions import open_question_benchmark, open_rules
+from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of
-from snellen.benchmarks.mmlongbench.summary import (
+from snellen.benchmarks.mmlongbench_doc.summary import (
     EVIDENCE,
     FORMAT,
     PAGE_COUNT,
     f1_sums,
     summarise_documents,
 )
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
 from snellen.prompts.choice import PromptTemplate
+from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.typed_answer import parse_items, typed_score, typed_score_by_script
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"MMLongBench_DOC": {}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/MMLongBench_DOC.tsv",
-            "75f5d29965d0db68254993f6170da7c2",
-        )
-    },
-)
 TEMPLATE = PromptTemplate(
     open="Answer with a single word or phrase. If the answer is not in the document, answer "
     "'Not answerable'."
 )
 """lmms-eval's; without an LLM to extract the answer the reply has to be short."""
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    plain = open_question_benchmark(
-        variant,
-        name="mmlongbench-doc",
-        version=VERSION,
-        title="MMLongBench-Doc, long documents",
-        metric="accuracy",
-        data=DATA,
-        rules=add_extraction(
-            open_rules(
-                grade,
-                official=partial(_grade_by_script, False),
-                vlmevalkit=partial(_grade_by_script, True),
-                parse=parse_document_answer,
-            )
-        ),
-        template=TEMPLATE,
-        adjust=_add_evidence,
-        groups=(FORMAT,),
-        requires=PAGES,
-        paper="https://arxiv.org/abs/2407.01523",
-        source="MMLongBench-Doc (Apache-2.0), as VLMEvalKit's TSV",
-        max_new_tokens=256,
-    )
-    summarise = partial(
-        summarise_documents,
-        plain.summarise,
-        failures_of(variant),
-        by_script=variant.rule == "official",
-    )
-    sums = partial(f1_sums, failures_of(variant), variant.rule == "official")
-    by_documents = replace(plain, headline="f1", summarise=summarise, headline_sums=sums)
-    return document_benchmark(by_documents, variant)
 
 
 def grade(answer: str, sample: Sample) -> float:
@@ -122,3 +75,42 @@ def _add_evidence(sample: Sample, row: Row) -> Sample:
         groups={**sample.groups, **{key: label for key, label in evidence_groups.items() if label}},
         unit=row.cells.get("doc_id", sample.unit),
     )
+
+
+BENCHMARK = Declaration(
+    name="mmlongbench-doc",
+    version="3",
+    title="MMLongBench-Doc, long documents",
+    paper="https://arxiv.org/abs/2407.01523",
+    provenance="MMLongBench-Doc (Apache-2.0), as VLMEvalKit's TSV",
+    data=Published(
+        {},
+        {
+            (): published_tsv(
+                "https://opencompass.openxlab.space/utils/VLMEval/MMLongBench_DOC.tsv",
+                "75f5d29965d0db68254993f6170da7c2",
+            )
+        },
+    ),
+    aliases={"MMLongBench_DOC": {}},
+    for_variant=adapt_to_extractor,
+    group_by=(FORMAT,),
+    adjust=_add_evidence,
+    requires=PAGES,
+    template=TEMPLATE,
+    max_new_tokens=256,
+    prepare=with_pages,
+    scoring=open_answers(
+        "accuracy",
+        add_extraction(
+            open_rules(
+                grade,
+                official=partial(_grade_by_script, False),
+                vlmevalkit=partial(_grade_by_script, True),
+                parse=parse_document_answer,
+            )
+        ),
+    ),
+    headline=Headline(name="f1", summarise=summarise_documents, sums=f1_sums),
+    coverage="generic type",
+)

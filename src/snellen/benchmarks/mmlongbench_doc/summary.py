@@ -5,15 +5,16 @@ towards recall where there is an answer."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, counted_score, mean_metric
+from snellen.scoring.accuracy import counted_score, mean_metric
 from snellen.scoring.document import NOT_ANSWERABLE
 from snellen.scoring.headlines import headline_interval
 
@@ -28,27 +29,21 @@ F1 = "f1"
 _COLUMN_COUNT = 4
 
 
-def summarise_documents(
-    summarise: Callable[[Sequence[Record]], Summary],
-    failures: FailurePolicy,
-    records: Sequence[Record],
-    *,
-    by_script: bool = False,
-) -> Summary:
+def summarise_documents(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """F1 as headline, accuracy beside it; a question counts under each of its sources. The
-    authors' script (`by_script`) lets answers to questions without one add nothing to precision,
+    authors' script (`--rule official`) lets answers to questions without one add nothing to precision,
     whatever their likeness to "Not answerable" earned."""
-    summary = summarise(records)
+    summary, by_script = context.plain(records), context.rule == "official"
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=F1)
         return msgspec.structs.replace(summary, headline=headline)
-    counted = [(one, counted_score(one, failures)) for one in records]
+    counted = [(one, counted_score(one, context.failures)) for one in records]
     scored = [(record, score) for record, score in counted if score is not None]
     headline = Metric(
         F1,
         100 * f1([_counts(*one, by_script) for one in scored]),
         len(scored),
-        headline_interval(f1_sums(failures, by_script, records), records),
+        headline_interval(f1_sums(context, records), records),
     )
     groups = {name: cells for name, cells in summary.groups.items() if name != EVIDENCE}
     by_source = _metrics_by_source(scored)
@@ -80,17 +75,15 @@ def _counts(record: Record, score: float, by_script: bool) -> tuple[float, float
     return score * precise, answered, score * answerable, answerable
 
 
-def f1_sums(
-    failures: FailurePolicy, by_script: bool, records: Sequence[Record]
-) -> HeadlineSums | None:
+def f1_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """F1 as a function of sums, whose columns are those of `_counts_text`."""
     import numpy as np
 
     rows = np.zeros((len(records), _COLUMN_COUNT))
     for row, record in zip(rows, records, strict=True):
-        score = counted_score(record, failures)
+        score = counted_score(record, context.failures)
         if score is not None:
-            row[:] = _counts(record, score, by_script)
+            row[:] = _counts(record, score, context.rule == "official")
     return HeadlineSums(rows, _f1_of_sums) if rows.any() else None
 
 
