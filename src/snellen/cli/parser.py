@@ -38,7 +38,7 @@ COMMANDS = {
 
 
 class CommandLineParser(argparse.ArgumentParser):
-    """Argparse that suggests the flag or command meant."""
+    """An argument parser that suggests the flag or command that was meant."""
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '(.+?)' \(choose from (.+)\)", message)
@@ -52,7 +52,7 @@ class CommandLineParser(argparse.ArgumentParser):
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
 
     def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
-        """Words that are no flag of this command."""
+        """Exit with one sentence about arguments that this command does not take."""
         word = arguments[0].partition("=")[0]
         flags = self._option_string_actions
         if not word.startswith("-"):
