@@ -124,7 +124,7 @@ class ScoringParts:
     max_new_tokens: int
     sums: SumsOf | None = None
     """`Benchmark.headline_sums` of this summary."""
-    panel: JudgePanel = JudgePanel()
+    panel: JudgePanel = field(default_factory=JudgePanel)
     extra_roles: tuple[str, ...] = ()
     is_circular: bool = False
     unscorable: str = ""

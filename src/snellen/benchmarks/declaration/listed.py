@@ -4,8 +4,9 @@ One example entry: `[mmcr]` with title, paper, source, kind "choice", circular "
 "generic type" and one file.
 
 Their rules are generic: choices and yes/no as everywhere in Snellen, open answers by the metric
-that the entry names (see `open_questions.METRICS`). Where the authors' rule is of another type, nothing
-is scored: replies are kept, and `unscored` says what is missing. Oddities are those of the files.
+that the entry names (see `open_questions.METRICS`). If the authors' rule is of another type,
+nothing is scored: replies are kept, and `unscored` says what is missing. Oddities are those of the
+files.
 """
 
 from __future__ import annotations

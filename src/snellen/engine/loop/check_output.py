@@ -53,7 +53,7 @@ def check_output(request: Request, output: Output) -> Output:
     elif isinstance(output, Drawn):
         images = {name: output.data.get(name) for name in output.images}
         if not images or any(data is None for data in images.values()):
-            return Failure("request", "the model drew nothing, or named pictures it did not give")
+            return Failure("request", "the model drew nothing, or named images it did not return")
     if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
         expected = len(request.candidates)
         if len(numbers) != expected:

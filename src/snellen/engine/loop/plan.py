@@ -215,8 +215,8 @@ def _check_repeatable(request: Request, repeats: int, sampling: Sampling | None)
         )
     if isinstance(request, Draw) and sampling is not None:
         raise UsageError(
-            "the model draws pictures here, which have no temperature, top_p or seed of this kind; "
-            "leave these out (--repeats alone draws each picture several times)"
+            "the model draws images here, which have no temperature, top_p or seed of this kind; "
+            "leave these out (--repeats alone draws each image several times)"
         )
 
 

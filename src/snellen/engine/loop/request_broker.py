@@ -62,6 +62,8 @@ class RequestLimits:
 
 
 class KeyedOutput(NamedTuple):
+    """An output, and the digest of its request."""
+
     digest: bytes
     output: Output
 
@@ -232,6 +234,7 @@ class RequestBroker:
         if output is not None:
             self.on_reused(digest)
         elif (shared := self._in_flight.get(digest)) is not None:
+            # Shielded: if this flow is cancelled, the flow that sent the request goes on.
             output = await asyncio.shield(shared)
         if output is not None:
             client.usage.add_reused(output)
@@ -247,6 +250,12 @@ class RequestBroker:
             client.close()
 
     async def _ask_model(self, digest: bytes, request: Request, client: ModelClient) -> Output:
+        """Send a request that neither the store nor a request in flight answers.
+
+        Other flows that ask the same meanwhile wait for the future in `_in_flight`. A Failure is
+        not stored, so that the next start asks again. Raises StorageError if the output cannot be
+        stored.
+        """
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
         try:

@@ -3,7 +3,8 @@
 A model is a class or object with `answer(self, request)`, or a function of one argument called
 `request`; it returns the reply's text or an `Output` and may be `async`. `identity` (a name or an
 `Identity`) and `capabilities` are optional. An object or class with `answer_batch` gets batches.
-A benchmark is a `Benchmark`, or a function of one argument called `variant` that makes one.
+A benchmark is a `Declaration`, a `Benchmark`, or a function of one argument called `variant` that
+makes one.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def load_file(path: str | Path) -> LoadedFile:
     module = _import(file, digest)
     loaded = LoadedFile({}, {})
     for name, value in _public(module):
-        if isinstance(value, Benchmark):
+        if isinstance(value, Benchmark) or _is_declaration(value):
             _add(loaded.benchmarks, value.name, value, file)
         elif inspect.isfunction(value) and value.__module__ == module.__name__:
             arguments = list(inspect.signature(value).parameters)
@@ -98,6 +99,13 @@ def load_file(path: str | Path) -> LoadedFile:
             "one argument `request`, or a Benchmark"
         )
     return loaded
+
+
+def _is_declaration(value: Any) -> bool:
+    """Whether it is a named object that makes a benchmark of a variant."""
+    if inspect.isfunction(value) or inspect.isclass(value) or not callable(value):
+        return False
+    return hasattr(value, "name") and list(inspect.signature(value).parameters) == ["variant"]
 
 
 def wrap(value: Any, name: str, digest: str) -> Model:
