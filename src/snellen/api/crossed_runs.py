@@ -121,7 +121,10 @@ class CrossedRuns:
     def max_requests(self) -> int:
         """How many requests may have to be sent, those to judges and extractors included."""
         estimates = [line.estimate for line in self.plan.lines if line.estimate is not None]
-        return sum(each.most_requests + sum(each.asked_of_others.values()) for each in estimates)
+        return sum(
+            estimate.most_requests + sum(estimate.asked_of_others.values())
+            for estimate in estimates
+        )
 
     def ask(self, command: str = "", progress: Progress | None = None) -> list[RunFolder]:
         """Make the runs. Raises UsageError before anything is asked if a server does not answer,

@@ -316,7 +316,7 @@ def _write_files(findings: TaskMapFindings, folder: Path) -> Sequence[Path]:
     try:
         texts |= taskmap_plots(findings)
     except MissingExtra as error:
-        print_line(f"plots are left out: {error}")
+        print_line(f"plots are left out: {error}", error=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
