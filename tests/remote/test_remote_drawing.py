@@ -21,7 +21,7 @@ from snellen.core.media import digest_bytes
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Usage
 from snellen.core.request import Drawing, Request
-from snellen.engine.loop.check_output import check_output
+from snellen.engine.loop.request_broker import check_output
 from snellen.models.naming.registry import open_model
 
 DATA = picture("green")
