@@ -75,8 +75,8 @@ class ModelDefaults:
     first_timeout: float = 600.0
     """Seconds to wait for the first reply of any kind; then the run ends."""
     max_new_tokens: int | None = None
-    """Maximal tokens of a reply, in place of the benchmark's: a model that reasons before it answers
-    needs more. None leaves it to the benchmark."""
+    """Maximal tokens of a reply, in place of the benchmark's, for models that reason before they
+    answer. None leaves it to the benchmark."""
 
     @property
     def largest_batch(self) -> int:
