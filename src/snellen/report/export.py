@@ -163,6 +163,7 @@ def export_tables(runs: Sequence[Report]) -> Iterator[ExportTable]:
 
 
 def _overall(runs: Sequence[Report]) -> ExportTable:
+    """The runs of one benchmark with score, interval, further metrics and outcomes."""
     present = {key for report in runs for key in report.summary.metrics}
     secondary = dict.fromkeys(name for report in runs for name in report.summary.beside)
     more = [key for key in (*_CIRCULAR, *secondary, *fmt.BASELINES) if key in present]

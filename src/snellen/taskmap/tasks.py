@@ -126,6 +126,9 @@ def _check_names(only: Sequence[str], existing: Iterable[str]) -> None:
 def _training_example(
     benchmark: Benchmark, sample: Sample, capabilities: Capabilities
 ) -> TrainingExample | None:
+    """The benchmark's first request for the sample, with its gold reply; None if the sample has
+    no gold answer, cannot be processed by the model, or asks for something else than text or
+    a ranking."""
     if not sample.gold:
         return None
     if (

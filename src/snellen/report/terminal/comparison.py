@@ -227,6 +227,8 @@ def _failure_clause(pair: PairDifference, comparison: RunComparison) -> str:
 
 
 def _within_clause(pair: PairDifference, comparison: RunComparison) -> str:
+    """What the pair's tests say about the margin: equivalent, no worse, or neither; empty
+    without a margin."""
     if comparison.margin is None:
         return ""
     points, alpha = f"{comparison.margin:g} {_points_text(comparison.margin)}", 1 - comparison.level

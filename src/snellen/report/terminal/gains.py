@@ -82,7 +82,7 @@ def _remarks(gain: Gain) -> Iterator[str]:
     if gain.answerable is not None:
         yield f"right from the text alone: {gain.answerable.value:.1f} %"
     if gain.answerable_of_right is not None:
-        yield f"among those right with the pictures: {gain.answerable_of_right.value:.1f} %"
+        yield f"among those right with the images: {gain.answerable_of_right.value:.1f} %"
     if gain.left_out:
         yield f"{fmt.plural(gain.left_out, 'sample')} left out, not scored in both or not alike"
 
@@ -119,6 +119,7 @@ def print_gains(gains: Sequence[Gain], console: Console) -> None:
 
 
 def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:
+    """Print the leakage of each model as a table; nothing without leakages."""
     from rich.text import Text
 
     if not leakages:

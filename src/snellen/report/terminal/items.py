@@ -53,9 +53,7 @@ def item_tables(
         title = "labels in doubt: every strong model gives the same other answer"
         yield TextTable(title, 4, ("id", "question", "gold", "answer", "runs"), rows)
     if similar_images.pairs:
-        yield TextTable(
-            "pictures that look alike", 2, ("id", "id"), similar_images.pairs[:max_rows]
-        )
+        yield TextTable("images that look alike", 2, ("id", "id"), similar_images.pairs[:max_rows])
     if items.sizes:
         yield _sizes_table(items)
 
@@ -114,7 +112,7 @@ def item_lines(items: ItemAnalysis, similar_images: SimilarImages) -> Iterator[s
             f"{items.low_expected:.1f} expected if all discriminated alike"
         )
     if similar_images.pairs is not None:
-        yield f"{fmt.plural(len(similar_images.pairs), 'pair')} of pictures look alike"
+        yield f"{fmt.plural(len(similar_images.pairs), 'pair')} of images look alike"
     if items.subset:
         text = f"subset that keeps the ranking: {fmt.plural(len(items.subset), 'sample')}"
         if items.subset_agreement is not None:

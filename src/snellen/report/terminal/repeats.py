@@ -59,6 +59,7 @@ def draws_text(report: Report) -> str:
 
 
 def _lines(report: Report, draws: Draws) -> Iterator[RepeatLine]:
+    """The lines on repeats, on verdicts of judges, and on the variance they cause."""
     headline = report.summary.headline
     name = fmt.metric_label(headline.name)
     if draws.repeats > 1:

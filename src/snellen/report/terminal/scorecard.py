@@ -109,6 +109,7 @@ def _adds_groups(labels: Mapping[str, Metric], metrics: Mapping[str, Metric]) ->
 def _metrics_table(
     title: str, metrics: Mapping[str, Metric], secondary: Mapping[str, Mapping[str, Metric]]
 ) -> Table:
+    """Metrics by name with interval and n; `secondary` adds a column for each further metric."""
     from rich.table import Table
     from rich.text import Text
 

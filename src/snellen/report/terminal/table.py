@@ -189,6 +189,7 @@ def _add_row(table: Table, *cells: str, style: str | None = None) -> None:
 
 
 def _rows(board: Sequence[Report], console: Console) -> Table:
+    """The runs of one board with score, interval, secondary metrics and n, then baselines."""
     levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in board)
     more = tuple(dict.fromkeys(name for report in board for name in report.summary.beside))
     columns = (

@@ -36,6 +36,7 @@ def print_findings(findings: TaskMapFindings, console: Console) -> None:
 
 
 def _print_map(task_map: TaskMap, console: Console) -> None:
+    """Print the tasks by cluster, and how similar the maps of the seeds are."""
     how = task_map.tuning
     numbers = task_map.tasks[0].numbers
     _print_line(
@@ -72,6 +73,7 @@ def _print_map(task_map: TaskMap, console: Console) -> None:
 
 
 def _print_halves(task_map: TaskMap, console: Console) -> None:
+    """Print the test of halves for each task, and the tasks that fail it."""
     right = {task.task: task.before.right for task in task_map.tasks}
     table = _table(
         "halves of", "right before", "apart", "unrelated farther", "nearest other", "",
@@ -97,6 +99,7 @@ def _print_halves(task_map: TaskMap, console: Console) -> None:
 
 
 def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
+    """Print the agreement of models by cluster and by distance (Tables 3 and 4)."""
     ties = "0" if agreement.ties == "zero" else "1"
     _print_line(
         console,
@@ -134,6 +137,7 @@ def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
 
 
 def _print_against_chance(agreement: TaskScoreAgreement, console: Console) -> None:
+    """Print the permutation tests of the clusters; nothing if none could be tested."""
     _print_line(
         console,
         "the paper's rule; a large cluster is much of the overall score that it agrees with",
