@@ -10,7 +10,7 @@ Oddities: no split and no l2-category column; the answers are public.
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
@@ -25,7 +25,7 @@ BENCHMARK = Declaration(
     title="CCBench, Chinese culture under CircularEval",
     paper="https://arxiv.org/abs/2307.06281",
     provenance="CCBench of the MMBench authors (Apache-2.0)",
-    data=Published({}, {(): published_tsv(_URL, "f5dde47f24dc5a6fb6e595b409b466ac")}),
+    data=single_tsv(_URL, "f5dde47f24dc5a6fb6e595b409b466ac"),
     aliases={"mmbench_cc_test": {}},
     scoring=choices(official=ParserSet(parse_mmbench, parse_yes_no_by_words), circular="early"),
 )

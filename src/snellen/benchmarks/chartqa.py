@@ -21,7 +21,7 @@ from snellen.benchmarks.declaration.open_questions import (
     open_answers,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.scoring.exact import equal_folded
 from snellen.scoring.relaxed import relaxed_correct, relaxed_untrimmed
 
@@ -31,14 +31,9 @@ BENCHMARK = Declaration(
     title="ChartQA, charts",
     paper="https://arxiv.org/abs/2203.10244",
     provenance="ChartQA test set (GPL-3.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/ChartQA_TEST.tsv",
-                "c902e0aa9be5582a7aad6dcf52734b42",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/ChartQA_TEST.tsv",
+        "c902e0aa9be5582a7aad6dcf52734b42",
     ),
     aliases={"ChartQA_TEST": {}},
     group_by=("split", "type"),

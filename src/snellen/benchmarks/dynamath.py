@@ -31,7 +31,7 @@ from snellen.benchmarks.declaration.judged import (
     first_cell,
     plain_messages,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -237,14 +237,9 @@ BENCHMARK = Declaration(
     title="DynaMath, ten variants of each question",
     paper="https://arxiv.org/abs/2411.00836",
     provenance="DynaMath (Apache-2.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv",
-                "b8425ad9a7114571fc9366e013699494",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv",
+        "b8425ad9a7114571fc9366e013699494",
     ),
     aliases={"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}},
     options={"prompt": ("json", "plain")},

@@ -22,7 +22,7 @@ from snellen.benchmarks.declaration.open_questions import (
     open_answers,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.scoring.exact import equal_converted, equal_folded, equal_without_dot
 
 BENCHMARK = Declaration(
@@ -31,14 +31,9 @@ BENCHMARK = Declaration(
     title="GQA, composed questions about scenes",
     paper="https://arxiv.org/abs/1902.09506",
     provenance="GQA balanced test-dev set (CC BY 4.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/GQA_TestDev_Balanced.tsv",
-                "99b62f22e224d9b2f32dcbe41359d1c9",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/GQA_TestDev_Balanced.tsv",
+        "99b62f22e224d9b2f32dcbe41359d1c9",
     ),
     aliases={"GQA_TestDev_Balanced": {}},
     scoring=open_answers(

@@ -30,7 +30,7 @@ from snellen.benchmarks.declaration.judged import (
     first_cell,
     plain_messages,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -171,14 +171,9 @@ BENCHMARK = Declaration(
     title="LLaVA-Bench (In-the-Wild), answers beside a reference",
     paper="https://arxiv.org/abs/2304.08485",
     provenance="LLaVA-Bench (Apache-2.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv",
-                "d382a093f749a697820d3dadd61c8428",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv",
+        "d382a093f749a697820d3dadd61c8428",
     ),
     aliases={
         "LLaVABench": {},

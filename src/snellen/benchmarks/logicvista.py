@@ -27,7 +27,7 @@ from snellen.benchmarks.declaration.judged import (
     plain_messages,
     split_list,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
@@ -93,14 +93,9 @@ BENCHMARK = Declaration(
     title="LogicVista, logic puzzles with drawn options",
     paper="https://arxiv.org/abs/2407.04973",
     provenance="LogicVista (Apache-2.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv",
-                "41c5d33adf33765c399e0e6ae588c061",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv",
+        "41c5d33adf33765c399e0e6ae588c061",
     ),
     aliases={"LogicVista": {}},
     samples=logicvista_samples,

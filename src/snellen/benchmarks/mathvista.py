@@ -30,7 +30,7 @@ from snellen.benchmarks.declaration.judged import (
     plain_messages,
     split_list,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
@@ -107,8 +107,9 @@ def _question_with_hint(
         digits = min(decimal_places(gold), len(_DIGIT_WORDS) - 1)
         noun = "place" if digits == 1 else "places"
         hint = (
-            f"Please answer the question requiring a floating-point number with {_DIGIT_WORDS[digits]} "
-            f"decimal {noun} and provide the final value, e.g., {_FLOAT_EXAMPLES[digits]}, at the end."
+            "Please answer the question requiring a floating-point number with "
+            f"{_DIGIT_WORDS[digits]} decimal {noun} and provide the final value, e.g., "
+            f"{_FLOAT_EXAMPLES[digits]}, at the end."
         )
     else:
         hint = _HINTS[kind]
@@ -200,14 +201,9 @@ BENCHMARK = Declaration(
     title="MathVista testmini, mathematics about pictures",
     paper="https://arxiv.org/abs/2310.02255",
     provenance="MathVista (CC BY-SA 4.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv",
-                "f199b98e178e5a2a20e7048f5dcb0464",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv",
+        "f199b98e178e5a2a20e7048f5dcb0464",
     ),
     aliases={
         "MathVista_MINI": {},

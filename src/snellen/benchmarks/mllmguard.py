@@ -12,7 +12,7 @@ questions are asked and the replies kept. VLMEvalKit stops there as well.
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.prompts.choice import PromptTemplate
 
@@ -25,14 +25,13 @@ BENCHMARK = Declaration(
     title="MLLMGuard, safety of replies",
     paper="https://arxiv.org/abs/2406.07594",
     provenance="MLLMGuard of its authors (Carol0110/MLLMGuard on the hub), as VLMEvalKit's TSV",
-    data=Published({}, {(): published_tsv(_URL, "975fc0dd7119386e198c37d71e274b3f")}),
+    data=single_tsv(_URL, "975fc0dd7119386e198c37d71e274b3f"),
     aliases={"MLLMGuard_DS": {}},
     kind="open",
     template=PromptTemplate(open=""),
     scoring=choices(),
     oracle=None,
     coverage="inference only",
-    unscorable=(
-        "its authors score replies by a ranker they trained, GuardRank, which is not part of Snellen"
-    ),
+    unscorable="its authors score replies by a ranker they trained, GuardRank, which is not part "
+    "of Snellen",
 )

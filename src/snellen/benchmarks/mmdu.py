@@ -31,7 +31,7 @@ from snellen.benchmarks.declaration.judged import (
     Judged,
     first_cell,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.benchmarks.protocol.summary_context import SummaryContext
@@ -258,14 +258,9 @@ BENCHMARK = Declaration(
     title="MMDU, long dialogues about several pictures",
     paper="https://arxiv.org/abs/2406.11833",
     provenance="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv",
-                "848b635a88a078f49aebcc6e39792061",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv",
+        "848b635a88a078f49aebcc6e39792061",
     ),
     aliases={"MMDU": {}},
     samples=mmdu_samples,

@@ -16,7 +16,7 @@ VLMEvalKit's. The authors' script looks at the opening letter alone (`--rule off
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
@@ -31,7 +31,7 @@ BENCHMARK = Declaration(
     title="MMStar, questions that need the image",
     paper="https://arxiv.org/abs/2403.20330",
     provenance="MMStar of its authors (Lin-Chen/MMStar on the hub), as VLMEvalKit's TSV",
-    data=Published({}, {(): published_tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e")}),
+    data=single_tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e"),
     group_by=("category", "l2-category", "l2_category"),
     scoring=choices(official=ParserSet(parse_mmstar, parse_yes_no_by_words)),
 )

@@ -20,7 +20,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
@@ -64,7 +64,7 @@ BENCHMARK = Declaration(
     title="MMVP, pairs of images that CLIP takes for alike",
     paper="https://arxiv.org/abs/2401.06209",
     provenance="MMVP of its authors (MIT, MMVP/MMVP on the hub), as VLMEvalKit's TSV",
-    data=Published({}, {(): published_tsv(_URL, "8cb732b141a0cba5b42159df2839e557")}),
+    data=single_tsv(_URL, "8cb732b141a0cba5b42159df2839e557"),
     scoring=choices(),
     samples=pair_samples,
     headline=Headline(name=HEADLINE, summarise=partial(summarise_units, HEADLINE), sums=unit_sums),

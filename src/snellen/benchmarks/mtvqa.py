@@ -25,7 +25,7 @@ from snellen.benchmarks.declaration.open_questions import (
     open_rules,
     parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
@@ -65,14 +65,9 @@ BENCHMARK = Declaration(
     title="MTVQA, text in pictures in nine languages",
     paper="https://arxiv.org/abs/2405.11985",
     provenance="MTVQA test set (CC BY-NC 4.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/MTVQA_TEST.tsv",
-                "d87c17dbab934b7cd89c0a3c1c5657f4",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MTVQA_TEST.tsv",
+        "d87c17dbab934b7cd89c0a3c1c5657f4",
     ),
     aliases={"MTVQA_TEST": {}},
     template=TEMPLATE,

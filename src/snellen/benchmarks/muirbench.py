@@ -13,7 +13,7 @@ an unanswerable twin. Wording and place of the images are the authors'.
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.core.benchmark import requires
 from snellen.prompts.choice import PromptTemplate
@@ -32,7 +32,7 @@ BENCHMARK = Declaration(
     title="MuirBench, several images in one question",
     paper="https://arxiv.org/abs/2406.09411",
     provenance="MuirBench (MUIRBENCH/MUIRBENCH on the hub), as VLMEvalKit's TSV",
-    data=Published({}, {(): published_tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8")}),
+    data=single_tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8"),
     group_by=("task", "image_relation", "image_type", "category"),
     requires=requires("text", "image", many_images=True),
     template=_TEMPLATE,

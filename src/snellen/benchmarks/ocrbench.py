@@ -24,7 +24,7 @@ from snellen.benchmarks.declaration.open_questions import (
     open_rules,
     parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.sample import Sample
@@ -71,14 +71,9 @@ BENCHMARK = Declaration(
     title="OCRBench, text of ten kinds",
     paper="https://arxiv.org/abs/2305.07895",
     provenance="OCRBench (MIT), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv",
-                "e953d98a987cc6e26ef717b61260b778",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv",
+        "e953d98a987cc6e26ef717b61260b778",
     ),
     group_by=_KIND_COLUMNS,
     template=BARE,

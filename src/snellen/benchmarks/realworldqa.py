@@ -12,7 +12,7 @@ with the answer. We read both by the kind of the row.
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import choices
 
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/RealWorldQA.tsv"
@@ -24,6 +24,6 @@ BENCHMARK = Declaration(
     title="RealWorldQA, space in photographs",
     paper="https://x.ai/news/grok-1.5v",
     provenance="RealWorldQA of xAI (CC BY-ND 4.0), as VLMEvalKit's TSV",
-    data=Published({}, {(): published_tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7")}),
+    data=single_tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7"),
     scoring=choices(),
 )

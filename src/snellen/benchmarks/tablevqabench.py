@@ -31,7 +31,7 @@ from snellen.benchmarks.declaration.open_questions import (
     open_answers,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
@@ -131,15 +131,10 @@ BENCHMARK = Declaration(
     title="TableVQA-Bench, pictures of tables",
     paper="https://arxiv.org/abs/2404.19205",
     provenance="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/"
-                "tablevqa-bench.tsv",
-                "2550adc61bdc82d8e62f3b003de7c62d",
-            )
-        },
+    data=single_tsv(
+        "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/"
+        "tablevqa-bench.tsv",
+        "2550adc61bdc82d8e62f3b003de7c62d",
     ),
     group_by=("split",),
     adjust=_adjust,

@@ -11,7 +11,7 @@ publish. Our rule is accuracy by question.
 from __future__ import annotations
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import choices
 
 _URL = (
@@ -26,7 +26,7 @@ BENCHMARK = Declaration(
     title="TaskMeAnything v1, ImageQA-Random",
     paper="https://arxiv.org/abs/2406.11775",
     provenance="weikaih/TaskMeAnything-v1-imageqa-random on the hub",
-    data=Published({}, {(): published_tsv(_URL, "023fef69e2ca21827afb77c5ec3bc889")}),
+    data=single_tsv(_URL, "023fef69e2ca21827afb77c5ec3bc889"),
     aliases={"TaskMeAnything_v1_imageqa_random": {}},
     scoring=choices(),
 )

@@ -21,7 +21,7 @@ from snellen.benchmarks.declaration.open_questions import (
     open_answers,
     vqa_rules,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.scoring.vqa_accuracy import vqa_accuracy_m4c
 
 BENCHMARK = Declaration(
@@ -30,14 +30,9 @@ BENCHMARK = Declaration(
     title="TextVQA, text in pictures",
     paper="https://arxiv.org/abs/1904.08920",
     provenance="TextVQA validation set (CC BY 4.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/TextVQA_VAL.tsv",
-                "b233b31f551bbf4056f2f955da3a92cd",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/TextVQA_VAL.tsv",
+        "b233b31f551bbf4056f2f955da3a92cd",
     ),
     aliases={"TextVQA_VAL": {}},
     scoring=open_answers("vqa_accuracy", vqa_rules(vqa_accuracy_m4c)),

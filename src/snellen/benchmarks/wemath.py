@@ -29,7 +29,7 @@ from snellen.benchmarks.declaration.judged import (
     Judged,
     first_cell,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
@@ -227,14 +227,9 @@ BENCHMARK = Declaration(
     title="We-Math, composite problems beside their steps",
     paper="https://arxiv.org/abs/2407.01284",
     provenance="We-Math (CC BY-NC 4.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv",
-                "b5e969a075f01290a542411fb7766388",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv",
+        "b5e969a075f01290a542411fb7766388",
     ),
     aliases={"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}},
     options={"cot": ("off", "on")},

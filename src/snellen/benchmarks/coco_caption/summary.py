@@ -42,11 +42,11 @@ SplitWords = Callable[[str], Sequence[str]]
 
 
 def summarise_captions(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """CIDEr as headline, with BLEU and ROUGE-L, and METEOR with the option `meteor=on`, whose
-    program keeps what it says in the cache. Intervals are over pictures: of CIDEr with the document frequencies of the
-    set held fixed, of BLEU and METEOR by what each picture's counts move.
+    """CIDEr as headline, with BLEU and ROUGE-L, and with METEOR if `meteor=on`.
 
-    Where METEOR cannot be computed, it has no value and a notice says why.
+    Intervals are over images: of CIDEr with the set's document frequencies held fixed, of BLEU and
+    METEOR linearised in each image's counts. METEOR's program keeps its results in the cache; if
+    it cannot run, METEOR has no value and a notice says why.
     """
     summary, split = context.plain(records), _splitter(context)
     if summary.headline.value is None:

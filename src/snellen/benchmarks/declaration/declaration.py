@@ -102,7 +102,7 @@ class Scoring(Protocol):
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
         """All options but those about videos, in the order in which they are listed."""
 
-    def allowed(
+    def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
         """The options with every value they take, also values that are not listed."""
@@ -124,7 +124,7 @@ class ScoringParts:
     max_new_tokens: int
     sums: SumsOf | None = None
     """`Benchmark.headline_sums` of this summary."""
-    panel: JudgePanel = JudgePanel()
+    panel: JudgePanel = field(default_factory=JudgePanel)
     extra_roles: tuple[str, ...] = ()
     is_circular: bool = False
     unscorable: str = ""

@@ -78,7 +78,7 @@ def extract_short_answer(
     ref: Ref,
     parse_output: Callable[[Output], Answer | None] | None = None,
 ) -> Steps[Extraction]:
-    """Ask the extractor for the short answer in a reply, which `parse_output` finds in its words."""
+    """Ask the extractor for the short answer in a reply; `parse_output` parses what it says."""
     output = yield Generate(
         messages=load_rubric(ANSWER_RUBRIC).messages(question=sample.question, reply=reply),
         ref=ref,

@@ -4,8 +4,9 @@ One example entry: `[mmcr]` with title, paper, source, kind "choice", circular "
 "generic type" and one file.
 
 Their rules are generic: choices and yes/no as everywhere in Snellen, open answers by the metric
-that the entry names (see `open_questions.METRICS`). Where the authors' rule is of another type, nothing
-is scored: replies are kept, and `unscored` says what is missing. Oddities are those of the files.
+that the entry names (see `open_questions.METRICS`). If the authors' rule is of another type,
+nothing is scored: replies are kept, and `unscored` says what is missing. Oddities are those of the
+files.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
     made: str = ""
     """Who makes the file of what, where nobody publishes it."""
 
-    def published(self) -> PublishedFile | HubSplit:
+    def declared_file(self) -> PublishedFile | HubSplit:
         """With a checksum, a file that other tools make of the rows on the hub wins over these."""
         hub = HubSplit(self.hub) if self.hub else None
         if hub is not None and self.md5 is None:
@@ -159,10 +160,10 @@ def listed_declaration(name: str) -> Declaration:
 
 def _data(entry: ListedEntry) -> Published:
     if not entry.option:
-        return Published({}, {(): entry.files[0].published()})
+        return Published({}, {(): entry.files[0].declared_file()})
     values = tuple(file.value for file in entry.files)
     return Published(
-        {entry.option: values}, {(file.value,): file.published() for file in entry.files}
+        {entry.option: values}, {(file.value,): file.declared_file() for file in entry.files}
     )
 
 

@@ -1,7 +1,7 @@
 """Data files that a benchmark's authors or other tools publish: found locally, else fetched.
 
-Whatever is read says whether it is the published file (`ServerOrigin`): a file of the user's own in its
-place is marked wherever a number of it is shown.
+Every table says whether it is the published file (`Origin`): numbers over the user's own file in
+its place are marked.
 """
 
 from __future__ import annotations
@@ -101,10 +101,8 @@ class Published:
         other = declared.alternative
         elsewhere = other.spec if isinstance(other, HubSplit) else other.about if other else ""
         urls = " or ".join(filter(None, (*declared.remote.urls, elsewhere)))
-        urls = (
-            urls
-            or f"no public address is known{f': {declared.how_built}' if declared.how_built else ''}"
-        )
+        how_built = f": {declared.how_built}" if declared.how_built else ""
+        urls = urls or f"no public address is known{how_built}"
         return {"data": f"{declared.description()}, {urls}", "here": _local_status(declared, spec)}
 
     def _origin(self, path: str, variant: Variant) -> Origin:
@@ -240,3 +238,8 @@ def _local_status(declared: PublishedFile, spec: str) -> str:
 def published_tsv(url: str, md5: str) -> PublishedFile:
     """A published file under the name it has at its address."""
     return PublishedFile(url.rsplit("/", 1)[-1], RemoteFile(urls=(url,), md5=md5))
+
+
+def single_tsv(url: str, md5: str) -> Published:
+    """The one file of a benchmark without variants, under the name it has at its address."""
+    return Published({}, {(): published_tsv(url, md5)})

@@ -101,7 +101,7 @@ def is_description(name: str) -> bool:
 def load_declaration(path: str) -> Declaration:
     """The benchmark that a TOML file describes. Raises DataError, UnknownName."""
     description = _load_description(path)
-    data = UserFile(_path_beside(description.data, path), description.columns, absolute_path(path))
+    data = UserFile(_resolve_path(description.data, path), description.columns, absolute_path(path))
     digest = hashlib.sha256(msgspec.json.encode(description, order="sorted")).hexdigest()[:12]
     declaration = Declaration(
         name=description.name or Path(path).stem,
@@ -152,7 +152,7 @@ def _load_description(path: str) -> BenchmarkDescription:
     return description
 
 
-def _path_beside(data: str, path: str) -> str:
+def _resolve_path(data: str, path: str) -> str:
     return data if "://" in data else str(Path(path).expanduser().parent / data)
 
 

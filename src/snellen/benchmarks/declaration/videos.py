@@ -124,8 +124,10 @@ def show_videos(
     *,
     in_every_question: bool = True,
 ) -> Benchmark:
-    """The benchmark whose videos are shown so, right before a question is asked. `in_every_question` says
-    that every question has one, so that a model that cannot be shown videos is told at once."""
+    """The benchmark whose videos are replaced by frames, or kept, right before a question is asked.
+
+    With `in_every_question` a model that cannot be shown videos is refused before the run.
+    """
     own, own_reason = benchmark.prepare, benchmark.unsupported_reason
 
     def prepare(sample: Sample) -> Sample:

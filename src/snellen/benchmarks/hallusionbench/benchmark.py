@@ -28,7 +28,7 @@ from snellen.benchmarks.declaration.declaration import (
     ResolvedVariant,
     ScoringParts,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.hallusionbench.judge import (
     JUDGE_TOKENS,
@@ -183,7 +183,7 @@ BENCHMARK = Declaration(
     title="HallusionBench, figures and changed figures",
     paper="https://arxiv.org/abs/2310.14566",
     provenance="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
-    data=Published({}, {(): published_tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")}),
+    data=single_tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c"),
     aliases={"hallusion_bench_image": {}},
     for_variant=_for_rule,
     kind="yes_no",

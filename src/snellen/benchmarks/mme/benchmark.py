@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.image_pairs import pair_names
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import sample_of
 from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.mme.subtasks import ABILITY, SUBTASK, area_of, subtask_name
@@ -109,14 +109,9 @@ BENCHMARK = Declaration(
     title="MME, perception and cognition by pairs of yes/no questions",
     paper="https://arxiv.org/abs/2306.13394",
     provenance="MME, for academic research only, as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/MME.tsv",
-                "b36b43c3f09801f5d368627fb92187c3",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MME.tsv",
+        "b36b43c3f09801f5d368627fb92187c3",
     ),
     samples=mme_samples,
     scoring=YesNo(

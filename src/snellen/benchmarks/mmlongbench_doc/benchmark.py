@@ -30,7 +30,7 @@ from snellen.benchmarks.declaration.documents import (
     parse_document_answer,
 )
 from snellen.benchmarks.declaration.open_questions import open_answers, open_rules
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.mmlongbench_doc.summary import (
     EVIDENCE,
     FORMAT,
@@ -83,14 +83,9 @@ BENCHMARK = Declaration(
     title="MMLongBench-Doc, long documents",
     paper="https://arxiv.org/abs/2407.01523",
     provenance="MMLongBench-Doc (Apache-2.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/MMLongBench_DOC.tsv",
-                "75f5d29965d0db68254993f6170da7c2",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MMLongBench_DOC.tsv",
+        "75f5d29965d0db68254993f6170da7c2",
     ),
     aliases={"MMLongBench_DOC": {}},
     for_variant=adapt_to_extractor,

@@ -30,9 +30,11 @@ _COLUMN_COUNT = 4
 
 
 def summarise_documents(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """F1 as headline, accuracy beside it; a question counts under each of its sources. The
-    authors' script (`--rule official`) lets answers to questions without one add nothing to precision,
-    whatever their likeness to "Not answerable" earned."""
+    """F1 as headline, accuracy beside it; a question counts under each of its sources.
+
+    By the authors' script (`--rule official`) an answer to an unanswerable question adds nothing
+    to precision, whatever its similarity to "Not answerable" earned.
+    """
     summary, by_script = context.plain(records), context.rule == "official"
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=F1)
@@ -58,7 +60,7 @@ def summarise_documents(context: SummaryContext, records: Sequence[Record]) -> S
 
 
 def f1(rows: Sequence[Sequence[float]]) -> float:
-    """Harmonic mean of precision and recall, 0..1, of rows of `_counts_text`."""
+    """Harmonic mean of precision and recall, 0..1, of rows of `_counts`."""
     sums = [sum(column) for column in zip(*rows, strict=True)] if rows else [0.0] * _COLUMN_COUNT
     precise, answered, recalled, answerable = sums
     precision = precise / answered if answered else 0.0
@@ -76,7 +78,7 @@ def _counts(record: Record, score: float, by_script: bool) -> tuple[float, float
 
 
 def f1_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    """F1 as a function of sums, whose columns are those of `_counts_text`."""
+    """F1 as a function of sums, whose columns are those of `_counts`."""
     import numpy as np
 
     rows = np.zeros((len(records), _COLUMN_COUNT))

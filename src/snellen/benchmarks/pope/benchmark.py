@@ -25,7 +25,7 @@ from functools import partial
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.pope.summary import TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
@@ -108,14 +108,9 @@ BENCHMARK = Declaration(
     title="POPE, objects that are not there",
     paper="https://arxiv.org/abs/2305.10355",
     provenance="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): published_tsv(
-                "https://opencompass.openxlab.space/utils/VLMEval/POPE.tsv",
-                "c12f5acb142f2ef1f85a26ba2fbe41d5",
-            )
-        },
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/POPE.tsv",
+        "c12f5acb142f2ef1f85a26ba2fbe41d5",
     ),
     aliases={
         "pope_adv": {"category": "adversarial"},

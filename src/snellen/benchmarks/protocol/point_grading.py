@@ -54,11 +54,11 @@ def point_graded_flow(
     build_messages: Callable[[Sample], tuple[Message, ...]] = question_messages,
     judged_part: Callable[[Sample, str], str | None] = same_reply,
 ) -> Callable[[Sample], Flow]:
-    """Ask, then have the reply marked; the score is the sum of the marks over the highest.
+    """Ask, then have judges give the reply points; the score is their sum over the highest sum.
 
-    `judged_part` finds what is marked in a reply. One that is empty, refused or without an answer is
-    worth nothing, and no judge is asked. Each of several marks is a value of the record, over its
-    top.
+    `judged_part` finds the part of a reply that is judged. A reply that is empty, refused or
+    without that part scores 0, and no judge is asked. If a verdict has several marks, each is a
+    value of the record, over its own highest.
     """
 
     def flow(sample: Sample) -> Flow:

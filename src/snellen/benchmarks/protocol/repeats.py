@@ -181,8 +181,10 @@ def _draw_statistics(
     runs: Sequence[Summary],
     summary: Summary | None = None,
 ) -> Draws:
-    """`draws_by_question` has the draws of each question; `summary` what the runs amount to, where there are
-    several."""
+    """How much the draws of a question agree, and what their number does to the uncertainty.
+
+    `draws_by_question` has the draws of each question; `summary` is the mean of several runs.
+    """
     scored_draws = [
         kept
         for draws in draws_by_question

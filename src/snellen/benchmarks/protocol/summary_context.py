@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.record import Record
@@ -24,7 +24,7 @@ class SummaryContext:
     """Every option with its value."""
     rule: str
     """Whose rule parses the replies."""
-    panel: JudgePanel = JudgePanel()
+    panel: JudgePanel = field(default_factory=JudgePanel)
 
     @property
     def failed_score(self) -> float | None:

@@ -72,12 +72,12 @@ def _image_bytes(table: Table, row: Row) -> list[bytes]:
         return [ref.source.read() for ref in row.media]
     except MediaError as error:
         raise DataError(
-            f"{table.path}, row {row.index + 1}: the picture cannot be copied: {error}"
+            f"{table.path}, row {row.index + 1}: the image cannot be copied: {error}"
         ) from error
 
 
 def _encode_base64(images: list[bytes]) -> list[str]:
-    return [base64.b64encode(picture).decode() for picture in images]
+    return [base64.b64encode(image).decode() for image in images]
 
 
 def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:
@@ -112,6 +112,7 @@ def _quote_cell(cell: str, delimiter: str) -> str:
 
 
 def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
+    """Write rows as Parquet; the image column is a list if any row has several images."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 

@@ -83,7 +83,7 @@ class DatasetCell:
             raise MediaError(f"{self.dataset.name}, row {self.number + 1}: {error}") from error
         if not isinstance(value, bytes) or digest_bytes(value) != self.digest:
             raise MediaError(
-                f"{self.dataset.name}, row {self.number + 1}: the picture was changed after the "
+                f"{self.dataset.name}, row {self.number + 1}: the image was changed after the "
                 "data set was opened"
             )
         return value
@@ -120,8 +120,8 @@ def _label_name(value: int | None, names: list[str]) -> str | None:
     return None if value is None or value < 0 else names[value]
 
 
-def _image_location(number: int, keys: Keys, picture: bytes) -> StoredMedium:
-    return DatasetLocation(number, keys, digest_bytes(picture), len(picture))
+def _image_location(number: int, keys: Keys, image: bytes) -> StoredMedium:
+    return DatasetLocation(number, keys, digest_bytes(image), len(image))
 
 
 def dataset_files(name: DatasetName) -> list[Path]:
@@ -201,10 +201,10 @@ def split_files(name: DatasetName) -> list[Path]:
         if path.suffix == kind:
             shard = _SHARD_NAME.fullmatch(path.stem)
             splits.setdefault(shard["split"] if shard else path.stem, []).append(path)
-    chosen = splits[_select_split(name, list(splits)) or ""]
-    if len(chosen) > 1 and kind != ".parquet":
+    selected = splits[_select_split(name, list(splits)) or ""]
+    if len(selected) > 1 and kind != ".parquet":
         raise DataError(f"{folder}: a split in several {kind} files is not read; join them first")
-    return chosen
+    return selected
 
 
 def _select_split(name: DatasetName, splits: list[str]) -> str | None:

@@ -129,7 +129,8 @@ def open_index(folder: Path, key: str, scan: Callable[[], Scan]) -> RowIndex:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # Rows may be asked for by another thread than the one that began.
+    # The file never changes once it has its name (immutable: no locks). Rows may be read by
+    # another thread than the one that began the iteration.
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
@@ -140,6 +141,7 @@ def _read_header(path: Path) -> IndexHeader | None:
         with path.open("rb") as file:
             header = file.read(32)
             size = file.seek(0, os.SEEK_END)
+        # SQLite itself would only notice a truncated file when it reads the missing pages.
         if len(header) < 32 or _declared_size(header) != size:
             return None
         with closing(_connect(path)) as connection:
@@ -157,11 +159,12 @@ def _declared_size(header: bytes) -> int:
 
 
 def _build_index(path: Path, scan: Scan) -> IndexHeader:
+    """Write the index of `scan` to `path` in one transaction."""
     with (
         atomic_file(path, sync=True) as part,
         closing(sqlite3.connect(part, isolation_level=None)) as connection,
     ):
-        # A half-written file is never seen under its name, so no journal is needed.
+        # A partial file never gets its final name, so neither journal nor sync is needed.
         connection.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _CREATE_TABLES
         )
@@ -190,7 +193,7 @@ def _insert_rows(connection: sqlite3.Connection, scan: Scan) -> IndexHeader:
     if named_rows:
         _resolve_names(connection, named_rows)
     columns = dict.fromkeys([*scan.columns, *row_columns])
-    # A list of options that was spread over A, B, C ... is no column any more.
+    # A list of options was spread over A, B, C, ..., so its column no longer exists.
     spread = {name for name in OPTION_LISTS if name in columns and name not in row_columns}
     columns = {name: None for name in columns if name not in spread or "A" not in row_columns}
     header = IndexHeader(SCHEMA, tuple(columns), scan.digest(), count)
@@ -204,29 +207,33 @@ def _resolve_names(connection: sqlite3.Connection, numbers: Sequence[int]) -> No
     changes: list[tuple[bytes, int]] = []
     for number in numbers:
         media = _media_at(connection, "number = ?", number)
-        found: list[StoredMedium] = []
+        resolved: list[StoredMedium] = []
         for item in media or ():
-            found.extend(
+            resolved.extend(
                 _resolve_name(connection, item) if isinstance(item, NamedImage) else (item,)
             )
-        if tuple(found) != media:
-            changes.append((msgspec.json.encode(found), number))
+        if tuple(resolved) != media:
+            changes.append((msgspec.json.encode(resolved), number))
     connection.executemany("UPDATE rows SET media = ? WHERE number = ?", changes)
 
 
 def _resolve_name(connection: sqlite3.Connection, item: NamedImage) -> Sequence[StoredMedium]:
+    """The images that a name means: those of the row with this id, else the file of this name.
+
+    One step only: a row that names a third row is an error, so references cannot form a loop.
+    """
     media = _media_at(connection, "id = ?", id_text(item.name))
     if media is None:
         if is_file_name(item.name) or "/" in item.name:
             return (item,)
         return (
             broken_cell(
-                f"the image cell {item.name!r} is neither a picture nor the id of a row",
+                f"the image cell {item.name!r} is neither an image nor the id of a row",
                 item.name.encode(),
             ),
         )
     if not media:
-        return (_broken_reference(item, "which has no picture"),)
+        return (_broken_reference(item, "which has no image"),)
     for target in media:
         if not isinstance(target, NamedImage):
             continue

@@ -26,7 +26,7 @@ _YES_NO = frozenset({"yes", "no"})
 class ColumnInfo:
     name: str
     type: str
-    """`integer`, `number` or `text`, whichever fits every filled cell."""
+    """`integer`, `number` or `text`: the narrowest that fits every filled cell."""
     filled: int
     """Rows in which the cell is not empty."""
 
@@ -123,10 +123,10 @@ def verify_images(table: Table, progress: Callable[[int, int], None] | None = No
     problems: dict[str, str | None] = {}
     sizes: Counter[tuple[int, int]] = Counter()
     broken: list[BrokenImage] = []
-    pictures = 0
+    images = 0
     for row in table:
         for ref in row.media:
-            pictures += 1
+            images += 1
             if ref.digest not in problems:
                 problems[ref.digest] = _image_problem(ref, sizes)
             problem = problems[ref.digest]
@@ -134,7 +134,7 @@ def verify_images(table: Table, progress: Callable[[int, int], None] | None = No
                 broken.append(BrokenImage(row.index + 1, row_id(row), problem))
         if progress:
             progress(row.index + 1, len(table))
-    return Verification(pictures, tuple(broken), dict(sizes))
+    return Verification(images, tuple(broken), dict(sizes))
 
 
 def _image_problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None:

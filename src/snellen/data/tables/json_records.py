@@ -29,9 +29,9 @@ class JsonLine(NamedTuple):
     offset: int
     data: bytes
 
-    def image_location(self, keys: Keys, picture: bytes) -> StoredMedium:
-        size = len(picture)
-        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(picture), size)
+    def image_location(self, keys: Keys, image: bytes) -> StoredMedium:
+        size = len(image)
+        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(image), size)
 
 
 def scan_jsonl(
@@ -129,10 +129,10 @@ def _flatten_aspects(value: Mapping[str, Mapping[str, list[Record]]]) -> list[Re
     """A record for each question about an aspect of a video; video, aspect and index form the
     id."""
     return [
-        {"video": video, "dim": aspect, "i": place, **record}
+        {"video": video, "dim": aspect, "i": index, **record}
         for video, aspects in value.items()
         for aspect, records in aspects.items()
-        for place, record in enumerate(records)
+        for index, record in enumerate(records)
     ]
 
 

@@ -55,7 +55,7 @@ def question_files(folder: Path, limits: Limits = DEFAULT_LIMITS) -> list[Questi
             for path in sorted(images.iterdir() if images.is_dir() else ())
             if path.suffix.lower() in IMAGE_SUFFIXES
         }
-        # A flat folder may hold a text that is about no picture, such as a note to readers.
+        # A flat folder may hold a text that is not about an image, such as a readme.
         files += [
             QuestionFile(subtask.name, text, by_stem.get(text.stem, images / f"{text.stem}.jpg"))
             for text in sorted(texts.glob("*.txt"))
@@ -90,8 +90,8 @@ def _subtasks(folder: Path) -> Iterator[Path]:
 
 
 def _is_subtask(folder: Path) -> bool:
-    texts, pictures = _subtask_folders(folder)
-    if texts != pictures:
+    texts, images = _subtask_folders(folder)
+    if texts != images:
         return next(texts.glob("*.txt"), None) is not None
     stems = {path.stem for path in folder.glob("*.txt")}
     return bool(stems) and any(
@@ -123,13 +123,15 @@ def _rows(
     name: str,
     update_digest: Callable[[bytes], object],
 ) -> Iterator[IndexedRow]:
+    """One row for each question; `update_digest` is called with the name, size and content of each
+    text."""
     count = 0
-    for subtask, text, picture in files:
+    for subtask, text, image in files:
         data = text.read_bytes()
         relative = text.relative_to(folder).as_posix()
         update_digest(f"{relative}\0{len(data)}\0".encode() + data)
-        path = picture.relative_to(folder).as_posix()
-        about = f"{subtask}/{picture.name}"
+        path = image.relative_to(folder).as_posix()
+        about = f"{subtask}/{image.name}"
         for number, (question, answer) in enumerate(_question_lines(data, f"{name}/{relative}"), 1):
             count += 1
             values = (f"{about}#{number}", about, subtask, path, question, answer)

@@ -94,6 +94,7 @@ class IndexedTable:
             yield number, stored
 
     def _medium(self, item: StoredMedium, row: int, files: FileDigests) -> MediaRef:
+        """The image or video at a location of the index, as a reference that reads it late."""
         if isinstance(item, SliceLocation):
             source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
             return MediaRef(item.digest, source)
@@ -145,7 +146,7 @@ def _open_mme(
     folder: Path, spec: str, column_map: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
     mme_files = question_files(folder, settings.limits)
-    # A picture that appears later changes the index: its name may be another.
+    # The images are part of the key: one that is added later may have another suffix.
     files = [
         path
         for question_file in mme_files
@@ -196,6 +197,8 @@ def _open_indexed(
     settings: Settings,
     dataset: DatasetName | None = None,
 ) -> IndexedTable:
+    """Open the index of `files`, building it with `scan` if necessary; `files[0]` is pointed
+    into."""
     data = DataFile.from_path(str(files[0]))
     key = index_key(
         files,
@@ -227,10 +230,10 @@ def file_suffix(path: Path) -> str:
 
 def check_unique_ids(table: Table) -> None:
     """Raises DataError naming both rows (counted from 1) if two rows have the same id."""
-    seen: dict[str, int] = {}
+    first_rows: dict[str, int] = {}
     for row in table:
         name = row_id(row)
-        first = seen.setdefault(name, row.index)
+        first = first_rows.setdefault(name, row.index)
         if first != row.index:
             raise DataError(
                 f"{table.path}: rows {first + 1} and {row.index + 1} have the same id {name!r}; "

@@ -39,7 +39,7 @@ from snellen.data.media.video_cells import natural_order
 from snellen.settings import Settings
 
 MAX_FRAMES = 8
-"""Frames of a video that a model is sent, evenly spaced: as many as the official files hold."""
+"""Evenly spaced frames of a video that a model is sent: the number in the official files."""
 IMAGE_OPTIONS = "picture options"
 """Column: how many of a row's media, counted from the last, are the options themselves."""
 MEDIA_FOLDERS = (
@@ -152,14 +152,14 @@ class _MediaFinder:
         """The media of a `data_id`: images, or a video, or a video's frames."""
         if names is None:
             return ()
-        found: list[MediaRef] = []
+        refs: list[MediaRef] = []
         for name in names if isinstance(names, list) else [names]:
-            found += (
+            refs += (
                 self._video(str(name))
                 if _VIDEO_SUFFIX.search(str(name))
                 else [self._file(str(name))]
             )
-        return tuple(found)
+        return tuple(refs)
 
     def _video(self, name: str) -> list[MediaRef]:
         stem = _VIDEO_SUFFIX.sub("", name)
@@ -173,8 +173,8 @@ class _MediaFinder:
                     self._ref(path)
                     for path in evenly_spaced(sorted(frames, key=natural_order), MAX_FRAMES)
                 ]
-        found = self._file(name)
-        return [MediaRef(found.digest, found.source, "video")]
+        ref = self._file(name)
+        return [MediaRef(ref.digest, ref.source, "video")]
 
     def _file(self, name: str) -> MediaRef:
         for folder in map(Path, self.folders.search_folders):
@@ -182,11 +182,11 @@ class _MediaFinder:
                 path = folder / (name + suffix)
                 if is_file(path):
                     return self._ref(path)
-        looked = ", ".join(Path(folder).name for folder in self.folders.search_folders)
+        folder_names = ", ".join(Path(folder).name for folder in self.folders.search_folders)
         return _broken_ref(
             name,
             f"{self.where}: there is no file {name!r} beside the question file (looked in "
-            f"{looked}); unpack the archives of the data set there",
+            f"{folder_names}); unpack the archives of the data set there",
         )
 
     def _ref(self, path: Path) -> MediaRef:
@@ -203,7 +203,7 @@ def evenly_spaced(items: Sequence[Path], count: int) -> list[Path]:
     """`count` of the items, evenly spaced, including the first and last; all if there are fewer."""
     if len(items) <= count:
         return list(items)
-    return [items[round(place * (len(items) - 1) / (count - 1))] for place in range(count)]
+    return [items[round(index * (len(items) - 1) / (count - 1))] for index in range(count)]
 
 
 def _broken_ref(name: str, problem: str) -> MediaRef:
@@ -231,8 +231,8 @@ def _split_document(value: object, name: str) -> tuple[list[dict[str, Any]], dic
         )
     if not value:
         raise DataError(f"{name} holds no questions")
-    named = types if isinstance(types, dict) else {}
-    return value, {str(number): kind for kind, number in named.items()}
+    type_numbers = types if isinstance(types, dict) else {}
+    return value, {str(number): kind for kind, number in type_numbers.items()}
 
 
 def _required_text(question: Mapping[str, Any], name: str, where: str) -> str:

@@ -124,8 +124,11 @@ def split_rows(
     WideRow.
     """
     max_bytes = limits.row_mb * MB
+    # `window` is the part of the file in memory; it begins at byte `base` of the file and, after
+    # each turn, at the first row that is not complete yet.
     window, base, ended, number = b"", 0, False, 0
     while not ended:
+        # At least doubling the window keeps the cost of a very long row linear.
         chunk = stream.read(max(CHUNK_SIZE, len(window)))
         ended = not chunk
         if on_chunk and chunk:
@@ -175,6 +178,7 @@ class _RowSplitter:
         _TooWide.
         """
         window = self.window
+        # Fast path for most rows: no quote before the line end, so cells are split on access.
         line = self._end_of_line(position)
         if 0 < line - position <= _MAX_PLAIN_ROW and line < len(window):
             raw = window[position:line]
@@ -198,18 +202,20 @@ class _RowSplitter:
             return cells, self._next_row(end)
 
     def _quoted_cell(self, position: int, base: int) -> tuple[Cell, int]:
+        """The cell whose opening quote is at `position`, and the offset of its end."""
         window = self.window
         closing = position + 1
         while True:
             closing = window.find(b'"', closing)
+            # A quote at the end of the window may be the first half of a doubled one.
             if closing < 0 or (closing + 1 == len(window) and not self.ended):
                 raise _Unfinished(quoted=True)
             if window[closing + 1 : closing + 2] != b'"':
                 break
             closing += 2
         end = self._end_of_text(closing + 1)
-        raw, rest = window[position + 1 : closing], window[closing + 1 : end]
-        return Cell(raw, base + position + 1, True, rest), end
+        raw, trailing = window[position + 1 : closing], window[closing + 1 : end]
+        return Cell(raw, base + position + 1, True, trailing), end
 
     def _end_of_text(self, position: int) -> int:
         """Offset of the delimiter, line end or file end that ends an unquoted text."""
@@ -229,15 +235,15 @@ class _RowSplitter:
         return min(self.nl, self.cr)
 
     def _find(self, byte: bytes, position: int) -> int:
-        found = self.window.find(byte, position)
-        return len(self.window) if found < 0 else found
+        offset = self.window.find(byte, position)
+        return len(self.window) if offset < 0 else offset
 
     def _next_row(self, end: int) -> int:
         if end == len(self.window):
             return end
         if self.window[end] == _CR:
             if end + 1 == len(self.window) and not self.ended:
-                raise _Unfinished
+                raise _Unfinished  # the line feed of \r\n may come with the next chunk
             if self.window[end + 1 : end + 2] == b"\n":
                 return end + 2
         return end + 1
@@ -331,12 +337,13 @@ def _indexed_rows(
     path: Path,
     name: str,
 ) -> Iterator[IndexedRow]:
+    """Index rows from the cells; each must have as many cells as the header. Raises DataError."""
     is_image = [is_image_column(column) for column in columns]
-    pictures = any(is_image)
+    has_images = any(is_image)
     count = 0
     for row in rows:
         count += 1
-        texts = row.texts() if isinstance(row, UnquotedRow) and not pictures else None
+        texts = row.texts() if isinstance(row, UnquotedRow) and not has_images else None
         if (len(row) if texts is None else len(texts)) != len(columns):
             raise _ragged_row_error(count, row, len(columns), path, name)
         media: dict[str, list[StoredMedium]] = {}
@@ -361,10 +368,10 @@ def _read_cells(
 ) -> dict[str, str]:
     """The texts of a row by column; its images are added to `media`."""
     cells: dict[str, str] = {}
-    for column, picture, cell in zip(columns, is_image, row, strict=True):
+    for column, holds_image, cell in zip(columns, is_image, row, strict=True):
         if not cell.raw and not cell.trailing:
             continue
-        if picture:
+        if holds_image:
             media[column] = parse_images(cell.raw, cell.offset)
             if not any(isinstance(item, NamedImage) for item in media[column]):
                 continue

@@ -57,7 +57,7 @@ def typed_rows(
         empty = False
         row = typed_row(record, locate, column_map)
         columns.update(dict.fromkeys(row.cells))
-        # A list of options is spread over A, B, C, ... and is no column any more.
+        # A list of options was spread over A, B, C, ..., so its column no longer exists.
         spread = OPTION_LISTS if "A" in row.cells else ()
         for column in [
             missing_column
@@ -97,9 +97,10 @@ def _as_videos(items: list[StoredMedium], value: Any) -> tuple[list[StoredMedium
     """Mark embedded bytes as video; a path stays a text cell."""
     if isinstance(items[0], NamedImage):
         return [], items[0].name
-    kept = JsonLocation | ParquetLocation | DatasetLocation
+    embedded = JsonLocation | ParquetLocation | DatasetLocation
     return [
-        structs.replace(item, kind="video") if isinstance(item, kept) else item for item in items
+        structs.replace(item, kind="video") if isinstance(item, embedded) else item
+        for item in items
     ], value
 
 
@@ -135,9 +136,9 @@ def _parse_images(value: Any, keys: Keys, locate: ImageLocator) -> Iterator[Stor
 
 def _parse_image(text: str, keys: Keys, locate: ImageLocator) -> StoredMedium:
     raw = text.encode()
-    found = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
-    if found:
-        return found
+    reference = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
+    if reference:
+        return reference
     try:
         data = decode_base64(strip_data_url(raw))
     except ValueError as error:

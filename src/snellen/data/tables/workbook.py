@@ -27,7 +27,7 @@ def scan_xlsx(
     """Read the first sheet. Formulas count by their last computed value. Raises DataError."""
     data = read_bounded(path, limits, name)
     values = _sheet_values(data, name, limits)
-    names = [column_name(str(value or ""), place) for place, value in enumerate(values[0])]
+    names = [column_name(str(value or ""), index) for index, value in enumerate(values[0])]
     names = list(rename_columns(names, column_map))
 
     def rows() -> Iterator[IndexedRow]:
@@ -44,7 +44,7 @@ def sheet_records(
 ) -> Iterator[dict[str, str]]:
     """The rows of the first sheet as texts by column, without empty cells. Raises DataError."""
     header, *rows = _sheet_values(read_bounded(path, limits, name), name, limits)
-    names = [column_name(str(value or ""), place) for place, value in enumerate(header)]
+    names = [column_name(str(value or ""), index) for index, value in enumerate(header)]
     for row in rows:
         texts = (cell_text(_excel_value(value)) for value in row)
         yield {column: text for column, text in zip(names, texts, strict=False) if text}
@@ -58,15 +58,15 @@ def _sheet_values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...
     from openpyxl.utils.exceptions import InvalidFileException
 
     try:
-        # openpyxl leaves a file open where it fails.
+        # Checked first because openpyxl leaves the file open when it fails.
         with ZipFile(BytesIO(data)) as archive:
             check_members(archive, limits, name)
         with _without_warnings():
             book = load_workbook(BytesIO(data), read_only=True, data_only=True)
             values = list(_within_limits(_sheet_rows(book, name), name, limits))
         book.close()
-    # A damaged workbook fails in openpyxl in as many ways as it is looked at: broken XML is a
-    # SyntaxError, a missing part a KeyError, a part of another kind a TypeError.
+    # A damaged workbook fails in openpyxl in many ways: broken XML is a SyntaxError, a missing
+    # part a KeyError, a part of another kind a TypeError.
     except (
         BadZipFile, LargeZipFile, InvalidFileException, NotImplementedError, RuntimeError,
         ArithmeticError, AttributeError, EOFError, LookupError, SyntaxError, TypeError, ValueError,

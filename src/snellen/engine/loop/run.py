@@ -210,7 +210,7 @@ def _repair_notices(duplicate: int, foreign: int, changed: int) -> Iterator[str]
     if foreign:
         yield f"{_count_rows(foreign)} of samples.jsonl left out: no sample of this run has the id"
     if changed:
-        yield f"{_count_rows(changed)} of samples.jsonl left out: the pictures are others now"
+        yield f"{_count_rows(changed)} of samples.jsonl left out: the images have changed"
 
 
 def _count_rows(count: int) -> str:

@@ -1,4 +1,4 @@
-"""A model behind a server, made of a provider's profile, options and environment."""
+"""Open a model behind a server, from a provider's profile, options and the environment."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from snellen.models.remote.profile import (
 
 
 def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
-    """The model of a provider in `providers.toml`; for `http` and `https`, of a whole URL.
+    """Open a model of a provider in `providers.toml`; for `http` and `https`, by a complete URL.
 
-    A server that is named without a model is asked for the one it has. Raises UsageError (option,
+    If no model is named, the server must have exactly one. Raises UsageError (option,
     key, URL, which model) and MissingExtra.
     """
     profile = profiles()[provider]
@@ -64,7 +64,7 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
 
 
 def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
-    """Raises UsageError for what this provider does not have."""
+    """Raises UsageError for options that this provider does not support."""
     if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
         raise UsageError(
             f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of "
@@ -77,7 +77,7 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
 
 
 def _only_model(client: HttpClient, origin: ServerOrigin) -> str:
-    """Asks in a thread where an event loop is running already, as in a notebook."""
+    """The only model of a server, which is asked for it."""
     return run_coroutine(only_model(client, origin))
 
 
