@@ -1,4 +1,4 @@
-"""`replay`: gives recorded predictions as replies, so that a file is scored like a model."""
+"""`replay`: recorded predictions as replies, so that a file is scored like a model."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PredictionsReader = Callable[[str], Recording]
 
 
 class Replay:
-    """Answers by the id of the data row asked, else of the sample, from recorded predictions.
+    """Answers from recorded predictions, by the id of the data row, else of the sample.
 
-    A question that no prediction belongs to is a `missing` failure: never an empty reply.
+    A question without a prediction is a `missing` failure, never an empty reply.
     """
 
     concurrency = 64
@@ -54,9 +54,10 @@ class Replay:
         return self.reply(request)
 
     def reply(self, request: Request) -> Output:
-        """The recorded reply, without waiting: for scoring outside an event loop.
+        """The recorded reply, synchronously, for scoring outside an event loop.
 
-        It answers `Rank` and `Draw` too: as the letter that was chosen when it was recorded."""
+        For `Rank` and `Draw` requests it is the option letter that was chosen when recording.
+        """
         ref = request.ref
         if isinstance(request, Compare):
             return Failure("unsupported", "recorded predictions hold no pictures")
@@ -70,7 +71,7 @@ class Replay:
 
 
 def replay_provider(read: PredictionsReader) -> Callable[[str, Mapping[str, str]], Model]:
-    """The `replay` provider over a reader of predictions files."""
+    """The provider `replay`, which reads files of predictions by `read`."""
 
     def open_replay(name: str, options: Mapping[str, str]) -> Model:
         from pathlib import Path

@@ -1,4 +1,4 @@
-"""`temperature`, `top_p` and `seed`: options of every model, whoever provides it."""
+"""`temperature`, `top_p` and `seed`: options of every model, whichever provider it has."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _NAMES = tuple(option.name for option in OPTIONS)
 
 
 class SamplingSpec(NamedTuple):
-    """A model's name without the options that say how it is sampled, these as text, and read."""
+    """A model's name without its sampling options, these options as text, and their values."""
 
     spec: str
     options: str
     sampling: Sampling | None
 
     def add_options(self, name: str) -> str:
-        """The name of the opened model with these options behind it."""
+        """The name of the opened model followed by these options."""
         if not self.options:
             return name
         return f"{name}{',' if split_options(name)[1] else ':'}{self.options}"
@@ -59,7 +59,7 @@ def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpe
 
 
 def parse_sampling(options: Mapping[str, str], where: str) -> Sampling:
-    """Raises UsageError for values that cannot be."""
+    """Parse sampling options; `where` begins the error. Raises UsageError for invalid values."""
     values: dict[str, float | None] = {"temperature": None, "top_p": None}
     for name in values.keys() & options.keys():
         try:
@@ -75,7 +75,7 @@ def parse_sampling(options: Mapping[str, str], where: str) -> Sampling:
 
 
 def check_sampling(sampling: Sampling, where: str) -> Sampling:
-    """The sampling, if there can be such. Raises UsageError."""
+    """Return the sampling if its values are valid and go together. Raises UsageError."""
     temperature, top_p = sampling.temperature, sampling.top_p
     if temperature is not None and not 0 <= temperature < math.inf:
         raise UsageError(f"{where}: temperature={temperature:g}: expected a number from 0")
@@ -91,7 +91,7 @@ def check_sampling(sampling: Sampling, where: str) -> Sampling:
 
 
 def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | None:
-    """The sampling of one model; what it leaves open is as for all. None where all is left open."""
+    """The sampling of one model, with defaults for what it leaves open; None if all is open."""
     own = sampling or Sampling()
     merged = Sampling(
         default.temperature if own.temperature is None else own.temperature,
@@ -102,7 +102,7 @@ def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | N
 
 
 def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: int) -> None:
-    """Raises UsageError where the model cannot be asked so."""
+    """Raise UsageError if the model cannot be sampled like this or asked repeatedly."""
     if repeats > 1 and getattr(model, "by_row", False) is True:
         raise UsageError(f"{name} holds one reply to each question; leave out --repeats")
     reason = None
@@ -113,7 +113,7 @@ def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: i
 
 
 def _provider_takes(provider: str, name: str) -> bool:
-    """Whether the provider has an option of that name, or a plug-in's class an argument."""
+    """Whether a provider has its own option of this name, or a plug-in's class an argument."""
     if provider not in plugin_entry_points(GROUP):
         return False
     if any(option.name == name for option in options_of(provider)):

@@ -25,9 +25,9 @@ _OPTIONS = tuple(
 
 
 def provider(name: str, options: Mapping[str, str]) -> Model:
-    """Open a bundled model, in float32 on any device unless asked otherwise, so that the same
-    name is the same model everywhere. Raises UnknownName, UsageError and MissingExtra."""
-    names = [known.name for known in KNOWN]
+    """Open a bundled model, in float32 on every device unless requested otherwise, so that one name
+    means the same model everywhere. Raises UnknownName, UsageError and MissingExtra."""
+    names = [listing.name for listing in KNOWN]
     if f"snellen/{name}" not in names:
         raise UnknownName("model", f"snellen/{name}", names)
     values = {**_DEFAULTS, **read_options("snellen", options, _OPTIONS)}
