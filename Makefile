@@ -1,6 +1,7 @@
 # Everything a fresh machine needs is Python and make.
 #   make demo    evaluate the bundled model on the bundled benchmark
 #   make kinds   the same model on one small file of every kind of benchmark
+#   make check   lint, types and the quick tests, about a minute
 #   make test    pass the tests
 #   make test-release   the slow ones that only a release runs
 #   make test-pinned    pass the tests with the pinned packages of constraints/tests.txt
@@ -18,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds test test-release test-pinned test-lowest constraints supply simulate fuzz differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds check test test-release test-pinned test-lowest constraints supply simulate fuzz differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -29,6 +30,11 @@ kinds: $(VENV)/dev.ready
 # Whole files in turn: what a file sets up once is set up once. Two workers with two threads each
 # would wait for each other on two cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Rooms whose tests need neither a model nor a server; `make test` runs them all.
+QUICK := tests/core tests/extract tests/prompts tests/scoring tests/stats tests/store tests/test_layers.py tests/test_names.py
+check: lint types
+	$(PYTEST) $(QUICK)
 
 test: $(VENV)/dev.ready browser java
 	$(PYTEST)

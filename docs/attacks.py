@@ -16,6 +16,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "docs" / "data" / "attacks.json"
+KILLS = ROOT / "docs" / "data" / "kills.json"
+COUNTS = ROOT / "tests" / "fuzz" / "counts.json"
+_KIND_OF = {"replies": "replies", "provider": "answers of servers", "picture": "images"}
 NOTE = "<!-- Written by docs/attacks.py and docs/generate.py. Mark a test, then run both. -->"
 HEAD = (
     "What hostile input, broken servers and bad days do, what Snellen promises then, and the test "
@@ -68,7 +71,50 @@ def page() -> str:
         lines.append(
             f"| {row['attack']} | {row['promise']} | {row['cases']} | {row['held']} | {name} |"
         )
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", *_kills(), "", *_fuzzing(), ""])
+
+
+def _kills() -> list[str]:
+    """Replies asked for twice over a hundred kills, as `SNELLEN_DRILL_KEEP=1` stored them."""
+    rows = json.loads(KILLS.read_text(encoding="utf-8"))
+    kills, sent, twice = (sum(row[key] for row in rows) for key in ("kills", "sent", "asked_twice"))
+    lines = [
+        "## Kills",
+        "",
+        f"{kills} runs were ended by `kill -9` at random moments and started again. Of {sent:,} "
+        f"requests {twice} were for a reply that had been asked for before: those in flight.",
+        "",
+        "| run | kills | requests sent | asked twice | in flight at most |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        counts = (row["kills"], row["sent"], row["asked_twice"], row["most_in_flight"])
+        lines.append(f"| {row['kind']} | {' | '.join(f'{count:,}' for count in counts)} |")
+    return lines
+
+
+def _fuzzing() -> list[str]:
+    """Examples that `make fuzz` and `python -m tests.fuzz --keep` gave to the readers."""
+    counts = json.loads(COUNTS.read_text(encoding="utf-8"))
+    kinds: dict[str, list[int]] = {}
+    for name, count in counts.items():
+        total = kinds.setdefault(_KIND_OF.get(name.split("-")[0], "files of users"), [0, 0])
+        total[0] += count["examples"]
+        total[1] += count["seconds"]
+    examples, seconds = (sum(total[place] for total in kinds.values()) for place in (0, 1))
+    return [
+        "## Fuzzing",
+        "",
+        f"{examples:,} examples in {seconds / 60:,.0f} minutes of processor time (coverage-guided, "
+        "atheris): none gave a traceback, took more than its time, or was read in two ways.",
+        "",
+        "| readers of | examples | minutes |",
+        "| --- | ---: | ---: |",
+        *(
+            f"| {kind} | {total[0]:,} | {total[1] / 60:,.0f} |"
+            for kind, total in sorted(kinds.items())
+        ),
+    ]
 
 
 def main() -> int:

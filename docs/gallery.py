@@ -6,17 +6,19 @@
 RUNS holds runs of random, snellen/tiny and snellen/tiny-early on eyechart (`--circular full`), the
 last two with `--control blind` too. TABLES holds the papers' printed tables as CSV files, which
 are not part of the repository; the few numbers that are drawn are in gallery.json. With `--check`
-nothing is written; the exit code is 1 when a picture differs from what would be drawn.
+nothing is written; the exit code is 1 if the names and numbers in an image differ from what would
+be drawn. (The shapes may differ from one version of matplotlib to another.)
 """
 
 from __future__ import annotations
 
-import base64
 import csv
 import sys
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from matplotlib.figure import Figure
 from msgspec import Struct
 from msgspec import json as msgjson
 
@@ -35,18 +37,17 @@ from snellen.benchmarks.seedbench.levels import dimension_by_name, dimensions, g
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Interval
 from snellen.data.tables.open_table import open_table
-from snellen.report.findings.hard_cards import HardSampleCard, hard_cards
-from snellen.report.plots.dot_plot import Value, dots, shares
-from snellen.report.plots.heatmap import heat_map
-from snellen.report.plots.leaderboard_bars import board_plot
-from snellen.report.plots.radar import radars
+from snellen.report.plots.figure import to_svg
+from snellen.report.plots.hard_cards import HardSampleCard, draw_cards
+from snellen.report.plots.ranks import heat_map, leaderboard_plot
+from snellen.report.plots.series import Value, dot_plot, radar_plot, stacked_bars
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow
 from snellen.scoring.mmt_bench import mean_over_subtasks
 from snellen.store.runs import find_runs
 
 FOLDER = Path(__file__).parent
 NUMBERS = FOLDER / "data" / "gallery.json"
-PICTURES = FOLDER / "images" / "gallery"
+IMAGES = FOLDER / "images" / "gallery"
 EYECHART_MODELS = ("random", "snellen/tiny-early", "snellen/tiny")
 OPEN_AND_CLOSED = ("GPT-4v", "Gemini-Pro-V", "Qwen-VL-Max", "LLaVA-InternLM2-20B")
 MME_MODELS = ("GPT-4V", "WeMM", "Lion", "SPHINX", "InfMLLM", "XComposer-VL")
@@ -100,7 +101,7 @@ MMT_ERRORS: Numbers = {
 """What Sec. 4.4 of MMT-Bench says of its Fig. 4; the rest is in the figure alone."""
 
 
-def counted(runs: Path, tables: Path) -> Gallery:
+def count(runs: Path, tables: Path) -> Gallery:
     """The numbers from runs and tables."""
     from snellen.api import report_of
 
@@ -146,11 +147,11 @@ def _letters(runs: Sequence) -> Numbers:
 
 
 def _blind(runs: Sequence) -> Numbers:
-    found: Numbers = {"with pictures": {}, "without pictures": {}}
+    found: Numbers = {"with images": {}, "without images": {}}
     for one in gains(runs, group="category"):
         if one.model == "snellen/tiny" and one.value == "blind" and one.group:
-            found["with pictures"][one.group.replace("_", " ")] = one.base_score
-            found["without pictures"][one.group.replace("_", " ")] = one.score
+            found["with images"][one.group.replace("_", " ")] = one.base_score
+            found["without images"][one.group.replace("_", " ")] = one.score
     return found
 
 
@@ -231,108 +232,124 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
-def drawn(numbers: Gallery) -> dict[str, str]:
-    """Every picture by file name."""
-    return {name: draw(numbers) for name, draw in DRAWINGS.items()}
+def draw_all(numbers: Gallery) -> dict[str, str]:
+    """The text of every SVG file by its name."""
+    return {name: to_svg(draw(numbers)) for name, draw in DRAWINGS.items()}
+
+
+def names_and_numbers(svg: str) -> list[str]:
+    """What an SVG file says: its texts, and what it shows where it is pointed at."""
+    return [
+        "".join(node.itertext()).strip()
+        for node in ET.fromstring(svg).iter()
+        if node.tag.rpartition("}")[2] in ("text", "title")
+    ]
 
 
 def _values(numbers: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, Value]]:
     return {
-        name: {row: Value(value) for row, value in held.items()} for name, held in numbers.items()
+        name: {row: Value(value) for row, value in values.items()}
+        for name, values in numbers.items()
     }
 
 
-def _spread(numbers: Gallery) -> dict[str, dict[str, Value]]:
+def _values_with_intervals(numbers: Gallery) -> dict[str, dict[str, Value]]:
     return {
         model: {
             name: Value(value, Interval(low, high, "wilson"))
-            for name, (value, low, high) in held.items()
+            for name, (value, low, high) in values.items()
         }
-        for model, held in numbers.abilities.items()
+        for model, values in numbers.abilities.items()
     }
 
 
-def _boards(numbers: Gallery) -> str:
+def _leaderboards(numbers: Gallery) -> Figure:
     boards = [
-        Leaderboard(name, tuple(LeaderboardRow(*place) for place in places), len(places), 0)
-        for name, places in numbers.mme_boards.items()
+        Leaderboard(name, tuple(LeaderboardRow(*row) for row in rows), len(rows), 0)
+        for name, rows in numbers.mme_boards.items()
     ]
-    return board_plot({"MME leaderboards": boards})
+    return leaderboard_plot({"MME leaderboards": boards})
 
 
-def _hard(numbers: Gallery) -> str:
+def _hard_samples(numbers: Gallery) -> Figure:
     benchmark = open_benchmark("eyechart", Variant())
-    wanted = {one.sample for one in numbers.hard}
-    samples = {one.id: one for one in benchmark.samples(benchmark.open()) if one.id in wanted}
+    ids = {case.sample for case in numbers.hard}
+    samples = {each.id: each for each in benchmark.samples(benchmark.open()) if each.id in ids}
     cards = []
-    for one in numbers.hard:
-        sample = samples[one.sample]
-        pictures = [_data_url(ref.source.read()) for ref in sample.media]
-        cards.append(HardSampleCard(one.ability, one.best, sample.question, sample.options, sample.gold,
-                          one.answers, pictures))  # fmt: skip
-    return hard_cards("Wrong in every run: the hardest abilities of eyechart", cards)
+    for case in numbers.hard:
+        sample = samples[case.sample]
+        images = [ref.source.read() for ref in sample.media]
+        cards.append(
+            HardSampleCard(
+                case.ability, case.best, sample.question, sample.options, sample.gold,
+                case.answers, images,
+            )
+        )  # fmt: skip
+    return draw_cards("Wrong in every run: the hardest abilities of eyechart", cards)
 
 
-def _data_url(data: bytes) -> str:
-    kind = "png" if data.startswith(b"\x89PNG") else "jpeg"
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
-
-
-def _heat(numbers: Gallery) -> str:
-    asked = next(iter(numbers.seed_dimensions.values()))
+def _ranks(numbers: Gallery) -> Figure:
+    columns = next(iter(numbers.seed_dimensions.values()))
     groups = [
-        one._replace(members=tuple(name for name in one.members if name in asked))
-        for one in group_by_subpart(dimensions())
+        group._replace(members=tuple(name for name in group.members if name in columns))
+        for group in group_by_subpart(dimensions())
     ]
-    kept = [one for one in groups if one.members]
-    return heat_map(
-        numbers.seed_dimensions, kept, f"SEED-Bench-H: ranks in {len(asked)} dimensions"
-    )
+    title = f"SEED-Bench-H: ranks in {len(columns)} dimensions"
+    return heat_map(numbers.seed_dimensions, [group for group in groups if group.members], title)
 
 
-DRAWINGS: Mapping[str, Callable[[Gallery], str]] = {
-    "mmbench-fig1.svg": lambda one: radars("Eyechart, by ability", _spread(one)),
-    "mmbench-fig4.svg": lambda one: shares("Letters chosen and gold letters", one.letters),
-    "mmbench-fig7.svg": lambda one: dots(
-        "MMBench test, English and Chinese", _values(one.languages)
+DRAWINGS: Mapping[str, Callable[[Gallery], Figure]] = {
+    "mmbench-fig1.svg": lambda numbers: radar_plot(
+        "Eyechart, by ability", _values_with_intervals(numbers)
     ),
-    "mmbench-fig9.svg": lambda one: dots(
-        "MMBench test, by ability", _values(one.open_and_closed), joined=False
+    "mmbench-fig4.svg": lambda numbers: stacked_bars(
+        "Letters chosen and gold letters", numbers.letters
     ),
-    "mmbench-fig10.svg": _hard,
-    "mme-fig2.svg": _boards,
-    "mme-fig3.svg": lambda one: radars("MME, by subtask", _values(one.mme_subtasks), top=200.0),
-    "mmt-fig4.svg": lambda one: shares("MMT-Bench, why answers are wrong", one.error_types),
-    "mmt-figa3.svg": lambda one: dots(
-        "MMT-Bench, by image type", _values(one.image_types), joined=False
+    "mmbench-fig7.svg": lambda numbers: dot_plot(
+        "MMBench test, English and Chinese", _values(numbers.languages)
     ),
-    "mmt-figa4.svg": lambda one: dots(
-        "MMT-Bench, by capability", _values(one.capabilities), joined=False
+    "mmbench-fig9.svg": lambda numbers: dot_plot(
+        "MMBench test, by ability", _values(numbers.open_and_closed), connect=False
     ),
-    "mmt-tablea13.svg": lambda one: dots(
-        "snellen/tiny on eyechart, with and without the pictures", _values(one.blind)
+    "mmbench-fig10.svg": _hard_samples,
+    "mme-fig2.svg": _leaderboards,
+    "mme-fig3.svg": lambda numbers: radar_plot(
+        "MME, by subtask", _values(numbers.mme_subtasks), top=200.0
     ),
-    "seed-fig10.svg": _heat,
+    "mmt-fig4.svg": lambda numbers: stacked_bars(
+        "MMT-Bench, why answers are wrong", numbers.error_types
+    ),
+    "mmt-figa3.svg": lambda numbers: dot_plot(
+        "MMT-Bench, by image type", _values(numbers.image_types), connect=False
+    ),
+    "mmt-figa4.svg": lambda numbers: dot_plot(
+        "MMT-Bench, by capability", _values(numbers.capabilities), connect=False
+    ),
+    "mmt-tablea13.svg": lambda numbers: dot_plot(
+        "snellen/tiny on eyechart, with and without the images", _values(numbers.blind)
+    ),
+    "seed-fig10.svg": _ranks,
 }
 
 
 def main(argv: Sequence[str]) -> int:
     if len(argv) == 3 and argv[0] == "count":
-        numbers = counted(Path(argv[1]), Path(argv[2]))
+        numbers = count(Path(argv[1]), Path(argv[2]))
         NUMBERS.write_bytes(msgjson.format(msgjson.encode(numbers), indent=1) + b"\n")
     elif argv and list(argv) != ["--check"]:
         print(__doc__, file=sys.stderr)
         return 2
-    pictures = drawn(msgjson.decode(NUMBERS.read_bytes(), type=Gallery))
+    drawn = draw_all(msgjson.decode(NUMBERS.read_bytes(), type=Gallery))
     if list(argv) == ["--check"]:
-        held = {path.name: path.read_text() for path in PICTURES.glob("*.svg")}
-        stale = [name for name in {**held, **pictures} if held.get(name) != pictures.get(name)]
+        stored = {path.name: names_and_numbers(path.read_text()) for path in IMAGES.glob("*.svg")}
+        expected = {name: names_and_numbers(text) for name, text in drawn.items()}
+        stale = [name for name in {**stored, **expected} if stored.get(name) != expected.get(name)]
         for name in stale:
             print(f"docs/images/gallery/{name} differs; run docs/gallery.py", file=sys.stderr)
         return 1 if stale else 0
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    for name, text in pictures.items():
-        (PICTURES / name).write_text(text)
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    for name, text in drawn.items():
+        (IMAGES / name).write_text(text)
     return 0
 
 

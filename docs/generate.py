@@ -27,10 +27,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from page_cells import cell, escaped
 
 from snellen.cli.parser import build_parser
-from snellen.core.entry_points import plugin_entry_points
 from snellen.models.naming.catalog import catalog
 from snellen.models.naming.provider import ModelOption
-from snellen.models.naming.registry import GROUP, registered_models
+from snellen.models.naming.registry import registered_models, registered_providers
 from snellen.models.sampling import OPTIONS as SAMPLING
 from snellen.report.terminal.catalog import COLUMNS, entry_row
 
@@ -149,8 +148,8 @@ def models() -> str:
     rows = [(f"`{one.name}`", _option_meaning(one)) for one in SAMPLING]
     lines += ["## Options of every model", "", *_table(("option", "meaning"), rows), ""]
     takers: dict[tuple[ModelOption, ...], list[str]] = {}
-    for name, entry in sorted(plugin_entry_points(GROUP).items()):
-        takers.setdefault(_options(entry.module), []).append(name)
+    for provider in sorted(registered_providers(), key=lambda provider: provider.name):
+        takers.setdefault(provider.options, []).append(provider.name)
     for options, names in takers.items():
         if options:
             rows = [(f"`{one.name}`", _option_meaning(one)) for one in options]
@@ -181,13 +180,6 @@ def _catalogued() -> Iterator[str]:
         aliases = ", ".join(f"`{alias}`" for alias in entry.names[1:])
         yield f"| {' | '.join([f'`{name}`', *cells, f'`{entry.spec}`', aliases])} |"
     yield ""
-
-
-def _options(module: str) -> tuple[ModelOption, ...]:
-    """A provider's own list; `_OPTIONS` where it takes only some of another provider's."""
-    names = vars(import_module(module))
-    options: tuple[ModelOption, ...] = names.get("_OPTIONS") or names.get("OPTIONS", ())
-    return options
 
 
 def _option_meaning(option: ModelOption) -> str:

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec import json as msgjson
 
 from snellen.api import score
-from snellen.api.score import Scored
+from snellen.api.scoring import Scored
 from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
 from snellen.core.record import Record

@@ -2,20 +2,16 @@
 
 from pathlib import Path
 
-from snellen import Benchmark, Variant
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.data.tables.open_table import open_table
+from snellen.benchmarks.declaration.data_file import UserFile
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.scoring import choices
 
-DATA = Path(__file__).with_name("my_questions.tsv")
-
-
-def animals(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="animals",
-        version="1",
-        title="Questions about animals",
-        open=lambda: open_table(variant.data or str(DATA)),
-        keep=lambda row: row.cells.get("category") == "animals",
-        source="examples of this repository (Apache-2.0)",
-    )
+BENCHMARK = Declaration(
+    name="animals",
+    version="1",
+    title="Questions about animals",
+    provenance="examples of this repository (Apache-2.0)",
+    data=UserFile(str(Path(__file__).with_name("my_questions.tsv"))),
+    keep=lambda row, options: row.cells.get("category") == "animals",
+    scoring=choices(),
+)

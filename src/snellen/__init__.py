@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from snellen.api import Planned, Results, Scored, evaluate, plan, score
+    from snellen.api import Planned, Results, RunOptions, Scored, evaluate, plan, score
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
@@ -27,6 +27,7 @@ _HOMES = {
     "Rank": "snellen.core.request",
     "Results": "snellen.api",
     "RunFolder": "snellen.store.runs",
+    "RunOptions": "snellen.api",
     "Sampling": "snellen.core.request",
     "Scored": "snellen.api",
     "SnellenError": "snellen.core.errors",
@@ -48,6 +49,7 @@ __all__ = [
     "Rank",
     "Results",
     "RunFolder",
+    "RunOptions",
     "Sampling",
     "Scored",
     "SnellenError",

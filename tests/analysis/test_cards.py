@@ -21,7 +21,7 @@ from snellen.analysis.card_file import (
     stored_cards,
 )
 from snellen.analysis.cards import PARTS, build_card
-from snellen.api.evaluate import evaluate
+from snellen.api.evaluation import evaluate
 from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
 from snellen.cli.main import main

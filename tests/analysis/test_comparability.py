@@ -101,6 +101,6 @@ def test_runs_of_one_model_are_named_by_what_differs() -> None:
     ]  # fmt: skip
 
 
-def test_runs_that_nothing_tells_apart_are_for_the_user_to_choose_from() -> None:
-    with pytest.raises(UsageError, match=r"two runs of a on q are alike .* \(one and two\)"):
+def test_two_runs_with_the_same_settings_are_for_the_user_to_choose_from() -> None:
+    with pytest.raises(UsageError, match=r"have the same settings \(one and two\)"):
         distinct_names([info("a"), info("a")], [Path("two"), Path("one")])

@@ -16,8 +16,7 @@ from snellen.analysis.comparison.paired import compare
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark
 from snellen.core.model import Identity
-from snellen.core.record import Record
-from snellen.core.repeats import merge_draws
+from snellen.core.record import Record, merge_draws
 from snellen.core.run import DataInfo, Report, RunConfig, RunInfo
 from snellen.store.runs import RunFolder, RunWriter, open_run
 

@@ -58,7 +58,7 @@ def test_a_wrong_label_is_doubted(runs: list[RunFolder]) -> None:
     assert 0 <= found.expected_range[0] <= found.expected < len(found.suspects)
     items = {one.id: one for one in found.items}
     assert all(one.discrimination is None for one in found.items)
-    assert "discrimination is told from 8 runs on, here are 6" in found.notices
+    assert "discrimination needs 8 or more runs, got 6" in found.notices
     hard = [items[str(at)].difficulty for at in range(COUNT)]
     assert sum(hard[: COUNT // 2]) < sum(hard[COUNT // 2 :])
     assert len(found.items) == found.n == COUNT
@@ -78,7 +78,7 @@ def test_the_command_tells_it_in_four_ways(runs: list[RunFolder], capsys) -> Non
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert MISLABELLED in {line["id"] for line in lines if line["label_in_doubt"] == "1"}
     assert not told["subset"]
-    assert "a subset is chosen from 10 runs on, here are 6" in told["notices"]
+    assert "a subset needs 10 or more runs, got 6" in told["notices"]
     assert main(["items", out, "--format", "markdown"]) == 0
     assert "| id | question |" in capsys.readouterr().out
     assert main(["items", out, "--agreement", "10"]) == 2
@@ -114,10 +114,8 @@ def test_a_subset_of_ten_runs_says_what_it_can_still_tell(tmp_path: Path, capsys
 def test_few_runs_say_what_they_cannot_tell(runs: list[RunFolder]) -> None:
     found = analyse_items(runs[:2], ["a", "b"])
     assert (found.strong, found.suspects, found.sizes) == ((), (), ())
-    assert any("labels are doubted from 5 runs on" in notice for notice in found.notices)
-    assert any(
-        "a subset is chosen from 10 runs on, here are 2" in notice for notice in found.notices
-    )
+    assert any("doubtful labels need 5 or more runs" in notice for notice in found.notices)
+    assert any("a subset needs 10 or more runs, got 2" in notice for notice in found.notices)
     with pytest.raises(UsageError, match="two or more runs of one benchmark; got 1"):
         analyse_items(runs[:1], ["a"])
 

@@ -57,7 +57,7 @@ def test_counts_and_what_they_do_to_a_score() -> None:
     assert errors.up == pytest.approx(100 * 2 / 6)
     nothing = ParsingQuality("r", "choice", "hand", 0, 0, 0, 0)
     assert (nothing.precision, nothing.recall_interval) == (None, None)
-    with pytest.raises(ValueError, match="no replies"):
+    with pytest.raises(ValueError, match="at least one reply"):
         score_error(nothing)
 
 

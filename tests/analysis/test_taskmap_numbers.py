@@ -12,8 +12,8 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kendalltau
 
-from snellen.cli.parser_taskmap import LINKAGES as OFFERED_LINKAGES
-from snellen.cli.parser_taskmap import TIES as OFFERED_TIES
+from snellen.cli.commands.taskmap import LINKAGES as OFFERED_LINKAGES
+from snellen.cli.commands.taskmap import TIES as OFFERED_TIES
 from snellen.core.errors import DataError, UsageError
 from snellen.taskmap.agreement import (
     Ties,
@@ -25,7 +25,7 @@ from snellen.taskmap.agreement import (
 )
 from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
 from snellen.taskmap.distances import cosine_distances, gram_of_products, nearest_tasks
-from snellen.taskmap.halves import compare_halves
+from snellen.taskmap.mapping import compare_halves
 from snellen.taskmap.prediction import predict
 from snellen.taskmap.scores import TaskScores, read_clusters, read_overall, read_scores
 

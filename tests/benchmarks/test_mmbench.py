@@ -9,7 +9,7 @@ import pytest
 
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmbench import DATA, LEVEL_1
+from snellen.benchmarks.mmbench import BENCHMARK, LEVEL_1
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 
@@ -35,7 +35,7 @@ def written(path: Path, cells: list[tuple[str, ...]]) -> str:
 
 
 def test_every_variant_has_a_published_file() -> None:
-    names = {DATA.files[key].name for key in DATA.files}
+    names = {BENCHMARK.data.files[key].name for key in BENCHMARK.data.files}
     assert len(names) == 8
     assert {"MMBench_DEV_EN.tsv", "MMBench_TEST_CN_V11.tsv"} <= names
     assert open_benchmark("MMBench_TEST_CN_V11").parameters["lang"] == "cn"

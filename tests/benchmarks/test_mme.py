@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.mme.benchmark import benchmark, mme_samples
+from snellen.benchmarks.mme.benchmark import BENCHMARK as benchmark
+from snellen.benchmarks.mme.benchmark import mme_samples
 from snellen.benchmarks.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.answer import ParsedAnswer

@@ -8,7 +8,7 @@ import pytest
 from mmt_rows import row, write
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmt_bench.benchmark import DATA
+from snellen.benchmarks.mmt_bench.benchmark import BENCHMARK
 from snellen.benchmarks.mmt_bench.tasks import (
     by_capability,
     by_cluster,
@@ -201,7 +201,7 @@ def test_withheld_when_asked_for(tmp_path: Path) -> None:
 
 
 def test_each_variant_names_its_published_file() -> None:
-    assert {key: file.name for key, file in DATA.files.items()} == {
+    assert {key: file.name for key, file in BENCHMARK.data.files.items()} == {
         ("val", "native"): "MMT-Bench_VAL_MI.tsv",
         ("val", "single"): "MMT-Bench_VAL.tsv",
         ("val", "stitch"): "MMT-Bench_VAL_MI.tsv",

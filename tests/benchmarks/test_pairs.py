@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from snellen.benchmarks.declaration.image_pairs import pair_names, with_yes_no_pairs
-from snellen.benchmarks.eyechart import benchmark as eyechart
+from snellen.benchmarks.declaration.image_pairs import add_yes_no_pair, pair_names
+from snellen.benchmarks.eyechart import BENCHMARK as eyechart
 from snellen.core.benchmark import Variant
 from snellen.core.media import InlineSource
 from snellen.core.sample import MediaRef, Row, Sample
@@ -58,4 +58,4 @@ def test_only_yes_no_questions_about_pictures_become_units() -> None:
         Sample("3", "choice", "q", media=picture, groups={"category": "c"}),
         Sample("4", "yes_no", "q"),
     ]
-    assert [sample.unit for sample in with_yes_no_pairs(given)] == ["c/p", "c/p", "", ""]
+    assert [add_yes_no_pair(sample, Row(0, {})).unit for sample in given] == ["c/p", "c/p", "", ""]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.benchmarks.pope.benchmark import benchmark, parse_official, pope_samples
+from snellen.benchmarks.pope.benchmark import BENCHMARK as benchmark
+from snellen.benchmarks.pope.benchmark import parse_official, pope_samples
 from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
 from snellen.core.flow import run_flow

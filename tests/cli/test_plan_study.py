@@ -10,7 +10,7 @@ import pytest
 
 from snellen.analysis.comparison.planned_study import Aims, Need, StudyPlan
 from snellen.api import evaluate
-from snellen.api.plan import plan
+from snellen.api.planning import plan
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.stats.paired import detectable_difference, required_samples
@@ -118,7 +118,8 @@ def test_repeats_lower_what_comes_from_drawing() -> None:
     how: dict[str, Any] = {"detect": 10.0, "discordance": 0.4, "draw_share": 0.5}
     found = study(**how)
     assert {need.repeats: need.samples for need in found.needs} == {
-        1: required_samples(0.1, 0.4), 2: required_samples(0.1, 0.3), 4: required_samples(0.1, 0.25), 8: required_samples(0.1, 0.225),
+        1: required_samples(0.1, 0.4), 2: required_samples(0.1, 0.3),
+        4: required_samples(0.1, 0.25), 8: required_samples(0.1, 0.225),
     }  # fmt: skip
     requests = [need.requests for need in found.needs if need.requests is not None]
     assert requests == sorted(requests)

@@ -46,7 +46,7 @@ def place(tmp_path, monkeypatch) -> Path:
 def published(monkeypatch) -> None:
     """The published file is `ROWS`."""
     remote = RemoteFile(urls=(), md5=hashlib.md5(ROWS.encode()).hexdigest())
-    monkeypatch.setitem(mmbench.DATA.files, CHOSEN, PublishedFile(NAME, remote))
+    monkeypatch.setitem(mmbench.BENCHMARK.data.files, CHOSEN, PublishedFile(NAME, remote))
 
 
 def run(**options) -> dict:

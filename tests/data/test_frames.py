@@ -114,10 +114,10 @@ import sys
 from pathlib import Path
 from snellen.core.sample import MediaRef
 from snellen.data.media.video_cells import VideoFile
-from snellen.data.media.frames import frames_of
-from snellen.data.media.frame_sampling import Sampling
+from snellen.data.media.frames import extract_frames
+from snellen.data.media.frame_sampling import FrameSampling
 ref = MediaRef("a" * 64, VideoFile(sys.argv[1], "a" * 64), "video")
-print([frame.ref.digest for frame in frames_of(ref, Sampling(), Path(sys.argv[2]))])
+print([frame.ref.digest for frame in extract_frames(ref, FrameSampling(), Path(sys.argv[2]))])
 """
 
 

@@ -91,7 +91,7 @@ def test_half_a_pair_in_a_list_is_one_character(here: Path) -> None:
     assert (first.cells["A"], first.cells["B"]) == ("?a", "b")
     assert second.cells["A"] == "?"
     for medium in first.media:
-        with pytest.raises(MediaError, match=r"there is no picture file|neither a picture nor"):
+        with pytest.raises(MediaError, match=r"there is no image file|neither an image nor"):
             medium.source.read()
 
 
@@ -142,7 +142,7 @@ def test_a_gzip_bomb_is_given_up(here: Path, monkeypatch: Any) -> None:
 
 def test_unpacking_leaves_room_on_the_disk(here: Path, monkeypatch: Any) -> None:
     bomb(here / "q.tsv.gz", 1)
-    monkeypatch.setattr(unpack, "_LEFT_FREE", 1 << 60)
+    monkeypatch.setattr(unpack, "_MIN_FREE", 1 << 60)
     with pytest.raises(StorageError, match=r"q.tsv.gz cannot be unpacked: .* GB free; make room"):
         open_table("q.tsv.gz")
     assert left_over(here / "cache") == []

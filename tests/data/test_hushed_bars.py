@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 _ASK = (
-    "from snellen.settings import hush_bars; {before} "
+    "from snellen.settings import disable_progress_bars; {before} "
     "from datasets.utils import are_progress_bars_disabled as data; "
     "from huggingface_hub.utils import are_progress_bars_disabled as hub; print(data(), hub())"
 )
@@ -21,5 +21,5 @@ def bars_off(before: str) -> str:
 
 
 def test_libraries_that_are_imported_later_show_no_bars() -> None:
-    assert bars_off("hush_bars();") == "True True"
+    assert bars_off("disable_progress_bars();") == "True True"
     assert bars_off("") == "False False"

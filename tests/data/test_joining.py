@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api.score import Scored, score
+from snellen.api.scoring import Scored, score
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.output import Failure

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from lmms_eval_logs import TASKS, Task
 
-from snellen.api.score import score
+from snellen.api.scoring import score
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 

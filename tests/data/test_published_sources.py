@@ -106,8 +106,10 @@ def test_mvbench_is_made_of_its_json_files(place, monkeypatch) -> None:
              {"task_type": "State Change", "prefix": "perception/videos"}),
     )  # fmt: skip
     table = JsonParts("MVBench.jsonl", "made up", parts)
-    declared = mvbench.DATA.files["main",]
-    monkeypatch.setitem(mvbench.DATA.files, ("main",), declared._replace(otherwise=table))
+    declared = mvbench.BENCHMARK.data.files["main",]
+    monkeypatch.setitem(
+        mvbench.BENCHMARK.data.files, ("main",), declared._replace(alternative=table)
+    )
     home = place / "cache" / "videos" / "mvbench"
     for name in ("star/Charades_v1_480/a.mp4", "perception/videos/b.mp4"):
         (home / name).parent.mkdir(parents=True)
@@ -129,9 +131,11 @@ def test_mvbench_as_mp4_is_one_file_with_its_folders(place, monkeypatch) -> None
     document = {"root": {"State Change": "perception"},
                 "meta": {"State Change": [{**asked, "video": "b.mp4"}]}}  # fmt: skip
     one = part(place, "test.json", document, {}, records=mvbench._records_of_document)
-    declared = mvbench.DATA.files["mp4",]
+    declared = mvbench.BENCHMARK.data.files["mp4",]
     table = JsonParts("MVBench_MP4.jsonl", "made up", (one,))
-    monkeypatch.setitem(mvbench.DATA.files, ("mp4",), declared._replace(otherwise=table))
+    monkeypatch.setitem(
+        mvbench.BENCHMARK.data.files, ("mp4",), declared._replace(alternative=table)
+    )
     (sample,) = samples_of("mvbench:edition=mp4").values()
     assert sample.groups["task_type"] == "State Change"
     assert sample.gold == ("A",)
@@ -165,10 +169,12 @@ def test_the_rows_of_mme_realworld_on_the_hub_are_read(place, monkeypatch) -> No
         "category": "Perception/colour",
         "l2-category": "small",
     }
-    declared = mme_realworld.DATA.files["en",]
+    declared = mme_realworld.BENCHMARK.data.files["en",]
     assert isinstance(declared.alternative, HubSplit)
     local = declared.alternative._replace(spec=saved(place / "rows", [row]))
-    monkeypatch.setitem(mme_realworld.DATA.files, ("en",), declared._replace(otherwise=local))
+    monkeypatch.setitem(
+        mme_realworld.BENCHMARK.data.files, ("en",), declared._replace(alternative=local)
+    )
     (sample,) = samples_of("mme-realworld").values()
     assert sample.options["A"] == "red"
     assert sample.gold == ("A",)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from snellen.api.score import score
+from snellen.api.scoring import score
 from snellen.core.benchmark import Variant
 
 FILES = json.loads((Path(__file__).parent / "result_files.json").read_text(encoding="utf-8"))

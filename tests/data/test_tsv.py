@@ -33,7 +33,7 @@ def reference(text: str, delimiter: str = "\t") -> list[list[str]]:
 
 @pytest.fixture(params=[1, 7, 4 << 20])
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(tsv, "CHUNK", request.param)
+    monkeypatch.setattr(tsv, "CHUNK_SIZE", request.param)
     return int(request.param)
 
 
@@ -118,7 +118,7 @@ def test_one_sentence_for_a_bad_file(write, settings, content, sentence) -> None
     "one sentence, before the whole file is read",
 )
 def test_a_quote_that_swallows_the_file_is_given_up_early(write, settings, monkeypatch) -> None:
-    monkeypatch.setattr(tsv, "CHUNK", 64)
+    monkeypatch.setattr(tsv, "CHUNK_SIZE", 64)
     read = []
     content = b'a\n"open\n' + b"x\n" * 5_000_000
     rows = tsv.split_rows(io.BytesIO(content), b"\t", read.append, Limits(row_mb=1))

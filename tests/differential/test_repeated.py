@@ -10,8 +10,7 @@ from tests.differential.sets import FOLDER, read_set
 
 from snellen.benchmarks.protocol.repeats import summary_of
 from snellen.core.benchmark import final_summary
-from snellen.core.record import Record
-from snellen.core.repeats import merge_draws
+from snellen.core.record import Record, merge_draws
 from snellen.core.summary import Metric
 from snellen.store.runs import compact_records
 

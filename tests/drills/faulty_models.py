@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen import Capabilities, Generate, Generated
-from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.protocol.ranking import ranked_flow
 from snellen.core.output import CandidateScore, Ranked
 
@@ -90,7 +90,7 @@ class NotANumber:
 
 def ranked_questions(variant):
     """The drill's questions, answered by ranking the options."""
-    return replace(data_file_benchmark(os.environ["DATA"], variant), flow=ranked_flow)
+    return replace(data_file_declaration(os.environ["DATA"])(variant), flow=ranked_flow)
 
 
 patient, hangs_async, sulks, not_a_number = Patient(), HangsAsync(), Sulks(), NotANumber()

@@ -18,11 +18,11 @@ from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
-from snellen.core.repeats import draws_of
+from snellen.core.record import draws_of
 from snellen.core.request import Generate, Rank, Ref, Request, Sampling, request_digest
 from snellen.core.sample import Sample
+from snellen.engine.loop.plan import repeat_flow
 from snellen.engine.loop.progress import NoProgress, Progress
-from snellen.engine.loop.repeats import repeat_flow
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 

@@ -89,54 +89,56 @@ CHOICES |= {
                   vlmevalkit_own.bracket_parser)
 }  # fmt: skip
 WORDS_READ: dict[str, Read] = {
-    "read_letters": lambda reply: multi_label.parse_multi_label(reply, "ABCD"),
-    "read_yes_no": yes_no.parse_yes_no,
-    "read_yes_no prefix4": lambda reply: yes_no.parse_yes_no(reply, "prefix4"),
-    "read_yes_no_vlmevalkit": vlmevalkit.parse_yes_no_vlmevalkit,
-    "read_yes_no_of": tempcompass.parse_tempcompass_yes_no,
-    "read_match_of": lambda reply: tempcompass.parse_sentence_match(
+    "parse_multi_label": lambda reply: multi_label.parse_multi_label(reply, "ABCD"),
+    "parse_yes_no": yes_no.parse_yes_no,
+    "parse_yes_no prefix4": lambda reply: yes_no.parse_yes_no(reply, "prefix4"),
+    "parse_yes_no_vlmevalkit": vlmevalkit.parse_yes_no_vlmevalkit,
+    "parse_tempcompass_yes_no": tempcompass.parse_tempcompass_yes_no,
+    "parse_sentence_match": lambda reply: tempcompass.parse_sentence_match(
         reply, tempcompass.sentences_by_name("Sentence A: It runs.\nSentence B: It walks.")
     ),
-    "read_match_in_any_case": lambda reply: tempcompass.parse_sentence_match_ignoring_case(
-        reply, {"Sentence A": "It runs.", "Sentence B": "It walks."}
+    "parse_sentence_match_ignoring_case": lambda reply: (
+        tempcompass.parse_sentence_match_ignoring_case(
+            reply, {"Sentence A": "It runs.", "Sentence B": "It walks."}
+        )
     ),
-    "named_sentences": tempcompass.sentences_by_name,
-    "read_open": open_text.parse_open,
-    "read_final": open_text.parse_final,
-    "read_whole": open_text.parse_whole,
-    "read_raw": open_text.parse_raw,
-    "read_number": numbers.parse_numeric_answer,
-    "read_list": numbers.parse_list_answer,
-    "read_mmmu_answer": mmmu.parse_mmmu_answer,
-    "read_mmmu_open": mmmu.parse_mmmu_open,
-    "read_spatial457": listed.parse_spatial457,
-    "read_phyx": listed.parse_phyx,
-    "short_answer": mathvision.parse_short_answer,
-    "read_truth": forms.parse_truth,
-    "read_form": lambda reply: [
+    "sentences_by_name": tempcompass.sentences_by_name,
+    "parse_open": open_text.parse_open,
+    "parse_final": open_text.parse_final,
+    "parse_whole": open_text.parse_whole,
+    "parse_raw": open_text.parse_raw,
+    "parse_numeric_answer": numbers.parse_numeric_answer,
+    "parse_list_answer": numbers.parse_list_answer,
+    "parse_mmmu_answer": mmmu.parse_mmmu_answer,
+    "parse_mmmu_open": mmmu.parse_mmmu_open,
+    "parse_spatial457": listed.parse_spatial457,
+    "parse_phyx": listed.parse_phyx,
+    "parse_short_answer": mathvision.parse_short_answer,
+    "parse_truth": forms.parse_truth,
+    "parse_form": lambda reply: [
         forms.parse_form(reply, form, golds)
         for golds in (("3",), ("yes",), ("[1, 2]",), ("12:30",), ("A",), ("true",))
         if (form := forms.answer_form(golds)) is not None
     ],
-    "form_of": lambda reply: forms.answer_form([reply]),
-    "conclusion_of": conclusion.find_conclusion,
-    "only_thinks": clean.is_only_thinking,
+    "answer_form": lambda reply: forms.answer_form([reply]),
+    "find_conclusion": conclusion.find_conclusion,
+    "is_only_thinking": clean.is_only_thinking,
     "split_reasoning": lambda reply: [
         split_reasoning(reply, stop, opened)  # type: ignore[arg-type]
         for stop in ("stop", "length") for opened in (False, True)
     ],
 }  # fmt: skip
 VERDICTS: dict[str, Read] = {
-    "read_grade": lambda reply: verdicts.parse_grade(reply, 0.0, 1.0),
-    "read_grade whole": lambda reply: verdicts.parse_grade(reply, 0.0, 10.0, integers_only=True),
-    "read_pair": lambda reply: verdicts.parse_pair(reply, ("Accuracy", "Relevance"), 1.0, 5.0),
-    "read_right": verdicts.parse_correctness,
-    "read_marks": lambda reply: verdicts.parse_grades(reply, MARKS, 0.0, 10.0),
-    "read_object": verdicts.parse_object,
-    "read_answer": verdicts.parse_extracted_answer,
-    "read_document_answer": verdicts.parse_extracted_document_answer,
-    "read_labels": verdicts.parse_labels,
-    "holds_verdict": quotes.contains_verdict,
+    "parse_grade": lambda reply: verdicts.parse_grade(reply, 0.0, 1.0),
+    "parse_grade whole": lambda reply: verdicts.parse_grade(reply, 0.0, 10.0, integers_only=True),
+    "parse_pair": lambda reply: verdicts.parse_pair(reply, ("Accuracy", "Relevance"), 1.0, 5.0),
+    "parse_correctness": verdicts.parse_correctness,
+    "parse_grades": lambda reply: verdicts.parse_grades(reply, MARKS, 0.0, 10.0),
+    "parse_object": verdicts.parse_object,
+    "parse_extracted_answer": verdicts.parse_extracted_answer,
+    "parse_extracted_document_answer": verdicts.parse_extracted_document_answer,
+    "parse_labels": verdicts.parse_labels,
+    "contains_verdict": quotes.contains_verdict,
     # A verdict is as long as a judge may write, the reply any length.
     "without_quotes": lambda reply: quotes.without_quotes(
         f'He says "{reply[:40]}". {reply[:10_000]}', reply
@@ -171,7 +173,9 @@ GRADES: dict[str, Read] = {
     "matches": _graded_list(open_answer.matches_gold),
     "same_labels": _graded_list(open_answer.has_same_labels),
     "matches_mmmu": lambda reply: [
-        mmmu.matches_mmmu(reply, (gold,), whole_words=words) for gold in _GOLDS for words in (False, True)
+        mmmu.matches_mmmu(reply, (gold,), whole_words=words)
+        for gold in _GOLDS
+        for words in (False, True)
     ],
     "anls": _graded_list(edit_distance.anls),
     "anls_by_script": _graded_list(edit_distance.anls_by_script),
@@ -201,7 +205,8 @@ GRADES: dict[str, Read] = {
     ],
     "numbers_of": mathvista.parse_number_list,
     "holds_gold": lambda reply: [
-        ocrbench.contains_a_gold(reply, _GOLDS, expression=expression) for expression in (False, True)
+        ocrbench.contains_a_gold(reply, _GOLDS, expression=expression)
+        for expression in (False, True)
     ],
     "equal_phyx": lambda reply: phyx.equal_phyx(reply, _GOLDS, separator="\0"),
     "relaxed_correct": lambda reply: relaxed.relaxed_correct(reply, _GOLDS),

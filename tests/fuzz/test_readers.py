@@ -29,12 +29,12 @@ SECONDS = 1.0
 """Half a second on a core of its own; one that is shared is allowed twice that."""
 READERS = [(family, name) for family, readers in FAMILIES.items() for name in readers]
 READ_IN_EMPTY = {
-    "read_mme_realworld": ("", *"AAAA"),  # it finds an empty reply in the first option
-    "read_mme_realworld of VLMEvalKit": ("", *"AAAA"),
-    "opening_given_gold": ("", *"BBBB"),  # it finds an empty first word in the gold, which is B
-    "first_word_given_gold": ("", *"BBBB"),
-    "draw_option": ("", *"CEAA"),  # it draws an option where it reads none
-    "draw_pro_option": ("", *"CEAA"),
+    "parse_mme_realworld": ("", *"AAAA"),  # it finds an empty reply in the first option
+    "parse_mme_realworld of VLMEvalKit": ("", *"AAAA"),
+    "opening_parser": ("", *"BBBB"),  # it finds an empty first word in the gold, which is B
+    "first_word_parser": ("", *"BBBB"),
+    "parse_mmmu_or_draw": ("", *"CEAA"),  # it draws an option where it reads none
+    "parse_mmmu_pro_or_draw": ("", *"CEAA"),
     "anls_by_script": ("\t \r\n", 0.75, 0.0, 0.0, 0.0, 0.0),  # it counts white space as likeness
 }
 """Scripts that are restated with this fault: an empty reply, and what they make of it."""
@@ -72,9 +72,10 @@ def test_a_loop_takes_half_a_second(family: str, name: str) -> None:
 
 
 SLOW_BEFORE = (
-    ("matches_mmmu", "1"), ("matches_mmmu", "A\n"), ("phyx_given_gold", "the answer is "),
-    ("read_mme_realworld of VLMEvalKit", "<answer>"), ("read_grade", "1."), ("read_marks", "{}"),
-    ("read_document_answer", "**"), ("holds_verdict", "\n"), ("without_quotes", "\r\n"),
+    ("matches_mmmu", "1"), ("matches_mmmu", "A\n"), ("phyx_choice_parser", "the answer is "),
+    ("parse_mme_realworld of VLMEvalKit", "<answer>"), ("parse_grade", "1."),
+    ("parse_grades", "{}"), ("parse_extracted_document_answer", "**"), ("contains_verdict", "\n"),
+    ("without_quotes", "\r\n"),
     ("same_items", "["), ("same_items", "[1, "), ("typed_score", "(A"), ("typed_score", " "),
 )  # fmt: skip
 
@@ -160,8 +161,8 @@ def test_every_reader_is_there() -> None:
 
 def test_half_a_surrogate_pair_draws_a_lot() -> None:
     """JSON may hold one: "\\ud800"."""
-    assert FAMILIES["replies-choice"]["draw_option"]("\ud800 is unclear")
-    assert FAMILIES["replies-choice"]["draw_pro_option"]("\ud800 is unclear")
+    assert FAMILIES["replies-choice"]["parse_mmmu_or_draw"]("\ud800 is unclear")
+    assert FAMILIES["replies-choice"]["parse_mmmu_pro_or_draw"]("\ud800 is unclear")
 
 
 def test_made_targets_are_named() -> None:

@@ -154,16 +154,14 @@ def publish(hub: Hub, home: Path) -> Callable[[str], dict[str, str]]:
         facts = package / "acme_bench-1.0.dist-info"
         facts.mkdir(parents=True)
         (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-bench\nVersion: 1.0\n")
-        (facts / "entry_points.txt").write_text("[snellen.benchmarks]\nacme = acme_bench:make\n")
+        (facts / "entry_points.txt").write_text("[snellen.benchmarks]\nacme = acme_bench:ACME\n")
         (package / "acme_bench.py").write_text(
-            "from functools import partial\n"
-            "from snellen.benchmarks.declaration.published import Published, tsv\n"
-            "from snellen.benchmarks.declaration.questions import question_benchmark\n"
-            f"FILE = tsv({url!r}, {(right if md5 == 'right' else md5)!r})\n"
-            "DATA = Published({'split': ('test',)}, {('test',): FILE})\n"
-            "def make(variant):\n"
-            "    return question_benchmark(variant, name='acme', version='1', title='Acme',\n"
-            "        open=partial(DATA.table, variant), fetch=partial(DATA.fetch, variant))\n"
+            "from snellen.benchmarks.declaration.declaration import Declaration\n"
+            "from snellen.benchmarks.declaration.published import Published, published_tsv\n"
+            "from snellen.benchmarks.declaration.scoring import choices\n"
+            f"FILE = published_tsv({url!r}, {(right if md5 == 'right' else md5)!r})\n"
+            "ACME = Declaration(name='acme', version='1', title='Acme', scoring=choices(),\n"
+            "    data=Published({'split': ('test',)}, {('test',): FILE}))\n"
         )
         return {"PYTHONPATH": str(package), "SNELLEN_CACHE": str(package / "cache")}
 

@@ -14,9 +14,9 @@ import pytest
 
 from snellen.benchmarks.declaration.registry import list_benchmarks
 from snellen.cli.main import main
-from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity
+from snellen.models.naming.builtin import builtin_names, is_builtin
 from snellen.models.naming.catalog import (
     FOLDER,
     CatalogEntry,
@@ -27,7 +27,6 @@ from snellen.models.naming.catalog import (
 )
 from snellen.models.naming.filters import choose, model_filter
 from snellen.models.naming.registry import (
-    GROUP,
     ModelSpec,
     describe_model,
     full_name,
@@ -35,7 +34,6 @@ from snellen.models.naming.registry import (
     options_of,
     split_spec,
 )
-from snellen.models.remote.profile import profiles
 from snellen.prompts.recipes import find_recipe
 
 QWEN2_5_REVISION = "cc594898137f460bfe9f0759e9844b3ce807cfb5"
@@ -65,9 +63,7 @@ def test_the_catalog_is_as_large_as_it_says() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_entry_resolves_to_its_own_spec_by_every_name(family: str) -> None:
     for entry in members(family):
-        assert entry.provider in plugin_entry_points(GROUP) or entry.provider in profiles(), (
-            entry.name
-        )
+        assert is_builtin(entry.provider), entry.name
         assert entry.id
         parts = split_spec(entry.spec)
         assert (parts.provider, parts.name) == (entry.provider, entry.id)
@@ -113,7 +109,7 @@ def test_a_type_of_lmms_eval_is_no_word_in_a_name() -> None:
 def test_no_name_hides_a_provider_or_a_benchmark() -> None:
     words = {word.lower() for entry in catalog() for word in entry.names}
     benchmarks = {word.lower() for one in list_benchmarks() for word in (one.name, *one.aliases)}
-    assert not words & {name.lower() for name in (*plugin_entry_points(GROUP), *profiles())}
+    assert not words & set(builtin_names())
     assert not words & benchmarks
 
 
@@ -324,7 +320,7 @@ def test_info_shows_facts_and_where_they_were_read(capsys: pytest.CaptureFixture
 
 def test_help_does_not_read_the_catalog() -> None:
     program = (
-        "import sys\nfrom snellen.cli.parser import build_parser\nbuild_parser()\n"
+        "import sys\nfrom snellen.cli.parser import build_parser\nbuild_parser(())\n"
         "from snellen.models.naming.registry import split_spec\nsplit_spec('random')\n"
         "assert 'snellen.models.naming.catalog' not in sys.modules\n"
     )

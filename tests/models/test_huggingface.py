@@ -19,7 +19,7 @@ from snellen.core.media import FileSource, InlineSource, decode_image, digest_by
 from snellen.core.message import Media, Message, Text, user
 from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Generation, Rank, Ref
-from snellen.models.hf.model import HuggingFace, provider
+from snellen.models.hf.model import HuggingFace, open_hf
 from snellen.models.naming.registry import open_model
 
 Folder = Callable[[str], Path]
@@ -282,7 +282,7 @@ def test_an_incomplete_folder(
 ) -> None:
     folder = folder_without(checkpoint("llava"), tmp_path / "m", absent)
     with pytest.raises(UsageError, match=sentence):
-        provider(str(folder), {})
+        open_hf(str(folder), {})
 
 
 def test_a_folder_that_is_not_there() -> None:

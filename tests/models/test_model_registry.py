@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
+from snellen.models.naming.builtin import builtin_names, builtin_provider
 from snellen.models.naming.provider import ModelListing
 from snellen.models.naming.registry import (
     ModelSpec,
@@ -89,15 +89,15 @@ def test_options_of_the_call_win_over_those_in_the_name() -> None:
     assert open_model("random:seed=1", {"seed": "2"}).identity.facts == {"seed": "2"}
 
 
-def test_the_checkouts_own_declaration_is_used() -> None:
+def test_every_builtin_name_is_that_of_its_provider() -> None:
+    assert {name: builtin_provider(name).name for name in builtin_names()} == {
+        name: name for name in builtin_names()
+    }
+
+
+def test_nothing_built_in_is_an_entry_point() -> None:
     declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
-    table = declared["project"]["entry-points"]["snellen.models"]
-    assert (
-        table.items()
-        <= {
-            name: entry.value for name, entry in plugin_entry_points("snellen.models").items()
-        }.items()
-    )
+    assert "entry-points" not in declared["project"]
 
 
 def test_known_models_lists_every_provider() -> None:
@@ -111,8 +111,8 @@ def test_known_models_lists_every_provider() -> None:
 def test_describing_a_model_loads_no_library() -> None:
     program = (
         "import sys\n"
-        "from snellen.models.naming.registry import describe_model, known_models, open_model\n"
-        "open_model('random'); describe_model('random'); known_models()\n"
+        "from snellen.models.naming.registry import describe_model, open_model, registered_models\n"
+        "open_model('random'); describe_model('random'); registered_models()\n"
         "print({'torch', 'transformers', 'PIL', 'numpy', 'huggingface_hub'} & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

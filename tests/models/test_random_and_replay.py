@@ -74,8 +74,8 @@ def test_replay_holds_no_likelihoods_but_gives_the_recorded_choice_for_scoring()
 
 
 def test_replay_provider_reads_with_the_given_reader() -> None:
-    provide = replay_provider(lambda path: Recording({"1": path}, "cd"))
-    model = provide("runs/llava.csv", {})
+    provider = replay_provider(lambda path: Recording({"1": path}, "cd"))
+    model = provider.open("runs/llava.csv", {})
     assert (model.identity.name, model.identity.facts) == ("llava.csv", {"revision": "sha256:cd"})
     with pytest.raises(UsageError, match="replay/<file>"):
-        provide("", {})
+        provider.open("", {})

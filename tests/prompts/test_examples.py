@@ -17,7 +17,7 @@ from snellen.api import evaluate, score
 from snellen.api._resolve import resolve_benchmark
 from snellen.api.report import benchmark_of, report_of
 from snellen.benchmarks import a_okvqa, mmbench, mmmu, scienceqa
-from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
@@ -209,7 +209,7 @@ def test_a_benchmark_of_ones_own_code_shows_examples_too(tmp_path: Path) -> None
     path = table(tmp_path)
 
     def factory(variant: Variant) -> Benchmark:
-        return data_file_benchmark(variant.data or str(path), variant)
+        return data_file_declaration(variant.data or str(path))(variant)
 
     benchmark = resolve_benchmark("mine", Variant(options={"shots": "2"}), {"mine": factory})
     assert {len(shown(request)) for _, (request,) in requests(benchmark)} == {4}
@@ -291,9 +291,9 @@ def test_mmbench_test_shows_questions_of_dev(tmp_path: Path, monkeypatch) -> Non
     picture = base64.b64encode(_png()).decode()
     dev = "".join(f"{n}\tDev {n}?\tred\tblue\tA\tc\tdev\t{picture}\n" for n in range(3))
     test = "".join(f"{n}\tTest {n}?\tred\tblue\t\tc\ttest\t{picture}\n" for n in range(3))
-    monkeypatch.setattr("snellen.data.locate.checksum_found", lambda *_: None)
-    put(tmp_path / "cache", mmbench.DATA, ("dev", "en", "1.0"), header + dev)
-    put(tmp_path / "cache", mmbench.DATA, ("test", "en", "1.0"), header + test)
+    monkeypatch.setattr("snellen.data.locate.wrong_checksum", lambda *_: None)
+    put(tmp_path / "cache", mmbench.BENCHMARK.data, ("dev", "en", "1.0"), header + dev)
+    put(tmp_path / "cache", mmbench.BENCHMARK.data, ("test", "en", "1.0"), header + test)
     benchmark = open_benchmark("mmbench:split=test,shots=2")
     asked = dict(requests(benchmark))
     assert set(asked) == {"0", "1", "2"}
@@ -304,11 +304,11 @@ def test_mmbench_test_shows_questions_of_dev(tmp_path: Path, monkeypatch) -> Non
 
 def test_mmmu_val_shows_the_rows_of_dev_in_the_same_file(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("snellen.data.locate.checksum_found", lambda *_: None)
+    monkeypatch.setattr("snellen.data.locate.wrong_checksum", lambda *_: None)
     rows = [f"{split}{n}\t{split} {n}?\tred\tblue\tA\t{split}" for split in ("dev", "validation")
             for n in range(3)]  # fmt: skip
     text = "\n".join(["id\tquestion\tA\tB\tanswer\tsplit", *rows]) + "\n"
-    put(tmp_path / "cache", mmmu.DATA, ("val",), text)
+    put(tmp_path / "cache", mmmu.BENCHMARK.data, ("val",), text)
     asked = dict(requests(open_benchmark("mmmu:shots=2")))
     assert all(name.startswith("validation") for name in asked)
     assert all("dev " in text for (one,) in asked.values() for text in shown(one)[::2])
@@ -328,7 +328,7 @@ def test_the_authors_columns_of_a_okvqa_are_read(tmp_path: Path) -> None:
         texts = shown(request)
         numbers = [int(text.split("Train ")[1][0]) for text in texts[::2]]
         assert texts[1::2] == ["AB"[number % 2] for number in numbers]
-    assert a_okvqa.DATA.held_out
+    assert a_okvqa.BENCHMARK.data.held_out
 
 
 def test_a_run_folder_keeps_the_examples(tmp_path: Path) -> None:
@@ -336,7 +336,7 @@ def test_a_run_folder_keeps_the_examples(tmp_path: Path) -> None:
     stored = msgspec.json.decode((run.path / "run.json").read_bytes())
     told = stored["config"]["examples"]
     assert set(told) == {"ids", "digest", "aside"}
-    assert scienceqa.DATA.held_out == {"test": "val"}
+    assert scienceqa.BENCHMARK.data.held_out == {"test": "val"}
 
 
 def _png(number: int = 0) -> bytes:

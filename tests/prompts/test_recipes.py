@@ -215,7 +215,7 @@ def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
     from snellen.prompts import recipes as listed
 
     own = listed.load_recipes()[0]._replace(name="own", models=["tiny"], benchmarks=["*"])
-    monkeypatch.setattr(listed, "recipes", lambda: (own,))
+    monkeypatch.setattr(listed, "load_recipes", lambda: (own,))
     data = table(tmp_path, CHOICE)
     common = ["run", "-m", "snellen/tiny", "-b", str(data), "--no-html", "-q", "--out"]
     assert main([*common, str(tmp_path / "with")]) == 0

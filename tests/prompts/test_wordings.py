@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.model_recipes import apply_recipe
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmbench import benchmark as mmbench
+from snellen.benchmarks.mmbench import BENCHMARK as mmbench
 from snellen.cli import main
 from snellen.core.answer import ParsedAnswer, Truncated
 from snellen.core.benchmark import Benchmark, Variant
@@ -111,7 +111,7 @@ def test_recipes_by_model(model: str, name: str | None) -> None:
 
 def test_a_recipe_gives_way_to_a_prompt_asked_for_by_name(tmp_path: Path) -> None:
     data, model = str(table(tmp_path)), "hf/llava-hf/llava-1.5-7b-hf"
-    plain = data_file_benchmark(data, Variant())
+    plain = data_file_declaration(data)(Variant())
     changed = apply_recipe(model, data, plain, Variant())
     assert changed.parameters["recipe"] == "llava-1.5"
     assert changed.parameters["prompt"] == "llava"
@@ -228,7 +228,7 @@ def test_yes_no_benchmarks_think_and_show_too(tmp_path: Path, name: str) -> None
 
 def test_an_explicit_length_wins_over_that_of_thinking(tmp_path: Path) -> None:
     variant = Variant(options={"cot": "on"}, max_new_tokens=9)
-    assert data_file_benchmark(str(table(tmp_path)), variant).max_new_tokens == 9
+    assert data_file_declaration(str(table(tmp_path)))(variant).max_new_tokens == 9
 
 
 def test_a_run_records_how_it_asked_and_is_another_run(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from standin_server import StandIn, chat_reply
 from snellen import evaluate
 from snellen.cli import main
 from snellen.core.errors import UsageError
-from snellen.core.reused_replies import ReusedReplies
+from snellen.core.run import ReusedReplies
 from snellen.store.runs import RunFolder, find_runs
 
 ROWS = 20

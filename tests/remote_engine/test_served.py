@@ -123,10 +123,10 @@ def test_two_runs_of_one_name(
     for command in ("compare", "why"):
         assert main([command, *runs[:2]]) == 0
         shown = " ".join(capsys.readouterr().out.split())
-        assert "servers say different things of server/tiny" in shown
+        assert "servers report different models for server/tiny" in shown
         assert said in shown
         assert main([command, *runs[1:]]) == 0
-        assert "say different things" not in capsys.readouterr().out
+        assert "report different models" not in capsys.readouterr().out
 
 
 def test_a_server_without_a_list_is_asked_all_the_same(server: StandIn, tmp_path: Path) -> None:

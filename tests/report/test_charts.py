@@ -4,9 +4,7 @@ import pytest
 
 from snellen.core.summary import Interval, Metric
 from snellen.report.page import charts
-from snellen.report.plots.dot_plot import Value, dots
-from snellen.report.plots.palette import width_of
-from snellen.report.plots.radar import radars
+from snellen.report.page.text_width import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,18 +29,6 @@ def test_an_axis_ends_with_the_highest_value_there_can_be():
     assert charts.axis([Metric("more", 130.0, 9, None, top=100.0)]).ticks == (0, 50, 100, 150)
 
 
-def test_a_plot_that_stands_alone_ends_its_axis_there_too():
-    root = ET.fromstring(dots("MME", {"one": {"total": Value(1487.6)}}, top=2800.0))
-    texts = [one.text for one in root.iter(f"{SVG}text")]
-    assert texts[texts.index("0") :][:4] == ["0", "1000", "2000", "2800"]
-    assert "3000" not in texts
-    names = ("count", "OCR", "scene")
-    root = ET.fromstring(radars("MME", {"one": dict.fromkeys(names, Value(2800.0))}, top=2800.0))
-    rings = [one.get("points") for one in root.iter(f"{SVG}polygon") if one.get("fill") == "none"]
-    (line,) = [one for one in root.iter(f"{SVG}polygon") if one.get("stroke-width") == "2"]
-    assert rings[-1] == line.get("points")
-
-
 def test_long_names_around_a_radar_are_whole_and_inside():
     names = ["commonsense reasoning about everyday physics", "OCR", "text translation", "W" * 30]
     groups = [(name, metric(50, 40, 60)) for name in names]
@@ -57,7 +43,7 @@ def test_long_names_around_a_radar_are_whole_and_inside():
         x, y = float(text.get("x")), float(text.get("y"))
         assert y > top
         assert y + 14 * len(lines) < top + high
-        long = max(width_of(line, 12.5) for line in lines)
+        long = max(text_width(line, 12.5) for line in lines)
         start = {"middle": x - long / 2, "end": x - long}.get(text.get("text-anchor"), x)
         assert left < start
         assert start + long < left + wide
@@ -66,7 +52,7 @@ def test_long_names_around_a_radar_are_whole_and_inside():
 
 @pytest.mark.parametrize(("text", "least"), [("W" * 10, 94.4), ("i" * 10, 22.2), ("语", 10)])
 def test_widths_are_those_of_the_type(text, least):
-    assert least <= width_of(text, 10) <= 1.1 * least
+    assert least <= text_width(text, 10) <= 1.1 * least
 
 
 def test_bar_tells_value_and_whisker():

@@ -118,7 +118,7 @@ def test_two_runs_alike_are_refused(
     for order in ((place / "A", again.path), (again.path, place / "A")):
         assert main(["leaderboard", *map(str, order)]) == 2
         told = capsys.readouterr().err
-        assert "two runs of mid on q are alike in all that makes a run" in told
+        assert "two runs of mid on q have the same settings" in told
         assert told.count("\n") == 1
 
 

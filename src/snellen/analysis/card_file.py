@@ -1,10 +1,10 @@
-"""The stored cards of the registered benchmarks, and how they are written anew:
+"""The stored cards of the registered benchmarks, and the command that rewrites them:
 
     python -m snellen.analysis.card_file tests/benchmarks/layouts
 
-A card whose parts changed while the benchmark's version did not is refused: the version has to be
-raised first, because stored numbers would otherwise stand beside others that mean something else.
-`--same-version` writes it all the same, for a change that cannot move a score.
+A card whose parts changed while the benchmark's version did not is refused: raise the version
+first, or stored numbers would be compared with numbers that mean something else. `--same-version`
+writes it all the same, for a change that cannot move a score.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROLES = ".roles"
 
 
 class CanonicalFile(NamedTuple):
-    """A small file in a benchmark's layout: `add_options.tsv`, or `name@option=value.tsv`."""
+    """A small file in a benchmark's layout: `name.tsv`, or `name@option=value.tsv`."""
 
     key: str
     """The file's name without its suffix: the key of the card."""
@@ -41,6 +41,7 @@ class CanonicalFile(NamedTuple):
 
 
 def canonical_files(folder: Path) -> Iterator[CanonicalFile]:
+    """The canonical files of a folder, in the order of their names."""
     for path in sorted(folder.iterdir()):
         if path.suffix == ".md" or f"{_ROLES}." in path.name or path.is_dir():
             continue
@@ -51,7 +52,7 @@ def canonical_files(folder: Path) -> Iterator[CanonicalFile]:
 
 
 def card_of(canonical: CanonicalFile) -> ProtocolCard:
-    """The card as the code makes it now."""
+    """Build the card of a canonical file with the current code."""
     roles = _roles(canonical)
     variant = Variant(
         data=str(canonical.path), options=canonical.options, judges=int("judge" in roles)
@@ -67,18 +68,18 @@ def card_of(canonical: CanonicalFile) -> ProtocolCard:
 
 
 def stored_cards() -> Mapping[str, ProtocolCard]:
-    """The cards that come with the package, by the name of their canonical file."""
+    """The cards shipped with the package, by the name of their canonical file."""
     return _read_cards()
 
 
 def stored_card(name: str, version: str) -> ProtocolCard | None:
-    """The card of a benchmark of this very version."""
+    """The stored card of a benchmark if it is of this version."""
     card = stored_cards().get(name)
     return card if card is not None and card.version == version else None
 
 
 def complaint(current: ProtocolCard, stored: ProtocolCard | None) -> str:
-    """What is wrong with a stored card; empty where it is the one that is made now."""
+    """What is wrong with a stored card; empty if it equals the current one."""
     renew = "python -m snellen.analysis.card_file tests/benchmarks/layouts"
     if stored is None:
         return f"{current.name} has no stored card; write it with: {renew}"
@@ -90,14 +91,14 @@ def complaint(current: ProtocolCard, stored: ProtocolCard | None) -> str:
     if not changed:
         return f"the words on the card of {current.name} changed; write it anew with: {renew}"
     return (
-        f"{current.name}: {', '.join(changed)} changed and its version {current.version} did not; raise "
-        f"the version, then: {renew}"
+        f"{current.name}: {', '.join(changed)} changed and its version {current.version} did not; "
+        f"raise the version, then: {renew}"
     )
 
 
 def rewrite_cards(folder: Path, target: Path, *, same_version: bool = False) -> list[str]:
-    """Write the cards of the folder's files; what may not be written keeps its old card and is
-    told."""
+    """Write the cards of the folder's files to `target`. A card that may not be written keeps its
+    stored form; the sentences that say so are returned."""
     old = stored_cards()
     cards, refused = {}, []
     for canonical in canonical_files(folder):
@@ -114,6 +115,7 @@ def rewrite_cards(folder: Path, target: Path, *, same_version: bool = False) -> 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Rewrite the stored cards; exit code 1 if some were refused."""
     parser = argparse.ArgumentParser(prog="python -m snellen.analysis.card_file")
     parser.add_argument("folder", type=Path, help="the canonical files")
     parser.add_argument(
@@ -131,7 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _roles(canonical: CanonicalFile) -> RoleReplies:
-    """What the roles beside the model reply, where a file says it."""
+    """Replies of the roles other than the model, if a file provides them."""
     path = canonical.path.parent / f"{canonical.benchmark}{_ROLES}.json"
     if not path.exists():
         return {}

@@ -1,11 +1,11 @@
-"""Protocol cards: what a benchmark of a version asks, reads and counts, as text and as digests.
+"""Protocol cards: the prompts, parsing and scoring of a benchmark version, as text and as digests.
 
-A card is made by rehearsal: the rows of a small file in the benchmark's own layout are asked of
-nobody and answered by canonical replies. Each part of the protocol leaves a digest: what would be
-sent to the model, and how long it may answer (`prompt`, `decoding`); what is shown of media
-(`media`); how replies are read (`reader`); what judges are asked (`judge`); what the numbers are
-(`metric`); where the data come from and which variants there are (`data`). Pictures stand in
-digests by their kind and place, never by their bytes.
+A card is built without a model: the rows of a small file in the benchmark's own layout are run
+through its flow, and canonical replies take the place of the model's. Each part of the protocol has
+a digest: what would be sent to the model and how long it may answer (`prompt`, `decoding`); the
+media of the samples (`media`); how replies are parsed (`reader`); the requests to judges (`judge`);
+the numbers (`metric`); the source of the data and the variants (`data`). Images enter a digest by
+kind and position, never by their bytes.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from snellen.engine.loop.request_broker import MAIN
 
 PARTS = ("prompt", "decoding", "media", "reader", "judge", "metric", "data")
 _MAX_SAMPLES = 12
-"""Rows of a file that are rehearsed."""
+"""Rows of a file that a card is built from."""
 _MAX_EXAMPLE = 1200
 _DIGITS = 16
 _DECIMALS = 6
 
 RoleReplies = Mapping[str, str]
-"""What others than the model answer, by role."""
+"""Replies of models other than the measured one, by role."""
 
 
 class ProtocolCard(Struct, frozen=True, omit_defaults=True):
-    """`digest` is over all parts; `parts` maps each to the first 16 hex of its SHA-256."""
+    """`digest` covers all parts; `parts` maps each to the first 16 hex digits of its SHA-256."""
 
     name: str
     version: str
@@ -50,7 +50,7 @@ class ProtocolCard(Struct, frozen=True, omit_defaults=True):
     digest: str
     parts: dict[str, str]
     example: str
-    """The first request, pictures as <image>."""
+    """The first request, with images as <image>."""
     decoding: str
     media: str
     reader: str
@@ -60,13 +60,13 @@ class ProtocolCard(Struct, frozen=True, omit_defaults=True):
     coverage: str = "exact"
     parameters: dict[str, str] = {}
     layout: str = ""
-    """SHA-256 of the canonical file, where the card was made of one."""
+    """SHA-256 of the canonical file, if the card was built from one."""
     published: str = ""
     """The file with its checksum, or the data set, that the benchmark declares."""
 
 
 def canonical_replies(sample: Sample, turn: int) -> dict[str, str]:
-    """What a model may say to a question, by the name of its manner."""
+    """Replies that a model may give to a question, by the kind of reply."""
     planned = planned_passes(sample)
     gold = planned[turn].gold if turn < len(planned) else sample.gold
     right = gold[0] if gold else ""
@@ -97,23 +97,24 @@ def build_card(
     layout: str = "",
     by_rule: Mapping[str, Benchmark] | None = None,
 ) -> ProtocolCard:
-    """The card of a benchmark over its first samples; `by_rule` holds it under its other rules."""
+    """Build the card of a benchmark from its first samples; `by_rule` holds the benchmark under its
+    other parsing rules."""
     chosen = list(itertools.islice(benchmark.samples(table), _MAX_SAMPLES))
     origin = origin_of(table)
-    prepared = [benchmark.prepare(one) if benchmark.prepare else one for one in chosen]
-    requests = [_first_request(benchmark, one) for one in prepared]
+    prepared = [benchmark.prepare(sample) if benchmark.prepare else sample for sample in chosen]
+    requests = [_first_request(benchmark, sample) for sample in prepared]
     contents: dict[str, object] = {
-        "prompt": [_prompt(one) for one in requests],
-        "decoding": [_settings(one) for one in requests],
+        "prompt": [_prompt(request) for request in requests],
+        "decoding": [_settings(request) for request in requests],
         "media": [_media(sample) for sample in prepared],
         "data": [
             benchmark.provenance,
-            {name: list(told) for name, told in benchmark.options.items()},
+            {name: list(values) for name, values in benchmark.options.items()},
         ],
         **_parts_from_replies(benchmark, chosen, roles or {}, by_rule or {}),
     }
     parts = {name: _digest(contents[name]) for name in PARTS}
-    first = next((one for one in requests if one is not None), None)
+    first = next((request for request in requests if request is not None), None)
     return ProtocolCard(
         name=benchmark.name,
         version=benchmark.version,
@@ -141,7 +142,7 @@ def _parts_from_replies(
     roles: RoleReplies,
     by_rule: Mapping[str, Benchmark],
 ) -> dict[str, object]:
-    """The parts that canonical replies bring to light."""
+    """The parts that depend on replies: parsing, judge requests and numbers."""
     replier = _CannedReplies(roles)
     records = replier.records(benchmark, samples)
     others = {
@@ -149,7 +150,8 @@ def _parts_from_replies(
         for rule, other in by_rule.items()
     }
     numbers = {
-        manner: _numbers(final_summary(benchmark, found)) for manner, found in records.items()
+        reply_kind: _numbers(final_summary(benchmark, of_kind))
+        for reply_kind, of_kind in records.items()
     }
     declared = [benchmark.headline, benchmark.oracle, benchmark.blank, benchmark.chance]
     return {
@@ -160,17 +162,17 @@ def _parts_from_replies(
 
 
 class _CannedReplies:
-    """Answers by manner, and notes what others than the model are asked."""
+    """Answers requests with canonical replies and records the requests to other roles."""
 
     def __init__(self, roles: RoleReplies) -> None:
         self._roles = roles
         self.role_requests: dict[str, None] = {}
 
     def records(self, benchmark: Benchmark, samples: Sequence[Sample]) -> dict[str, list[Record]]:
-        """What becomes of the samples, by the manner of the replies."""
+        """The records of the samples, by the kind of reply."""
         return {
-            manner: [self.record(benchmark, one, manner) for one in samples]
-            for manner in REPLY_KINDS
+            reply_kind: [self.record(benchmark, sample, reply_kind) for sample in samples]
+            for reply_kind in REPLY_KINDS
         }
 
     def record(self, benchmark: Benchmark, sample: Sample, reply_kind: str) -> Record:
@@ -192,19 +194,23 @@ def _reply(sample: Sample, request: Request, reply_kind: str) -> Output:
     if isinstance(request, Rank):
         best = REPLY_KINDS.index(reply_kind) % max(1, len(request.candidates))
         count = len(request.candidates)
-        return Ranked(tuple(CandidateScore(-float((at - best) % count), 1) for at in range(count)))
-    return Failure("unsupported", "pictures are not drawn in a rehearsal")
+        return Ranked(
+            tuple(CandidateScore(-float((index - best) % count), 1) for index in range(count))
+        )
+    return Failure("unsupported", "no image is generated for a card")
 
 
 def _first_request(benchmark: Benchmark, sample: Sample) -> Request | None:
-    """The first request of a flow; None where it ends without one."""
+    """The first request of a flow; None if it ends without one."""
     return next(benchmark.flow(sample), None)
 
 
 def _prompt(request: Request | None) -> object:
     if request is None:
         return None
-    messages = [[one.role, [_part(part) for part in one.parts]] for one in request.messages]
+    messages = [
+        [message.role, [_part(part) for part in message.parts]] for message in request.messages
+    ]
     if isinstance(request, Rank):
         return [messages, list(request.candidates)]
     return messages
@@ -225,7 +231,7 @@ def _media(sample: Sample) -> list[str]:
 
 
 def _parsed_results(records: Mapping[str, Sequence[Record]]) -> object:
-    return {manner: [*map(_parsed_result, found)] for manner, found in records.items()}
+    return {reply_kind: [*map(_parsed_result, of_kind)] for reply_kind, of_kind in records.items()}
 
 
 def _parsed_result(record: Record) -> object:
@@ -234,9 +240,12 @@ def _parsed_result(record: Record) -> object:
 
 def _numbers(summary: Summary) -> object:
     return [
-        {name: [_round(one.value), one.n, one.unit] for name, one in summary.metrics.items()},
         {
-            column: {label: _round(one.value) for label, one in labels.items()}
+            name: [_round(metric.value), metric.n, metric.unit]
+            for name, metric in summary.metrics.items()
+        },
+        {
+            column: {label: _round(metric.value) for label, metric in labels.items()}
             for column, labels in summary.groups.items()
         },
     ]
@@ -273,12 +282,12 @@ def _settings_text(request: Request | None) -> str:
     if not isinstance(request, Generate):
         return ""
     settings = request.settings
-    manner = "greedy" if settings.temperature == 0 else f"temperature {settings.temperature:g}"
-    return f"{manner}, at most {settings.max_new_tokens} new tokens"
+    sampling = "greedy" if settings.temperature == 0 else f"temperature {settings.temperature:g}"
+    return f"{sampling}, at most {settings.max_new_tokens} new tokens"
 
 
 def _media_text(samples: Sequence[Sample]) -> str:
-    """How many media of which kind the samples show, from the fewest to the most."""
+    """How many media of each kind the samples have, lowest to highest."""
     kinds = sorted({ref.kind for sample in samples for ref in sample.media})
     texts = []
     for kind in kinds:

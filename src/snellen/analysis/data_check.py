@@ -1,4 +1,4 @@
-"""Findings about data of one's own before a model is asked: each with the rows it is about."""
+"""Checks of a user's data before a model is asked; each issue names its rows."""
 
 from __future__ import annotations
 
@@ -22,26 +22,28 @@ from snellen.engine.offline.gold_check import answer_samples, gold_reply
 from snellen.settings import max_image_pixels
 
 _MIN_SIMILARITY = 0.95
-"""Share of a text that must be the same for two questions about one picture to be near copies."""
+"""Similarity of two questions about one image from which they are near copies."""
 _BITS = 64
 _MAX_HASH_DISTANCE = 3
-"""Bits of 64 in which the hashes of two near copies of a picture may differ."""
+"""Bits of 64 in which the hashes of two near copies of an image may differ."""
 _BANDS = _MAX_HASH_DISTANCE + 1
-"""Two hashes that differ in so few bits are equal in at least one of so many bands."""
+"""Two hashes that differ in at most `_BANDS - 1` bits are equal in at least one of the bands, so
+that only images with an equal band have to be compared."""
 _MAX_CELL_DIFFERENCE = 24
-"""Most that a cell of two near copies may differ, of 255: re-encoding changes a picture everywhere
-a little, another picture of the same kind changes it somewhere a lot."""
+"""Maximum difference of a cell of two near copies, of 255: re-encoding changes an image a little
+everywhere, another image of the same kind differs a lot somewhere."""
 _MAX_ASPECT_DIFFERENCE = 0.02
-"""Most that width by height of two near copies may differ, as a share."""
+"""Maximum relative difference of the aspect ratios of two near copies."""
 _MIN_SET_BITS = 6
-"""Fewer bits set, or unset, than this: the picture has too little in it to be compared."""
+"""With fewer bits set, or unset, an image has too little structure to be compared."""
 _MAX_BUCKET_SIZE = 400
 _MAX_ROWS = 20
-"""Rows that one finding names."""
+"""Rows that one issue names."""
 
 
 class DataIssue(Struct, frozen=True):
-    """One thing to look at. `rows` are counted from 1, as a table shows them under its header."""
+    """One thing to look at. `rows` are counted from 1, as a table displays them under its
+    header."""
 
     check: str
     rows: tuple[int, ...]
@@ -49,9 +51,9 @@ class DataIssue(Struct, frozen=True):
 
 
 def find_data_issues(benchmark: Benchmark, table: Table) -> list[DataIssue]:
-    """All that is wrong or doubtful: ids held twice, pictures that cannot be opened, rows that
-    cannot be asked, options that are alike, gold answers that do not score full, and questions and
-    pictures that are near copies of others."""
+    """All that is wrong or doubtful: duplicate ids, images that cannot be opened, rows that cannot
+    be asked, equal options, gold answers that do not score full, and questions and images that are
+    near copies of others."""
     rows = list(table)
     numbers = {row_id(row): row.index + 1 for row in reversed(rows)}
     issues = [*_duplicate_ids(rows), *_broken_images(table)]
@@ -59,7 +61,7 @@ def find_data_issues(benchmark: Benchmark, table: Table) -> list[DataIssue]:
     try:
         samples.extend(benchmark.samples(table))
     except DataError as error:
-        if not any(one.check == "ids" for one in issues):
+        if not any(issue.check == "ids" for issue in issues):
             issues.append(DataIssue("rows", (), str(error)))
         return [*issues, *find_similar_images(rows)]
     issues += _missing_questions(samples, numbers, table)
@@ -80,7 +82,7 @@ def _missing_rotations(
                 (numbers[sample.id],) if sample.id in numbers else (),
                 f"the question has {len(sample.options)} options, and "
                 f"{'a rotation' if missing == 1 else f'{missing} rotations'} of them "
-                f"{'is' if missing == 1 else 'are'} not there: it counts by the rows that are",
+                f"{'is' if missing == 1 else 'are'} missing: the other rows count",
             )
 
 
@@ -90,18 +92,18 @@ def _duplicate_ids(rows: Sequence[Row]) -> Iterator[DataIssue]:
         rows_by_id[row_id(row)].append(row.index + 1)
     for name, numbers in rows_by_id.items():
         if len(numbers) > 1:
-            yield DataIssue("ids", tuple(numbers), f"the id {name!r} stands there more than once")
+            yield DataIssue("ids", tuple(numbers), f"the id {name!r} occurs more than once")
 
 
 def _broken_images(table: Table) -> Iterator[DataIssue]:
-    for one in verify_images(table).broken:
-        yield DataIssue("pictures", (one.row,), one.problem)
+    for image in verify_images(table).broken:
+        yield DataIssue("pictures", (image.row,), image.problem)
 
 
 def _missing_questions(
     samples: Sequence[Sample], numbers: dict[str, int], table: Table
 ) -> Iterator[DataIssue]:
-    """Rows with nothing to ask: neither a question nor a picture or video."""
+    """Rows without a question to ask: neither text nor media."""
     without_question = [sample for sample in samples if not sample.question]
     if len(without_question) < len(samples):
         without_question = [sample for sample in without_question if not sample.media]
@@ -114,6 +116,7 @@ def _missing_questions(
 
 
 def _option_issues(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[DataIssue]:
+    """Options with equal texts, single options, and rows without a gold answer."""
     for sample in samples:
         row = (numbers.get(sample.id, 0),)
         labels: dict[str, list[str]] = defaultdict(list)
@@ -132,7 +135,7 @@ def _option_issues(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterat
 def _gold_issues(
     benchmark: Benchmark, samples: Sequence[Sample], numbers: dict[str, int]
 ) -> Iterator[DataIssue]:
-    """A perfect model's replies are sent through asking, reading and grading."""
+    """Gold answers that do not score full when a model gives them as its reply."""
     if benchmark.unscorable:
         return
     for record in answer_samples(benchmark, samples, gold_reply):
@@ -148,7 +151,7 @@ def _gold_issues(
 
 
 def _similar_questions(samples: Sequence[Sample], numbers: dict[str, int]) -> Iterator[DataIssue]:
-    """Questions about the same pictures, with the same options, in almost the same words."""
+    """Questions about the same images, with the same options and almost the same wording."""
     from rapidfuzz.distance import Indel
 
     buckets: dict[tuple[object, ...], list[tuple[str, Sample]]] = defaultdict(list)
@@ -158,17 +161,21 @@ def _similar_questions(samples: Sequence[Sample], numbers: dict[str, int]) -> It
         exact = () if images else (_normalise_text(sample.question),)
         buckets[(images, options, exact)].append((_normalise_text(sample.question), sample))
     for bucket in buckets.values():
-        for (one, first), (other, second) in combinations(bucket[:_MAX_BUCKET_SIZE], 2):
-            if Indel.normalized_similarity(one, other, score_cutoff=_MIN_SIMILARITY) and (
-                one == other or first.gold == second.gold
-            ):
+        for (first_text, first), (second_text, second) in combinations(
+            bucket[:_MAX_BUCKET_SIZE], 2
+        ):
+            if Indel.normalized_similarity(
+                first_text, second_text, score_cutoff=_MIN_SIMILARITY
+            ) and (first_text == second_text or first.gold == second.gold):
                 rows = (numbers.get(first.id, 0), numbers.get(second.id, 0))
-                same = "the same question" if one == other else "almost the same question"
+                same = (
+                    "the same question" if first_text == second_text else "almost the same question"
+                )
                 yield DataIssue("questions", rows, f"{same}: {first.question[:80]!r}")
 
 
 def find_similar_images(rows: Sequence[Row]) -> Iterator[DataIssue]:
-    """Pictures with other bytes that look alike: each is told with the first that it is like."""
+    """Images with different bytes that look alike, each paired with the first row it resembles."""
     seen: set[str] = set()
     bands: dict[tuple[int, int], list[tuple[ImageFingerprint, int]]] = defaultdict(list)
     for row in rows:
@@ -179,30 +186,32 @@ def find_similar_images(rows: Sequence[Row]) -> Iterator[DataIssue]:
             try:
                 fingerprint = image_fingerprint(ref.source.read())
             except MediaError:
-                continue  # told already
+                continue  # reported with the images that cannot be opened
             if fingerprint is None:
                 continue
             band_keys = list(enumerate(_split_into_bands(fingerprint.bits)))
-            candidates = [one for place in band_keys for one in bands[place][:_MAX_BUCKET_SIZE]]
+            candidates = [
+                candidate for key in band_keys for candidate in bands[key][:_MAX_BUCKET_SIZE]
+            ]
             similar_rows = [number for other, number in candidates if other.is_similar(fingerprint)]
             if similar_rows:
                 pair = (min(similar_rows), row.index + 1)
-                yield DataIssue("near pictures", pair, "these pictures look alike")
-            for place in band_keys:
-                bands[place].append((fingerprint, row.index + 1))
+                yield DataIssue("near pictures", pair, "these images look alike")
+            for key in band_keys:
+                bands[key].append((fingerprint, row.index + 1))
 
 
 class ImageFingerprint(NamedTuple):
-    """What a picture looks like, made small."""
+    """A reduced image for comparison."""
 
     bits: int
-    """Difference hash: each of 64 bits tells whether a cell of a grey picture of 9 x 8 cells is
-    brighter than the next. It finds candidates."""
+    """Difference hash, used to find candidates: each of 64 bits says whether a cell of a grey image
+    of 9 x 8 cells is brighter than the next."""
     cells: bytes
-    """A grey picture of 32 x 32 cells and a coloured one of 8 x 8, which tell pictures apart that
-    differ in one place or in colour only."""
+    """A grey image of 32 x 32 cells and a coloured one of 8 x 8, which distinguish images that
+    differ in one region or in colour only."""
     aspect_ratio: float
-    """Width by height."""
+    """Width / height."""
 
     def is_similar(self, other: ImageFingerprint) -> bool:
         return (
@@ -216,7 +225,8 @@ class ImageFingerprint(NamedTuple):
 
 
 def image_fingerprint(data: bytes) -> ImageFingerprint | None:
-    """None for a picture with too little in it to be compared. Raises MediaError."""
+    """Fingerprint of an encoded image; None if it has too little structure to be compared. Raises
+    MediaError."""
     from PIL import Image
 
     image = decode_image(data, max_image_pixels())
@@ -235,10 +245,10 @@ def image_fingerprint(data: bytes) -> ImageFingerprint | None:
 
 def _split_into_bands(bits: int) -> list[int]:
     width = _BITS // _BANDS
-    return [bits >> width * place & (1 << width) - 1 for place in range(_BANDS)]
+    return [bits >> width * band & (1 << width) - 1 for band in range(_BANDS)]
 
 
 def _normalise_text(text: str) -> str:
-    """Upper and lower case, white space and final marks taken away."""
+    """Fold case and white space, and strip final punctuation."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"\s+", " ", folded).strip(" .?!:;")

@@ -1,19 +1,47 @@
-"""What one does from Python: `evaluate` models, `plan` them, `score` recorded
-predictions, report runs."""
+"""What one does from Python: `evaluate` models, `plan` it, `score` recorded predictions, compare
+two backends, explain and report runs. No formula and no request is here: `analysis`, `engine` and
+`report` have those, and `cli` only reads arguments and calls these functions.
+"""
 
-from snellen.api._resolve import resolve_benchmark, resolve_model
-from snellen.api.evaluate import Results, SkippedRun, evaluate
-from snellen.api.options import DEFAULT_OUT, STORE_FILE
-from snellen.api.parity import parity
-from snellen.api.plan import Planned, plan
-from snellen.api.report import report_of, write_page
-from snellen.api.score import Scored, score, score_by_rules
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snellen.api._resolve import resolve_benchmark, resolve_model
+    from snellen.api.backend_parity import parity
+    from snellen.api.evaluation import Results, SkippedRun, evaluate
+    from snellen.api.options import DEFAULT_OUT, STORE_FILE, RunOptions
+    from snellen.api.planning import Planned, plan
+    from snellen.api.report import report_of, write_page
+    from snellen.api.scoring import Scored, score, score_by_rules
+
+_MODULES = {
+    "DEFAULT_OUT": "options",
+    "STORE_FILE": "options",
+    "Planned": "planning",
+    "Results": "evaluation",
+    "RunOptions": "options",
+    "Scored": "scoring",
+    "SkippedRun": "evaluation",
+    "evaluate": "evaluation",
+    "parity": "backend_parity",
+    "plan": "planning",
+    "report_of": "report",
+    "resolve_benchmark": "_resolve",
+    "resolve_model": "_resolve",
+    "score": "scoring",
+    "score_by_rules": "scoring",
+    "write_page": "report",
+}
 
 __all__ = [
     "DEFAULT_OUT",
     "STORE_FILE",
     "Planned",
     "Results",
+    "RunOptions",
     "Scored",
     "SkippedRun",
     "evaluate",
@@ -26,3 +54,11 @@ __all__ = [
     "score_by_rules",
     "write_page",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Late, so that the command line reads its flags without loading what runs models. No module
+    # here may have the name of a function: importing it would hide the function.
+    if name in _MODULES:
+        return getattr(import_module(f"snellen.api.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'snellen.api' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What is named for a run, opened as far as this machine alone can, and what it lacks."""
+"""Open the models and benchmarks that a command names; for a plan, as far as possible offline."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+from snellen.benchmarks.declaration.build import build
+from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.model_recipes import apply_recipe
-from snellen.benchmarks.declaration.registry import GROUP, open_benchmark
-from snellen.benchmarks.protocol.control import apply_control
-from snellen.benchmarks.protocol.few_shot import build_with_few_shot
-from snellen.benchmarks.protocol.gate import apply_gate, split_gate
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
-from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import DataMismatch, MissingExtra, ModelError, UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model, ProfiledModel
+from snellen.core.model import Capabilities, Identity, Model, abilities
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.preflight import check_models, check_roles
@@ -30,22 +28,22 @@ from snellen.store.responses import ResponseStore
 
 
 def resolve_model(model: str | Model, custom: Mapping[str, Model]) -> tuple[str, Model]:
-    """The model and the name it goes by; `custom` holds those of loaded files."""
+    """Open a model, with the name it goes by; `custom` are models of loaded files, by name."""
     if not isinstance(model, str):
         return model.identity.name, model
     if model in custom:
         return model, custom[model]
     try:
-        opened = open_model(model)
+        instance = open_model(model)
     except UnknownName as error:
         raise (UnknownName("model", model, custom) if custom else error) from None
-    return _without_address(model, opened.identity), opened
+    return _without_address(model, instance.identity), instance
 
 
 def resolve_served_model(
     model: str | Model, custom: Mapping[str, Model], servers: Servers
 ) -> tuple[str, Model]:
-    """As `resolve_model`; a model whose server is Snellen's to start has one of `servers`."""
+    """As `resolve_model`; if Snellen starts the model's server, it is one of `servers`."""
     if isinstance(model, str) and model not in custom:
         managed = servers.open_managed(model)
         if managed is not None:
@@ -54,7 +52,7 @@ def resolve_served_model(
 
 
 def _without_address(spec: str, identity: Identity) -> str:
-    """The name as given, but of a model named by its URL the model's own: servers move."""
+    """The name as typed, without the address of a model that is named by URL: servers move."""
     if not spec.startswith(("http://", "https://")):
         return spec
     facts = ",".join(f"{name}={value}" for name, value in sorted(identity.facts.items()))
@@ -66,25 +64,23 @@ def resolve_benchmark(
     variant: Variant,
     custom: Mapping[str, Benchmark | BenchmarkFactory] | None = None,
 ) -> Benchmark:
-    """The benchmark of that name or data file; `custom` holds those of loaded files."""
-    plain, share = split_gate(variant)
+    """Open a benchmark by name or data file; `custom` are benchmarks of loaded files, by name."""
     if isinstance(name, Benchmark):
-        return apply_gate(apply_control(name, variant.control), share)
+        return build(name, variant)
     loaded = (custom or {}).get(name)
     if loaded is not None:
-        benchmark = loaded if isinstance(loaded, Benchmark) else build_with_few_shot(loaded, plain)
-        return apply_gate(apply_control(benchmark, variant.control), share)
+        return build(loaded, variant)
     try:
-        opened = open_benchmark(name, variant)
+        benchmark = open_benchmark(name, variant)
     except UnknownName as error:
         raise (UnknownName("benchmark", name, custom) if custom else error) from None
-    check_rule(opened, variant)
-    return opened
+    check_rule(benchmark, variant)
+    return benchmark
 
 
 @dataclass(frozen=True, slots=True)
 class NamedBenchmark:
-    """A benchmark as it was named, and opened."""
+    """A benchmark as the user named it, and opened."""
 
     spec: str | Benchmark
     benchmark: Benchmark
@@ -97,23 +93,23 @@ class NamedBenchmark:
         custom: Mapping[str, Benchmark | BenchmarkFactory],
         recipes: bool,
     ) -> Benchmark:
-        """The benchmark with the longest reply of the model's profile, unless one was asked for,
-        and asked as the model's authors prescribe, where they do."""
+        """The benchmark as this model is asked it: with the longest reply of the model's profile,
+        unless the user set one, and with the recipe of the model's authors, if there is one."""
         if not isinstance(self.spec, str):
             return self.benchmark
-        opened = self.benchmark
-        longest = model.max_new_tokens if isinstance(model, ProfiledModel) else None
+        benchmark = self.benchmark
+        longest = abilities(model).max_new_tokens
         if longest is not None and variant.max_new_tokens is None:
             variant = replace(variant, max_new_tokens=longest)
-            opened = resolve_benchmark(self.spec, variant, custom)
+            benchmark = resolve_benchmark(self.spec, variant, custom)
         if not recipes or self.spec in custom:
-            return opened
-        return apply_recipe(_served_name(name, model), self.spec, opened, variant)
+            return benchmark
+        return apply_recipe(_served_name(name, model), self.spec, benchmark, variant)
 
 
 def _served_name(name: str, model: Model) -> str:
-    """`full_name`; a model that goes by its own name alone, because a server has it, with what
-    serves it before that."""
+    """`full_name`, with the provider in front for a model that a server knows by its own name
+    alone."""
     full, identity = full_name(name, model), model.identity
     if identity.provider == GENERIC_PROVIDER:
         return f"{GENERIC_PROVIDER}/{identity.name.removeprefix('hf/')}"
@@ -138,22 +134,27 @@ class MissingRequirement(Struct, frozen=True):
 
 
 class OfflineResolver:
-    """Opens what is named, as far as this machine alone can, and notes what it lacks."""
+    """Opens models and benchmarks without a network, and notes what a run would miss here.
+
+    `missing` are reasons why a run could not start, `downloads` what it would fetch first."""
 
     def __init__(self, custom: Mapping[str, Model], servers: Servers) -> None:
         self.missing: list[MissingRequirement] = []
         self.downloads: list[str] = []
-        self.names_without_data: set[str] = set()
-        self.unopened_models: list[str] = []
+        self._names_without_data: set[str] = set()
+        self._unopened_models: list[str] = []
         self._custom_models = custom
         self._servers = servers
         self._offline = Settings.from_environment().offline
 
-    def model(self, name: str) -> Model:
-        """The model, or a stand-in where it cannot be opened here. Raises UnknownName."""
+    def role_model(self, model: str | Model) -> Model:
+        """The model, or an `UnavailableModel` if it cannot be opened here. Raises UnknownName."""
+        return model if not isinstance(model, str) else self._open(model)
+
+    def _open(self, name: str) -> Model:
         if name in self._custom_models:
             return self._custom_models[name]
-        lacks_key = self._is_key_missing(name)
+        key_is_missing = self._is_key_missing(name)
         try:
             with force_offline():
                 return resolve_served_model(name, self._custom_models, self._servers)[1]
@@ -165,18 +166,20 @@ class OfflineResolver:
             provider = split_spec(name).provider
             if provider in _DOWNLOADING_PROVIDERS and not self._offline:
                 self._add_download(_describe_weights(name))
-            elif not lacks_key:
+            elif not key_is_missing:
                 self._add_missing("model", str(error))
-        self.unopened_models.append(name)
+        self._unopened_models.append(name)
         return UnavailableModel(name)
 
-    def requested_models(self, names: Sequence[str]) -> list[tuple[str, Model]]:
-        """The models to be evaluated, with their names; a server behind `--serve` is not started.
-        Raises UsageError."""
+    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+        """The models to be measured, with their names; the server of `--serve` is not started.
+
+        Raises UsageError if no model is named, or several for one server."""
+        names = [str(model) for model in models]
         if not names:
             raise UsageError("no model is named; name one with -m")
         if not self._servers.serve:
-            return [(name, self.model(name)) for name in names]
+            return [(name, self._open(name)) for name in names]
         if len(names) != 1:
             raise UsageError(
                 f"--serve starts the server of one model; got {len(names)} with -m, and a plan "
@@ -190,56 +193,62 @@ class OfflineResolver:
         variant: Variant,
         custom: Mapping[str, Benchmark | BenchmarkFactory],
     ) -> NamedBenchmark:
-        """The benchmark; `names_without_data` tells whether its data are here."""
+        """The benchmark. If its data are not on this machine, that is noted (see `has_data`)."""
         with force_offline():
-            found = resolve_benchmark(spec, variant, custom)
+            benchmark = resolve_benchmark(spec, variant, custom)
             name = str(spec)
             try:
-                found.open()
+                benchmark.open()
             except MissingExtra as error:
                 self._add_missing("extra", str(error))
-                self.names_without_data.add(name)
+                self._names_without_data.add(name)
             except DataMismatch as error:
-                self.names_without_data.add(name)
+                self._names_without_data.add(name)
                 self._add_missing("data", str(error))
             except UsageError as error:
-                self.names_without_data.add(name)
-                if self._offline or variant.data is not None or not _is_downloadable(name, found):
+                self._names_without_data.add(name)
+                downloadable = _is_downloadable(name, benchmark)
+                if self._offline or variant.data is not None or not downloadable:
                     self._add_missing("data", str(error))
                 else:
-                    pull = f": snellen data pull {name}" if found.fetch is not None else ""
+                    pull = f": snellen data pull {name}" if benchmark.fetch is not None else ""
                     self._add_download(f"the data of {name}{pull}")
-        return NamedBenchmark(spec, found)
+        return NamedBenchmark(spec, benchmark)
+
+    def has_data(self, benchmark: NamedBenchmark) -> bool:
+        """Whether the data of an opened benchmark are on this machine."""
+        return str(benchmark.spec) not in self._names_without_data
 
     def probe(self, models: Sequence[Model], roles: Sequence[Mapping[str, Model]]) -> None:
-        """One small request to each reader, judge and model server that could be opened."""
-        real = [
-            {role: model for role, model in one.items() if not isinstance(model, UnavailableModel)}
-            for one in roles
-        ]
-        for one in real:
+        """Send one small request to each extractor, judge and model server that could be opened."""
+        for models_by_role in roles:
+            available = {
+                role: model
+                for role, model in models_by_role.items()
+                if not isinstance(model, UnavailableModel)
+            }
             try:
-                check_roles(one)
+                check_roles(available)
             except UsageError as error:
                 self._add_missing("judge", str(error))
-        with ResponseStore(None) as nowhere:
+        with ResponseStore(None) as empty_store:
             for model in models:
                 try:
-                    check_models([model], nowhere)
+                    check_models([model], empty_store)
                 except UsageError as error:
                     self._add_missing("model", str(error))
 
-    def notes(self, chosen: Sequence[NamedBenchmark]) -> Iterator[str]:
-        """Models that were not opened, and benchmarks that cannot be scored as they are to be
-        run."""
-        for name in self.unopened_models:
+    def notes(self, benchmarks: Sequence[NamedBenchmark]) -> Iterator[str]:
+        """Sentences about models that were not opened, and benchmarks that cannot be scored as
+        they are run."""
+        for name in self._unopened_models:
             yield f"{name} cannot be opened here: whether replies of it are stored is not known"
-        for one in chosen:
-            if one.benchmark.unscorable:
-                yield f"{one.benchmark.name}: {one.benchmark.unscorable}"
+        for named in benchmarks:
+            if named.benchmark.unscorable:
+                yield f"{named.benchmark.name}: {named.benchmark.unscorable}"
 
     def _is_key_missing(self, name: str) -> bool:
-        """Whether the model needs a key that is not set."""
+        """Whether the model needs an API key that is not set; if so, that is noted."""
         parts = split_spec(name)
         profile = profiles().get(parts.provider)
         if profile is None or not (profile.key_needed or "key_env" in parts.options):
@@ -260,8 +269,8 @@ class OfflineResolver:
 
 
 def _is_downloadable(name: str, benchmark: Benchmark) -> bool:
-    """Whether the run would bring the data by itself."""
-    registered = benchmark.name in plugin_entry_points(GROUP)
+    """Whether a run would download the data by itself."""
+    registered = benchmark.name in benchmark_sources()
     return benchmark.fetch is not None or registered or name.startswith("hf://")
 
 
@@ -275,7 +284,8 @@ def _describe_weights(name: str) -> str:
 
 @dataclass
 class UnavailableModel:
-    """A model that cannot be opened here: what the catalog says it takes, no stored replies."""
+    """In place of a model that cannot be opened here: has the inputs and outputs that the catalog
+    lists, and no stored replies."""
 
     name: str
 

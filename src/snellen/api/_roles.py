@@ -1,14 +1,16 @@
-"""Who is asked what: models, those who read and judge their replies, and benchmarks."""
+"""Models, the models that read and judge their replies, and the runs they make."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product, starmap
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol
 
 from snellen.api._resolve import NamedBenchmark
+from snellen.api._sampling import refuse_sampling, split_judge_sampling, split_model_sampling
+from snellen.api.options import RunOptions
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
@@ -20,53 +22,68 @@ from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.sampling import check_sampler
 
-N = TypeVar("N")
-
 
 @dataclass(frozen=True, slots=True)
 class ModelRoles:
-    """Everyone who is asked. Those with a role stand by its name."""
+    """The models of a command, and by role the models that read, compare or judge replies."""
 
     models: list[tuple[str, Model]]
-    """With the name each was given on the way in."""
+    """The models to be measured, each with the name it goes by."""
     extractors: list[dict[str, Model]]
-    """Who reads what no rule can: a run for each, over the same replies."""
+    """Models that read what no rule can: a run for each, over the same replies."""
     shared_roles: dict[str, Model]
-    """Who compares drawn pictures, and judges; a benchmark asks those it needs."""
+    """The CLIP model and the judges; a benchmark asks those it needs."""
     sampling: Mapping[str, Sampling] = field(default_factory=dict)
-    """How models are sampled, by the name they go by."""
+    """How the models are sampled, by name."""
     judge_sampling: Mapping[str, Sampling] = field(default_factory=dict)
-    """How judges are, by their role."""
+    """How the judges are sampled, by role."""
 
     def roles(self) -> list[dict[str, Model]]:
+        """Models by role: those of each extractor, then those that all runs share."""
         return [*self.extractors, self.shared_roles]
 
     def all_models(self) -> Iterator[tuple[str, Model]]:
-        """With their names; those with a role have none."""
+        """Every model with its name; models with a role have the name ""."""
         yield from self.models
         yield from (("", model) for roles in self.roles() for model in roles.values())
 
 
+class ModelOpener(Protocol):
+    """Opens the models that a command names."""
+
+    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+        """The models to be measured, each with the name it goes by. Raises UsageError."""
+
+    def role_model(self, model: str | Model) -> Model:
+        """A model with another role. Raises UsageError."""
+
+
 def open_roles(
-    models: list[tuple[str, Model]],
-    extractors: Sequence[N],
-    clip: N | None,
-    judges: Sequence[N],
-    open_model: Callable[[N], Model],
-    sampling: Mapping[str, Sampling] | None = None,
-    judge_sampling: Mapping[str, Sampling] | None = None,
+    models: Sequence[str | Model],
+    options: RunOptions,
+    opener: ModelOpener,
+    custom: Collection[str] = (),
 ) -> ModelRoles:
-    """Raises UsageError where a judge cannot be sampled as its options say."""
-    readers = [{EXTRACTOR: open_model(one)} for one in extractors] or [{}]
-    others = {CLIP: open_model(clip)} if clip is not None else {}
-    others |= zip(judge_roles(len(judges)), map(open_model, judges), strict=True)
-    for role, how in (judge_sampling or {}).items():
-        check_sampler(role, others[role], how, 1)
-    return ModelRoles(models, readers, others, sampling or {}, judge_sampling or {})
+    """Open the models of a command, and its extractors, judges and CLIP model.
+
+    `custom` are the names of models of loaded files. Raises UsageError if a model cannot be opened,
+    or cannot be sampled as its options say.
+    """
+    specs = split_model_sampling(models, options.sampling, custom)
+    refuse_sampling("an extractor", *options.extractors)
+    refuse_sampling("a model that compares pictures", options.clip)
+    judges, judge_sampling = split_judge_sampling(options.judges, custom)
+    named_models, sampling = specs.resolve(opener.requested_models(specs.models), options.repeats)
+    extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
+    shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
+    shared |= zip(judge_roles(len(judges)), map(opener.role_model, judges), strict=True)
+    for role, settings in judge_sampling.items():
+        check_sampler(role, shared[role], settings, 1)
+    return ModelRoles(named_models, extractors, shared, sampling, judge_sampling)
 
 
 class RunCell(NamedTuple):
-    """A model with its name, the benchmark, and who reads what no rule can."""
+    """One run of the matrix: a model with its name, a benchmark, and the extractor by role."""
 
     model: tuple[str, Model]
     benchmark: NamedBenchmark
@@ -75,66 +92,67 @@ class RunCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunMatrix:
-    """The runs of a command; `custom_benchmarks` holds the benchmarks of loaded files."""
+    """The runs of a command: every model on every benchmark, once for each extractor."""
 
     model_roles: ModelRoles
     benchmarks: Sequence[NamedBenchmark]
     variant: Variant
     custom_benchmarks: Mapping[str, Benchmark | BenchmarkFactory]
-    recipes: bool
-    """Whether models are asked as their authors prescribe."""
-    repeats: int = 1
-    """How often each question is asked."""
+    """Those of loaded files, by name."""
+    options: RunOptions
 
     def cells(self) -> Iterator[RunCell]:
-        """Model by model."""
-        return starmap(
-            RunCell, product(self.model_roles.models, self.benchmarks, self.model_roles.extractors)
-        )
+        """The runs, model by model."""
+        roles = self.model_roles
+        return starmap(RunCell, product(roles.models, self.benchmarks, roles.extractors))
 
     def run_groups(self, rule: PrecisionRule | ComparisonRule | None) -> Iterator[list[RunCell]]:
-        """What is run one after the other; of a duel both models at once. Raises UsageError for a
-        duel of other models."""
-        if not isinstance(rule, ComparisonRule):
-            yield from ([one] for one in self.cells())
-            return
-        names = [name for name, _ in self.model_roles.models]
-        pair = [
-            self.model_roles.models[names.index(name)] for name in resolve_comparison(rule, names)
-        ]
-        for one, roles in product(self.benchmarks, self.model_roles.extractors):
-            yield [RunCell(model, one, roles) for model in pair]
+        """Runs in their order; the two runs of a comparison rule go on together.
 
-    def run_plan(self, cell: RunCell, out: Path, limit: int | None, seed: int) -> RunPlan:
-        (name, model), one, reader = cell
-        benchmark = one.for_model(name, model, self.variant, self.custom_benchmarks, self.recipes)
-        others = {
-            role: each
-            for role, each in self.model_roles.shared_roles.items()
+        Raises UsageError if the rule compares other models than the two of the command."""
+        if not isinstance(rule, ComparisonRule):
+            yield from ([cell] for cell in self.cells())
+            return
+        models = self.model_roles.models
+        names = [name for name, _ in models]
+        pair = [models[names.index(name)] for name in resolve_comparison(rule, names)]
+        for benchmark, extractor in product(self.benchmarks, self.model_roles.extractors):
+            yield [RunCell(model, benchmark, extractor) for model in pair]
+
+    def run_plan(self, cell: RunCell) -> RunPlan:
+        """What the engine needs for one run. Limits, prices and progress are the caller's."""
+        name, model = cell.model
+        roles, options = self.model_roles, self.options
+        benchmark = cell.benchmark.for_model(
+            name, model, self.variant, self.custom_benchmarks, options.recipes
+        )
+        shared = {
+            role: helper
+            for role, helper in roles.shared_roles.items()
             if role in benchmark.extra_roles
         }
-        sampling = (
-            {MAIN: self.model_roles.sampling[name]} if name in self.model_roles.sampling else {}
-        )
+        sampling = {MAIN: roles.sampling[name]} if name in roles.sampling else {}
         sampling |= {
-            role: how for role, how in self.model_roles.judge_sampling.items() if role in others
+            role: settings for role, settings in roles.judge_sampling.items() if role in shared
         }
         return RunPlan(
             model=model,
             model_name=name,
             benchmark=benchmark,
-            out=out,
-            roles={**reader, **others},
-            limit=limit,
-            seed=seed,
+            out=Path(options.out),
+            roles={**cell.extractor, **shared},
+            limit=options.limit,
+            seed=options.seed,
             failures=self.variant.failures,
-            repeats=self.repeats,
+            repeats=options.repeats,
             sampling=sampling,
         )
 
 
 def resolve_comparison(rule: ComparisonRule, names: Sequence[str]) -> ComparisonRule:
-    """The rule with the two models by name. Raises UsageError where others are asked."""
+    """The rule with the two models by name, where it says A and B.
+
+    Raises UsageError if it compares others than the two models of the command."""
     letters = dict(zip("AB", names, strict=False))
     pair = [name if name in names else letters.get(name, name) for name in rule]
     if len(names) != 2 or sorted(pair) != sorted(names):

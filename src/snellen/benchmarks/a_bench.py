@@ -10,19 +10,11 @@ Oddities: answers of `test` are kept by the authors; 2864 pictures of 16 generat
 
 from __future__ import annotations
 
-from functools import partial
-
-from snellen.benchmarks.declaration.published import Published, PublishedFile, hide_answers
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.data.download import RemoteFile
 
-VERSION = "3"
-ALIASES = {
-    "A-Bench_VAL": {"split": "val"},
-    "A-Bench_TEST": {"split": "test"},
-    "abench_dev": {"split": "val"},
-}
 _HOME = "https://huggingface.co/datasets/zhangzicheng/abench_tsv/resolve/main"
 
 
@@ -31,28 +23,25 @@ def _published_file(split: str, md5: str) -> PublishedFile:
     return PublishedFile(f"A-Bench_{split}.tsv", remote)
 
 
-DATA = Published(
-    {"split": ("val", "test")},
-    {
-        ("val",): _published_file("VAL", "218563ec50d34bb336c814143a5bb9c1"),
-        ("test",): _published_file("TEST", "567013fb033a20cf23f51d8e865bd16c"),
+BENCHMARK = Declaration(
+    name="a-bench",
+    version="3",
+    title="A-Bench, generated images",
+    paper="https://arxiv.org/abs/2406.03070",
+    provenance="A-Bench of its authors (q-future/A-Bench-HF on the hub), as their TSV",
+    data=Published(
+        {"split": ("val", "test")},
+        {
+            ("val",): _published_file("VAL", "218563ec50d34bb336c814143a5bb9c1"),
+            ("test",): _published_file("TEST", "567013fb033a20cf23f51d8e865bd16c"),
+        },
+        held_out={"test": "val"},
+    ),
+    aliases={
+        "A-Bench_VAL": {"split": "val"},
+        "A-Bench_TEST": {"split": "test"},
+        "abench_dev": {"split": "val"},
     },
-    held_out={"test": "val"},
+    scoring=choices(),
+    hidden_answers=("test",),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    asked = question_benchmark(
-        variant,
-        name="a-bench",
-        version=VERSION,
-        title="A-Bench, generated images",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2406.03070",
-        source="A-Bench of its authors (q-future/A-Bench-HF on the hub), as their TSV",
-        held_out=DATA.few_shot_source(variant),
-    )
-    return hide_answers(asked, variant, "split", "test")

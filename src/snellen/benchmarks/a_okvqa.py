@@ -11,41 +11,17 @@ the training split of the authors' data.
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import Published, PublishedFile
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.core.sample import Row, Sample
 from snellen.data.download import RemoteFile
 
-VERSION = "3"
 _URL = "https://huggingface.co/datasets/Allen8/A-OKVQA/resolve/main/a-okvqa.tsv"
-DATA = Published(
-    {},
-    {(): PublishedFile("A-OKVQA.tsv", RemoteFile(urls=(_URL,)))},
-    held_out={"": "hf://HuggingFaceM4/A-OKVQA?split=train"},
-)
 _GOLD_INDEX = "correct_choice_idx"
 """Column of the authors' own data: the place of the right choice, from 0."""
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="a-okvqa",
-        version=VERSION,
-        title="A-OKVQA, questions that need knowledge of the world",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2206.01718",
-        source="A-OKVQA (Apache-2.0) over COCO images, as VLMEvalKit's TSV",
-        adjust=_gold_from_index,
-        held_out=DATA.few_shot_source(variant),
-    )
 
 
 def _gold_from_index(sample: Sample, row: Row) -> Sample:
@@ -54,3 +30,19 @@ def _gold_from_index(sample: Sample, row: Row) -> Sample:
     if not index.isdecimal() or int(index) >= len(sample.options):
         return sample
     return structs.replace(sample, kind="choice", gold=(list(sample.options)[int(index)],))
+
+
+BENCHMARK = Declaration(
+    name="a-okvqa",
+    version="3",
+    title="A-OKVQA, questions that need knowledge of the world",
+    paper="https://arxiv.org/abs/2206.01718",
+    provenance="A-OKVQA (Apache-2.0) over COCO images, as VLMEvalKit's TSV",
+    data=Published(
+        {},
+        {(): PublishedFile("A-OKVQA.tsv", RemoteFile(urls=(_URL,)))},
+        held_out={"": "hf://HuggingFaceM4/A-OKVQA?split=train"},
+    ),
+    adjust=_gold_from_index,
+    scoring=choices(),
+)

@@ -10,37 +10,32 @@ large, whose answers its authors keep. Only the multiple-choice part is here.
 
 from __future__ import annotations
 
-from functools import partial
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.scoring import choices
 
-from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
-
-VERSION = "3"
-ALIASES = {"AesBench_VAL": {"split": "val"}, "AesBench_TEST": {"split": "test"}}
 _HOME = "https://huggingface.co/datasets/VLMEval/AesBench/resolve/main"
-DATA = Published(
-    {"split": ("val", "test")},
-    {
-        ("val",): published_tsv(f"{_HOME}/AesBench_VAL.tsv", "3edb0c319e9187aa0b97fe7a11700a8c"),
-        ("test",): published_tsv(f"{_HOME}/AesBench_TEST.tsv", "58b1f7ba2cc32e1d68896d6ee716bbf8"),
-    },
-    held_out={"test": "val"},
+
+
+BENCHMARK = Declaration(
+    name="aesbench",
+    version="3",
+    title="AesBench, aesthetics of images",
+    paper="https://arxiv.org/abs/2401.08276",
+    provenance="AesBench of its authors, as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("val", "test")},
+        {
+            ("val",): published_tsv(
+                f"{_HOME}/AesBench_VAL.tsv", "3edb0c319e9187aa0b97fe7a11700a8c"
+            ),
+            ("test",): published_tsv(
+                f"{_HOME}/AesBench_TEST.tsv", "58b1f7ba2cc32e1d68896d6ee716bbf8"
+            ),
+        },
+        held_out={"test": "val"},
+    ),
+    aliases={"AesBench_VAL": {"split": "val"}, "AesBench_TEST": {"split": "test"}},
+    scoring=choices(),
+    hidden_answers=("test",),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    asked = question_benchmark(
-        variant,
-        name="aesbench",
-        version=VERSION,
-        title="AesBench, aesthetics of images",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2401.08276",
-        source="AesBench of its authors, as VLMEvalKit's TSV",
-        held_out=DATA.few_shot_source(variant),
-    )
-    return hide_answers(asked, variant, "split", "test")

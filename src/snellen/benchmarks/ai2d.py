@@ -13,40 +13,32 @@ letter; VLMEvalKit's does.
 
 from __future__ import annotations
 
-from functools import partial
-
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.declaration.scoring import choices
 
-VERSION = "3"
-ALIASES = {
-    "AI2D_TEST": {"mask": "on"},
-    "AI2D_TEST_NO_MASK": {"mask": "off"},
-    "ai2d_no_mask": {"mask": "off"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"mask": ("on", "off")},
-    {
-        ("on",): published_tsv(f"{_HOME}/AI2D_TEST.tsv", "0f593e0d1c7df9a3d69bf1f947e71975"),
-        ("off",): published_tsv(
-            f"{_HOME}/AI2D_TEST_NO_MASK.tsv", "fd8f463634d4fe9fbd23b876e8eea5be"
-        ),
+
+
+BENCHMARK = Declaration(
+    name="ai2d",
+    version="3",
+    title="AI2D, school diagrams",
+    paper="https://arxiv.org/abs/1603.07396",
+    provenance="AI2D of the Allen Institute (CC BY-SA), as VLMEvalKit's TSV",
+    data=Published(
+        {"mask": ("on", "off")},
+        {
+            ("on",): published_tsv(f"{_HOME}/AI2D_TEST.tsv", "0f593e0d1c7df9a3d69bf1f947e71975"),
+            ("off",): published_tsv(
+                f"{_HOME}/AI2D_TEST_NO_MASK.tsv", "fd8f463634d4fe9fbd23b876e8eea5be"
+            ),
+        },
+    ),
+    aliases={
+        "AI2D_TEST": {"mask": "on"},
+        "AI2D_TEST_NO_MASK": {"mask": "off"},
+        "ai2d_no_mask": {"mask": "off"},
     },
+    scoring=choices(),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="ai2d",
-        version=VERSION,
-        title="AI2D, school diagrams",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/1603.07396",
-        source="AI2D of the Allen Institute (CC BY-SA), as VLMEvalKit's TSV",
-    )

@@ -15,43 +15,34 @@ official`, which leaves the white space of a reply where it is, as Pix2Struct's 
 
 from __future__ import annotations
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.open_questions import (
     against_gold,
-    open_question_benchmark,
+    open_answers,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.scoring.exact import equal_folded
 from snellen.scoring.relaxed import relaxed_correct, relaxed_untrimmed
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"ChartQA_TEST": {}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/ChartQA_TEST.tsv",
-            "c902e0aa9be5582a7aad6dcf52734b42",
-        )
-    },
-)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return open_question_benchmark(
-        variant,
-        name="chartqa",
-        version=VERSION,
-        title="ChartQA, charts",
-        metric="relaxed_accuracy",
-        data=DATA,
-        rules=open_rules(
+BENCHMARK = Declaration(
+    name="chartqa",
+    version="3",
+    title="ChartQA, charts",
+    paper="https://arxiv.org/abs/2203.10244",
+    provenance="ChartQA test set (GPL-3.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/ChartQA_TEST.tsv",
+        "c902e0aa9be5582a7aad6dcf52734b42",
+    ),
+    aliases={"ChartQA_TEST": {}},
+    group_by=("split", "type"),
+    scoring=open_answers(
+        "relaxed_accuracy",
+        open_rules(
             against_gold(relaxed_correct),
             official=against_gold(relaxed_untrimmed),
             secondary={"exact_match": against_gold(equal_folded)},
         ),
-        groups=("split", "type"),
-        paper="https://arxiv.org/abs/2203.10244",
-        source="ChartQA test set (GPL-3.0), as VLMEvalKit's TSV",
-    )
+    ),
+)

@@ -14,23 +14,21 @@ official`), so that "Between" is B.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row
 from snellen.core.summary import Metric, Summary
 from snellen.extract.published.official import parse_cvbench
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.grouped import (
     apply_failure_policy,
     bounds_of,
@@ -42,55 +40,17 @@ from snellen.scoring.grouped import (
 )
 from snellen.scoring.headlines import mean_of_groups
 
-VERSION = "4"
 HEADLINE = "mean_of_sources"
-ALIASES = {
-    "CV-Bench": {},
-    "CV-Bench-2D": {"dimension": "2D"},
-    "CV-Bench-3D": {"dimension": "3D"},
-    "cv_bench": {},
-    "cv_bench_2d": {"dimension": "2D"},
-    "cv_bench_3d": {"dimension": "3D"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"dimension": ("all", "2D", "3D")},
-    {
-        ("all",): HubSplit("hf://nyu-visionx/CV-Bench?split=test"),
-        ("2D",): published_tsv(f"{_HOME}/CV-Bench-2D.tsv", "a7cff4cc2857cc237ee2b89e62bccb2d"),
-        ("3D",): published_tsv(f"{_HOME}/CV-Bench-3D.tsv", "bb94c0d568d652d15b60e001ac40a170"),
-    },
-)
 _DIMENSION_COLUMNS = ("split", "type")
 """Columns that may name a question's dimension: VLMEvalKit's and the authors'."""
 _DIMENSION_OF_SOURCE = {"ADE20K": "2D", "COCO": "2D", "Omni3D": "3D"}
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    dimension = variant.options.get("dimension", "all")
-    asked = question_benchmark(
-        variant,
-        name="cvbench",
-        version=VERSION,
-        title="CV-Bench, vision in two and three dimensions",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        keep=lambda row: dimension == "all" or _dimension_of_row(row) in (dimension, ""),
-        requires=requires("text", "image"),
-        official=ParserSet(parse_cvbench, parse_yes_no_by_words),
-        groups=(*_DIMENSION_COLUMNS, "source", "task", "category"),
-        paper="https://arxiv.org/abs/2406.16860",
-        source="CV-Bench of its authors (Apache-2.0), VLMEvalKit's TSV for a single dimension",
-    )
-    failures = failures_of(variant)
-    return replace(
-        asked,
-        headline=HEADLINE,
-        summarise=partial(_summarise, asked, failures),
-        headline_sums=partial(_source_sums, failures),
-        weighs_scores=True,
-    )
+def _is_in_dimension(row: Row, options: Mapping[str, str]) -> bool:
+    """Whether the row is of the chosen dimension; a row that names none always is."""
+    chosen = options["dimension"]
+    return chosen == "all" or _dimension_of_row(row) in (chosen, "")
 
 
 def _dimension_of_row(row: Row) -> str:
@@ -98,18 +58,18 @@ def _dimension_of_row(row: Row) -> str:
     return _DIMENSION_OF_SOURCE.get(row.cells.get("source", ""), told)
 
 
-def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
-    summary = benchmark.summarise(records)
-    value = _mean_of_sources(apply_failure_policy(records, failures))
+def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    summary = context.plain(records)
+    value = _mean_of_sources(apply_failure_policy(records, context.failures))
     notices = summary.notices
     if summary.headline.value is None:
         found = msgspec.structs.replace(summary.headline, name=HEADLINE)
     elif value is None:
         found = Metric(HEADLINE, None, summary.n, note="the questions name no source")
     else:
-        sources = group_scores(apply_failure_policy(records, failures), "source")
+        sources = group_scores(apply_failure_policy(records, context.failures), "source")
         shares = _weights(sources)
-        parts = sums_by_label(records, "source", failures)
+        parts = sums_by_label(records, "source", context.failures)
         interval = interval_of_mean([parts[name] for name in shares], list(shares.values()))
         found = Metric(HEADLINE, value, summary.n, interval)
         notices = (*notices, *small_group_notice({name: parts[name] for name in shares}, shares))
@@ -119,7 +79,7 @@ def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[
         metrics={HEADLINE: found, **summary.metrics},
         bounds=bounds_of(records, _mean_of_sources),
         notices=notices,
-        beside=(benchmark.headline, *summary.beside),
+        beside=(context.plain_headline, *summary.beside),
     )
 
 
@@ -133,11 +93,11 @@ def _weights(sources: Iterable[str]) -> dict[str, float]:
     }
 
 
-def _source_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _source_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     return mean_of_groups(
         records,
         lambda one: one.groups.get("source"),
-        failures,
+        context.failures,
         lambda sources: {name: 100 * weight for name, weight in _weights(sources).items()},
     )
 
@@ -150,3 +110,32 @@ def _mean_of_sources(records: Sequence[Record]) -> float | None:
         dimensions.setdefault(_DIMENSION_OF_SOURCE.get(name, name), []).append(mean or 0.0)
     value = mean_of_means(dimensions)
     return None if value is None else 100 * value
+
+
+BENCHMARK = Declaration(
+    name="cvbench",
+    version="4",
+    title="CV-Bench, vision in two and three dimensions",
+    paper="https://arxiv.org/abs/2406.16860",
+    provenance="CV-Bench of its authors (Apache-2.0), VLMEvalKit's TSV for a single dimension",
+    data=Published(
+        {"dimension": ("all", "2D", "3D")},
+        {
+            ("all",): HubSplit("hf://nyu-visionx/CV-Bench?split=test"),
+            ("2D",): published_tsv(f"{_HOME}/CV-Bench-2D.tsv", "a7cff4cc2857cc237ee2b89e62bccb2d"),
+            ("3D",): published_tsv(f"{_HOME}/CV-Bench-3D.tsv", "bb94c0d568d652d15b60e001ac40a170"),
+        },
+    ),
+    aliases={
+        "CV-Bench": {},
+        "CV-Bench-2D": {"dimension": "2D"},
+        "CV-Bench-3D": {"dimension": "3D"},
+        "cv_bench": {},
+        "cv_bench_2d": {"dimension": "2D"},
+        "cv_bench_3d": {"dimension": "3D"},
+    },
+    group_by=(*_DIMENSION_COLUMNS, "source", "task", "category"),
+    scoring=choices(official=ParserSet(parse_cvbench, parse_yes_no_by_words)),
+    keep=_is_in_dimension,
+    headline=Headline(name=HEADLINE, summarise=_summarise, sums=_source_sums, weighs_scores=True),
+)

@@ -13,33 +13,33 @@ a reply earns similarity (`--rule official`, `--rule vlmevalkit`).
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.open_questions import anls_rules, open_question_benchmark
-from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
-
-VERSION = "3"
-ALIASES = {"DocVQA_VAL": {"split": "val"}, "DocVQA_TEST": {"split": "test"}}
-_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"split": ("val", "test")},
-    {
-        ("val",): published_tsv(f"{_HOME}/DocVQA_VAL.tsv", "d5ee77e1926ff10690d469c56b73eabf"),
-        ("test",): published_tsv(f"{_HOME}/DocVQA_TEST.tsv", "6a2f28cac26ef2d3447374e8c6f6c8e9"),
-    },
-    held_out={"test": "val"},
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.open_questions import (
+    anls_rules,
+    open_answers,
 )
+from snellen.benchmarks.declaration.published import Published, published_tsv
+
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
-        variant,
-        name="docvqa",
-        version=VERSION,
-        title="DocVQA, scanned pages",
-        metric="anls",
-        data=DATA,
-        rules=anls_rules(),
-        paper="https://arxiv.org/abs/2007.00398",
-        source="DocVQA (its own terms), as VLMEvalKit's TSV",
-    )
-    return hide_answers(made, variant, "split", "test")
+BENCHMARK = Declaration(
+    name="docvqa",
+    version="3",
+    title="DocVQA, scanned pages",
+    paper="https://arxiv.org/abs/2007.00398",
+    provenance="DocVQA (its own terms), as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("val", "test")},
+        {
+            ("val",): published_tsv(f"{_HOME}/DocVQA_VAL.tsv", "d5ee77e1926ff10690d469c56b73eabf"),
+            ("test",): published_tsv(
+                f"{_HOME}/DocVQA_TEST.tsv", "6a2f28cac26ef2d3447374e8c6f6c8e9"
+            ),
+        },
+        held_out={"test": "val"},
+    ),
+    aliases={"DocVQA_VAL": {"split": "val"}, "DocVQA_TEST": {"split": "test"}},
+    scoring=open_answers("anls", anls_rules()),
+    hidden_answers=("test",),
+)

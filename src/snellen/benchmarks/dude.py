@@ -18,56 +18,27 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.documents import (
     PAGES,
+    adapt_to_extractor,
     add_extraction,
-    document_benchmark,
     parse_document_answer,
 )
-from snellen.benchmarks.declaration.open_questions import BARE, open_question_benchmark, open_rules
+from snellen.benchmarks.declaration.open_questions import (
+    BARE,
+    open_answers,
+    open_rules,
+)
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Row, Sample
+from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import NOT_ANSWERABLE, anls_vlmevalkit, document_anls, list_anls
 from snellen.scoring.typed_answer import parse_items
 
-ELSEWHERE = {
-    "dude": OtherToolName("lmms-eval", "asks a subset of the validation split, of 100 documents"),
-}
-VERSION = "3"
-ALIASES = {"DUDE_MINI": {"set": "mini"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"set": ("full", "mini")},
-    {
-        ("full",): published_tsv(f"{_HOME}/DUDE.tsv", "130d860d08206e1e407cd77150c10d88"),
-        ("mini",): published_tsv(f"{_HOME}/DUDE_MINI.tsv", "e0c0d998114f0cca7516d12039d2b538"),
-    },
-)
 _LIST = "list"
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
-        variant,
-        name="dude",
-        version=VERSION,
-        title="DUDE, documents of several pages",
-        metric="anls",
-        data=DATA,
-        rules=add_extraction(
-            open_rules(grade, vlmevalkit=_grade_vlmevalkit, parse=parse_document_answer)
-        ),
-        template=BARE,
-        adjust=_adjust,
-        groups=("answer_type",),
-        requires=PAGES,
-        paper="https://arxiv.org/abs/2305.08455",
-        source="DUDE (CC BY 4.0), as VLMEvalKit's TSV",
-        max_new_tokens=256,
-    )
-    return document_benchmark(made, variant)
 
 
 def grade(answer: str, sample: Sample) -> float:
@@ -87,3 +58,39 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     if sample.groups.get("answer_type", "").startswith(_LIST):
         gold = (row.cells.get("answer", NOT_ANSWERABLE),)
     return structs.replace(sample, gold=gold, unit=row.cells.get("doc_id", sample.unit))
+
+
+BENCHMARK = Declaration(
+    name="dude",
+    version="3",
+    title="DUDE, documents of several pages",
+    paper="https://arxiv.org/abs/2305.08455",
+    provenance="DUDE (CC BY 4.0), as VLMEvalKit's TSV",
+    data=Published(
+        {"set": ("full", "mini")},
+        {
+            ("full",): published_tsv(f"{_HOME}/DUDE.tsv", "130d860d08206e1e407cd77150c10d88"),
+            ("mini",): published_tsv(f"{_HOME}/DUDE_MINI.tsv", "e0c0d998114f0cca7516d12039d2b538"),
+        },
+    ),
+    aliases={"DUDE_MINI": {"set": "mini"}},
+    other_tools={
+        "dude": OtherToolName(
+            "lmms-eval", "asks a subset of the validation split, of 100 documents"
+        ),
+    },
+    group_by=("answer_type",),
+    adjust=_adjust,
+    requires=PAGES,
+    template=BARE,
+    max_new_tokens=256,
+    scoring=open_answers(
+        "anls",
+        add_extraction(
+            open_rules(grade, vlmevalkit=_grade_vlmevalkit, parse=parse_document_answer)
+        ),
+    ),
+    prepare=with_pages,
+    coverage="generic type",
+    for_variant=adapt_to_extractor,
+)

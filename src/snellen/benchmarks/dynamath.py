@@ -20,22 +20,23 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.judged import (
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     plain_messages,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
-from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
 from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.answer import Answer, ParsedAnswer, Unparsed
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
@@ -53,17 +54,6 @@ from snellen.scoring.headlines import sum_of_ratios, unit_terms
 from snellen.scoring.mathematics import parse_number, strip_markup
 from snellen.scoring.open_answer import matches_gold
 
-VERSION = "4"
-ALIASES = {"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv",
-            "b8425ad9a7114571fc9366e013699494",
-        )
-    },
-)
 RUBRIC = "dynamath-answer"
 WORST, AVERAGE = "worst_case", "average"
 TYPE = "answer_type"
@@ -83,30 +73,6 @@ _INSTRUCTION = """
 Reply with a JSON object that has the two keys 'solution' and 'short answer'. {task}
 Example of the expected reply:
 {{"solution": "[step-by-step solution]", "short answer": "[answer]"}}"""
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    json = variant.options.get("prompt", "json") == "json"
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="dynamath",
-            version=VERSION,
-            title="DynaMath, ten variants of each question",
-            data=DATA,
-            samples=partial(dynamath_samples, add_instruction=json),
-            flow=_flow,
-            paper="https://arxiv.org/abs/2411.00836",
-            source="DynaMath (Apache-2.0), as VLMEvalKit's TSV",
-            coverage="generic type",
-            rubrics=(RUBRIC,),
-            headline=WORST,
-            options={"prompt": ("json", "plain")},
-            summarise=summarise_worst_case,
-            headline_sums=_worst_case_sums,
-            max_new_tokens=2048,
-        ),
-    )
 
 
 def dynamath_samples(rows: Iterable[Row], *, add_instruction: bool = True) -> Iterator[Sample]:
@@ -207,12 +173,12 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     return {"question": sample.question, "reply": reply, "form": form}
 
 
-def summarise_worst_case(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
+def summarise_worst_case(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """Worst case over seed questions, overall and by group; the average over rows beside it."""
-    average = summarise_judged(records, options)
+    average = context.plain(records)
     withheld = average.headline.value is None
     plain = structs.replace(average.headline, name=AVERAGE)
-    lost = 0.0 if options.failures == "count-wrong" else None
+    lost = context.failed_score
     worst = average.headline if withheld else _worst_metric(records, lost)
     groups = {
         column: {
@@ -221,7 +187,7 @@ def summarise_worst_case(records: Sequence[Record], options: GradedSummaryOption
         }
         for column, labels in average.groups.items()
     }
-    others = {name: one for name, one in average.metrics.items() if name != options.headline}
+    others = {name: one for name, one in average.metrics.items() if name != context.plain_headline}
     return structs.replace(
         average,
         headline=worst,
@@ -232,10 +198,8 @@ def summarise_worst_case(records: Sequence[Record], options: GradedSummaryOption
     )
 
 
-def _worst_case_sums(
-    options: GradedSummaryOptions, records: Sequence[Record]
-) -> HeadlineSums | None:
-    seeds = _worst_scores(records, 0.0 if options.failures == "count-wrong" else None)
+def _worst_case_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
+    seeds = _worst_scores(records, context.failed_score)
     return sum_of_ratios(unit_terms(records, seeds, _seed_question, WORST))
 
 
@@ -258,3 +222,31 @@ def _worst_scores(records: Sequence[Record], lost: float | None) -> dict[str, fl
         for seed, variants in seeds.items()
         if None not in variants
     }
+
+
+def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
+    """`prompt=plain` leaves the instruction out."""
+    if variant.options.get("prompt", "json") == "json":
+        return declaration
+    return replace(declaration, samples=partial(dynamath_samples, add_instruction=False))
+
+
+BENCHMARK = Declaration(
+    name="dynamath",
+    version="4",
+    title="DynaMath, ten variants of each question",
+    paper="https://arxiv.org/abs/2411.00836",
+    provenance="DynaMath (Apache-2.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/DynaMath.tsv",
+        "b8425ad9a7114571fc9366e013699494",
+    ),
+    aliases={"DynaMath": {"prompt": "json"}, "DynaMath_noprompt": {"prompt": "plain"}},
+    options={"prompt": ("json", "plain")},
+    max_new_tokens=2048,
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,)),
+    headline=Headline(name=WORST, summarise=summarise_worst_case, sums=_worst_case_sums),
+    coverage="generic type",
+    samples=dynamath_samples,
+    for_variant=_for_prompt,
+)

@@ -12,35 +12,54 @@ on.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
-from snellen.benchmarks.declaration.image_pairs import with_yes_no_pairs
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.image_pairs import add_yes_no_pair
 from snellen.benchmarks.declaration.published import packaged_origin, with_origin
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Table, Variant, requires
+from snellen.benchmarks.declaration.scoring import choices
+from snellen.core.benchmark import FetchProgress, Table, Variant, requires
 from snellen.data.tables.open_table import open_table
 
-VERSION = "3"
 _FILES = {"test": "eyechart.tsv", "photos": "eyechart_photos.tsv"}
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    split = variant.options.get("split", "test")
+@dataclass(frozen=True, slots=True)
+class PackagedFiles:
+    """Data files of this package, by the value of the option `split`."""
 
-    def open() -> Table:
-        shipped = str(files("snellen.benchmarks") / "data" / _FILES[split])
-        table = open_table(variant.data or shipped, columns=variant.columns)
-        return with_origin(table, packaged_origin(_FILES[split], table, variant))
+    files: Mapping[str, str]
 
-    asked = question_benchmark(
-        variant,
-        name="eyechart",
-        version=VERSION,
-        title="Eyechart: coloured shapes, counting, places, words and several pictures",
-        open=open,
-        options={"split": tuple(_FILES)},
-        requires=requires("text", "image", many_images=True),
-        source="drawn by this repository (Apache-2.0); photographs: see benchmarks/data/README.md",
-    )
-    return replace(asked, samples=lambda rows: with_yes_no_pairs(asked.samples(rows)))
+    @property
+    def options(self) -> Mapping[str, Sequence[str]]:
+        return {"split": tuple(self.files)}
+
+    def table(self, variant: Variant) -> Table:
+        name = self.files[variant.options.get("split", next(iter(self.files)))]
+        packaged = str(files("snellen.benchmarks") / "data" / name)
+        table = open_table(variant.data or packaged, columns=variant.columns)
+        return with_origin(table, packaged_origin(name, table, variant))
+
+    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
+        return None
+
+    def few_shot_source(self, variant: Variant) -> str:
+        return ""
+
+    def facts(self, variant: Variant, spec: str) -> Mapping[str, str]:
+        return {}
+
+
+BENCHMARK = Declaration(
+    name="eyechart",
+    version="3",
+    title="Eyechart: coloured shapes, counting, places, words and several pictures",
+    provenance="drawn by this repository (Apache-2.0); photographs: see benchmarks/data/README.md",
+    data=PackagedFiles(_FILES),
+    adjust=add_yes_no_pair,
+    requires=requires("text", "image", many_images=True),
+    scoring=choices(),
+)

@@ -11,57 +11,47 @@ answers are withheld. The authors' own rule for questions of several right answe
 
 from __future__ import annotations
 
-from functools import partial
-
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import (
     Published,
     PublishedFile,
-    hide_answers,
     published_tsv,
 )
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.data.download import RemoteFile
 
-VERSION = "3"
-ALIASES = {
-    "GMAI-MMBench_VAL": {"split": "val"},
-    "GMAI_mm_bench_VAL": {"split": "val"},
-    "GMAI-MMBench_TEST": {"split": "test"},
-}
 _HOME = "https://huggingface.co/datasets/VLMEval/GMAI-MMBench/resolve/main"
 _HOW_BUILT = (
     "its eleven parts stand behind a form at "
     "https://huggingface.co/datasets/OpenGVLab/GMAI-MMBench as GMAI_mm_bench_TEST_part_1.tsv "
     "to _11.tsv: join them into one"
 )
-DATA = Published(
-    {"split": ("val", "test")},
-    {
-        ("val",): published_tsv(
-            f"{_HOME}/GMAI-MMBench_VAL.tsv", "254bd581627866f1c499d3d6b4422324"
-        ),
-        ("test",): PublishedFile(
-            "GMAI-MMBench_TEST.tsv", RemoteFile(urls=()), how_built=_HOW_BUILT
-        ),
+
+
+BENCHMARK = Declaration(
+    name="gmai-mmbench",
+    version="3",
+    title="GMAI-MMBench, medical images",
+    paper="https://arxiv.org/abs/2408.03361",
+    provenance="OpenGVLab/GMAI-MMBench (conditions to accept), as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("val", "test")},
+        {
+            ("val",): published_tsv(
+                f"{_HOME}/GMAI-MMBench_VAL.tsv", "254bd581627866f1c499d3d6b4422324"
+            ),
+            ("test",): PublishedFile(
+                "GMAI-MMBench_TEST.tsv", RemoteFile(urls=()), how_built=_HOW_BUILT
+            ),
+        },
+        held_out={"test": "val"},
+    ),
+    aliases={
+        "GMAI-MMBench_VAL": {"split": "val"},
+        "GMAI_mm_bench_VAL": {"split": "val"},
+        "GMAI-MMBench_TEST": {"split": "test"},
     },
-    held_out={"test": "val"},
+    group_by=("clinical vqa task", "department", "perceptual granularity", "modality", "split"),
+    scoring=choices(),
+    hidden_answers=("test",),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    asked = question_benchmark(
-        variant,
-        name="gmai-mmbench",
-        version=VERSION,
-        title="GMAI-MMBench, medical images",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        groups=("clinical vqa task", "department", "perceptual granularity", "modality", "split"),
-        paper="https://arxiv.org/abs/2408.03361",
-        source="OpenGVLab/GMAI-MMBench (conditions to accept), as VLMEvalKit's TSV",
-        held_out=DATA.few_shot_source(variant),
-    )
-    return hide_answers(asked, variant, "split", "test")

@@ -16,41 +16,32 @@ computed.
 
 from __future__ import annotations
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.open_questions import (
     against_gold,
-    open_question_benchmark,
+    open_answers,
     open_rules,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.scoring.exact import equal_converted, equal_folded, equal_without_dot
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"GQA_TestDev_Balanced": {}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/GQA_TestDev_Balanced.tsv",
-            "99b62f22e224d9b2f32dcbe41359d1c9",
-        )
-    },
-)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return open_question_benchmark(
-        variant,
-        name="gqa",
-        version=VERSION,
-        title="GQA, composed questions about scenes",
-        metric="exact_match",
-        data=DATA,
-        rules=open_rules(
+BENCHMARK = Declaration(
+    name="gqa",
+    version="3",
+    title="GQA, composed questions about scenes",
+    paper="https://arxiv.org/abs/1902.09506",
+    provenance="GQA balanced test-dev set (CC BY 4.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/GQA_TestDev_Balanced.tsv",
+        "99b62f22e224d9b2f32dcbe41359d1c9",
+    ),
+    aliases={"GQA_TestDev_Balanced": {}},
+    scoring=open_answers(
+        "exact_match",
+        open_rules(
             against_gold(equal_without_dot),
             vlmevalkit=against_gold(equal_folded),
             official=against_gold(equal_converted),
         ),
-        paper="https://arxiv.org/abs/1902.09506",
-        source="GQA balanced test-dev set (CC BY 4.0), as VLMEvalKit's TSV",
-    )
+    ),
+)

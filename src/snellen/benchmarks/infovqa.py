@@ -16,33 +16,33 @@ a reply earns similarity (`--rule official`, `--rule vlmevalkit`).
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.open_questions import anls_rules, open_question_benchmark
-from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
-
-VERSION = "3"
-ALIASES = {"InfoVQA_VAL": {"split": "val"}, "InfoVQA_TEST": {"split": "test"}}
-_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"split": ("val", "test")},
-    {
-        ("val",): published_tsv(f"{_HOME}/InfoVQA_VAL.tsv", "2342e9c225222f0ef4dec545ebb126fe"),
-        ("test",): published_tsv(f"{_HOME}/InfoVQA_TEST.tsv", "df535bf51b88dc9718252c34131a6227"),
-    },
-    held_out={"test": "val"},
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.open_questions import (
+    anls_rules,
+    open_answers,
 )
+from snellen.benchmarks.declaration.published import Published, published_tsv
+
+_HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
-        variant,
-        name="infovqa",
-        version=VERSION,
-        title="InfographicVQA",
-        metric="anls",
-        data=DATA,
-        rules=anls_rules(),
-        paper="https://arxiv.org/abs/2104.12756",
-        source="InfographicVQA (its own terms), as VLMEvalKit's TSV",
-    )
-    return hide_answers(made, variant, "split", "test")
+BENCHMARK = Declaration(
+    name="infovqa",
+    version="3",
+    title="InfographicVQA",
+    paper="https://arxiv.org/abs/2104.12756",
+    provenance="InfographicVQA (its own terms), as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("val", "test")},
+        {
+            ("val",): published_tsv(f"{_HOME}/InfoVQA_VAL.tsv", "2342e9c225222f0ef4dec545ebb126fe"),
+            ("test",): published_tsv(
+                f"{_HOME}/InfoVQA_TEST.tsv", "df535bf51b88dc9718252c34131a6227"
+            ),
+        },
+        held_out={"test": "val"},
+    ),
+    aliases={"InfoVQA_VAL": {"split": "val"}, "InfoVQA_TEST": {"split": "test"}},
+    scoring=open_answers("anls", anls_rules()),
+    hidden_answers=("test",),
+)

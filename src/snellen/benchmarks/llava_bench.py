@@ -24,18 +24,17 @@ from functools import partial
 from msgspec import structs
 from msgspec.structs import replace
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.judged import (
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     plain_messages,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
-from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.answer import ParsedAnswer
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated
@@ -50,21 +49,6 @@ from snellen.scoring.clusters import cluster_samples
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.stats.linearised import unbounded_interval_of_sums
 
-VERSION = "4"
-ALIASES: dict[str, dict[str, str]] = {
-    "LLaVABench": {},
-    "llava_in_the_wild": {},
-    "llava_bench_in_the_wild": {},
-}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv",
-            "d382a093f749a697820d3dadd61c8428",
-        )
-    },
-)
 RUBRIC = "llava-bench"
 CATEGORY = "category"
 CAPTION = "caption"
@@ -73,29 +57,6 @@ MODEL, REFERENCE = "model_score", "reference_score"
 """Values: the two scores of the judge over 10."""
 _TOP = 10.0
 _PREFIX = "llava_bench_"
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="llava-bench",
-            version=VERSION,
-            title="LLaVA-Bench (In-the-Wild), answers beside a reference",
-            data=DATA,
-            samples=llava_samples,
-            flow=_flow,
-            paper="https://arxiv.org/abs/2304.08485",
-            source="LLaVA-Bench (Apache-2.0), as VLMEvalKit's TSV",
-            rubrics=(RUBRIC,),
-            headline=RELATIVE,
-            must_judge=True,
-            summarise=summarise_relative,
-            headline_sums=_relative_sums,
-            max_new_tokens=1024,
-            max_judge_tokens=1024,
-        ),
-    )
 
 
 def llava_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -151,10 +112,10 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     }
 
 
-def summarise_relative(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
+def summarise_relative(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The relative score over all and per category, in place of the model's own mean."""
-    found = summarise_judged(records, options)
-    if not options.panel:
+    found = context.plain(records)
+    if not context.panel:
         return found
     headline = _relative_metric(records, found.headline)
     labels = {
@@ -173,7 +134,7 @@ def summarise_relative(records: Sequence[Record], options: GradedSummaryOptions)
     )
 
 
-def _relative_sums(options: GradedSummaryOptions, records: Sequence[Record]) -> HeadlineSums | None:
+def _relative_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     return _score_ratio(records)
 
 
@@ -202,3 +163,25 @@ def _relative_metric(records: Sequence[Record], plain: Metric) -> Metric:
     spread = unbounded_interval_of_sums(found.rows, found.value, cluster_samples(records))
     n = int(found.rows.any(axis=1).sum())
     return Metric(RELATIVE, value, n, spread, unit="points", top=max(100.0, value))
+
+
+BENCHMARK = Declaration(
+    name="llava-bench",
+    version="4",
+    title="LLaVA-Bench (In-the-Wild), answers beside a reference",
+    paper="https://arxiv.org/abs/2304.08485",
+    provenance="LLaVA-Bench (Apache-2.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/LLaVABench.tsv",
+        "d382a093f749a697820d3dadd61c8428",
+    ),
+    aliases={
+        "LLaVABench": {},
+        "llava_in_the_wild": {},
+        "llava_bench_in_the_wild": {},
+    },
+    samples=llava_samples,
+    max_new_tokens=1024,
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
+    headline=Headline(name=RELATIVE, summarise=summarise_relative, sums=_relative_sums),
+)

@@ -18,21 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     plain_messages,
     split_list,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.answer import Answer, ParsedAnswer
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -40,42 +39,9 @@ from snellen.data.columns import row_id
 from snellen.extract.multi_label import parse_multi_label
 from snellen.extract.verdicts import parse_labels
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"LogicVista": {}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv",
-            "41c5d33adf33765c399e0e6ae588c061",
-        )
-    },
-)
 RUBRIC = "letters"
 SKILL = "skill"
 LABELS = "ABCDEFGHI"
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="logicvista",
-            version=VERSION,
-            title="LogicVista, logic puzzles with drawn options",
-            data=DATA,
-            samples=logicvista_samples,
-            flow=_flow,
-            paper="https://arxiv.org/abs/2407.04973",
-            source="LogicVista (Apache-2.0), as VLMEvalKit's TSV",
-            coverage="generic type",
-            rubrics=(RUBRIC,),
-            rules=(OWN_RULE, OFFICIAL),
-            multi_label=(SKILL,),
-            max_new_tokens=1024,
-            max_judge_tokens=64,
-        ),
-    )
 
 
 def logicvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -119,3 +85,27 @@ def _flow(
 
 def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     return parse_multi_label(reply, LABELS, stop_reason=stop_reason)
+
+
+BENCHMARK = Declaration(
+    name="logicvista",
+    version="3",
+    title="LogicVista, logic puzzles with drawn options",
+    paper="https://arxiv.org/abs/2407.04973",
+    provenance="LogicVista (Apache-2.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/LogicVista.tsv",
+        "41c5d33adf33765c399e0e6ae588c061",
+    ),
+    aliases={"LogicVista": {}},
+    samples=logicvista_samples,
+    max_new_tokens=1024,
+    scoring=Judged(
+        flow=_flow,
+        rubrics=(RUBRIC,),
+        multi_label=(SKILL,),
+        rule_names=(OWN_RULE, OFFICIAL),
+        max_judge_tokens=64,
+    ),
+    coverage="generic type",
+)

@@ -21,15 +21,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
-from msgspec.structs import replace
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import (
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     plain_messages,
 )
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
@@ -42,7 +42,7 @@ from snellen.benchmarks.protocol.judged_flows import (
 )
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.core.answer import Answer, ParsedAnswer, Unparsed
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import Variant
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
@@ -54,7 +54,6 @@ from snellen.extract.open_text import parse_open
 from snellen.extract.verdicts import parse_grade, parse_object
 from snellen.scoring import mathematics
 
-VERSION = "4"
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MathVerse"
 _FILES: dict[str, tuple[str, str, str]] = {
     "all": ("MathVerse_MINIV", "5017caca32b7fa110c350a1bea861b65", ""),
@@ -78,46 +77,11 @@ def _published_file(file: tuple[str, str, str]) -> PublishedFile:
     return published_tsv(f"{_HOME}/{file[0]}.tsv", file[1])
 
 
-DATA = Published(
-    {"version": tuple(_FILES)}, {(name,): _published_file(file) for name, file in _FILES.items()}
-)
-ALIASES = {
-    **{f"MathVerse_MINI{file[2]}": {"version": name} for name, file in _FILES.items()},
-    "MathVerse_MINI_Vision_Only_cot": {"version": "vision-only", "prompt": "cot"},
-    "mathverse_testmini": {"version": "all"},
-    "mathverse_testmini_vision_only": {"version": "vision-only"},
-    "mathverse_testmini_vision_dominant": {"version": "vision-dominant"},
-    "mathverse_testmini_vision_intensive": {"version": "vision-intensive"},
-    "mathverse_testmini_text_lite": {"version": "text-lite"},
-    "mathverse_testmini_text_dominant": {"version": "text-dominant"},
-}
 EXTRACT, COMPARE = "mathverse-answer", "mathverse-same"
 PROMPT = "prompt"
 _GROUPS = ("problem_version", "subject", "subfield")
 _CHOICE = re.compile(r"^\(?([A-H])[:.)]\s*(.*)$", re.MULTILINE)
 _MAX_ANSWER_LENGTH = 80
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    asks_cot = variant.options.get(PROMPT) == "cot"
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="mathverse",
-            version=VERSION,
-            title="MathVerse testmini, geometry with more and more in the picture",
-            data=DATA,
-            samples=partial(mathverse_samples, cot=asks_cot),
-            flow=_flow,
-            paper="https://arxiv.org/abs/2403.14624",
-            source="MathVerse (MIT), as VLMEvalKit's TSV",
-            coverage="generic type",
-            rubrics=(EXTRACT, COMPARE),
-            options={PROMPT: ("plain", "cot")},
-            check=mathematics.require_math_verify,
-            max_new_tokens=2048,
-        ),
-    )
 
 
 def mathverse_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
@@ -157,7 +121,7 @@ def _flow(
         parse=_parse,
         parse_short=_parse_short,
         is_right=_is_right,
-        build_messages=lambda sample: plain_messages(replace(sample, hint="")),
+        build_messages=lambda sample: plain_messages(structs.replace(sample, hint="")),
     )
 
     def flow(sample: Sample) -> Flow:
@@ -221,3 +185,40 @@ def _is_right(sample: Sample, answer: str) -> bool:
 
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     return {"reply": reply}
+
+
+def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
+    """`prompt=cot` asks the column `query_cot`."""
+    if variant.options.get(PROMPT) != "cot":
+        return declaration
+    return replace(declaration, samples=partial(mathverse_samples, cot=True))
+
+
+BENCHMARK = Declaration(
+    name="mathverse",
+    version="4",
+    title="MathVerse testmini, geometry with more and more in the picture",
+    paper="https://arxiv.org/abs/2403.14624",
+    provenance="MathVerse (MIT), as VLMEvalKit's TSV",
+    data=Published(
+        {"version": tuple(_FILES)},
+        {(name,): _published_file(file) for name, file in _FILES.items()},
+    ),
+    aliases={
+        **{f"MathVerse_MINI{file[2]}": {"version": name} for name, file in _FILES.items()},
+        "MathVerse_MINI_Vision_Only_cot": {"version": "vision-only", "prompt": "cot"},
+        "mathverse_testmini": {"version": "all"},
+        "mathverse_testmini_vision_only": {"version": "vision-only"},
+        "mathverse_testmini_vision_dominant": {"version": "vision-dominant"},
+        "mathverse_testmini_vision_intensive": {"version": "vision-intensive"},
+        "mathverse_testmini_text_lite": {"version": "text-lite"},
+        "mathverse_testmini_text_dominant": {"version": "text-dominant"},
+    },
+    options={PROMPT: ("plain", "cot")},
+    max_new_tokens=2048,
+    scoring=Judged(flow=_flow, rubrics=(EXTRACT, COMPARE)),
+    coverage="generic type",
+    check=mathematics.require_math_verify,
+    samples=mathverse_samples,
+    for_variant=_for_prompt,
+)

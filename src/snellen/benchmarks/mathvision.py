@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
     RULE,
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     plain_messages,
 )
 from snellen.benchmarks.declaration.published import Published, published_tsv
@@ -35,7 +35,6 @@ from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -47,47 +46,10 @@ from snellen.prompts.judging import load_rubric
 from snellen.scoring import mathematics
 from snellen.scoring.mathematics import equal
 
-VERSION = "3"
-ALIASES = {
-    "MathVision": {"split": "test"},
-    "MathVision_MINI": {"split": "mini"},
-    "mathvision_test": {"split": "test"},
-    "mathvision_testmini": {"split": "mini"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"split": ("test", "mini")},
-    {
-        ("test",): published_tsv(f"{_HOME}/MathVision.tsv", "93f6de14f7916e598aa1b7165589831e"),
-        ("mini",): published_tsv(
-            f"{_HOME}/MathVision_MINI.tsv", "060fe4fa5d868987ce179307bd5f8a33"
-        ),
-    },
-)
 RUBRIC = "short-answer"
 _MAX_ANSWER_LENGTH = 80
 """Characters of a reply that may be taken whole for an answer."""
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="mathvision",
-            version=VERSION,
-            title="MATH-Vision, competition mathematics with pictures",
-            data=DATA,
-            samples=mathvision_samples,
-            flow=_flow,
-            paper="https://arxiv.org/abs/2402.14804",
-            source="MATH-Vision (MIT), as VLMEvalKit's TSV",
-            coverage="generic type",
-            rubrics=(RUBRIC,),
-            rules=(OWN_RULE, OFFICIAL),
-            check=mathematics.require_math_verify,
-            max_new_tokens=2048,
-        ),
-    )
 
 
 def mathvision_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -204,3 +166,32 @@ def _is_right_official(sample: Sample, answer: str) -> bool:
 def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     form = load_rubric(RUBRIC).rules["choice" if sample.options else "text"]
     return {"question": sample.question, "choices": "", "reply": reply, "form": form}
+
+
+BENCHMARK = Declaration(
+    name="mathvision",
+    version="3",
+    title="MATH-Vision, competition mathematics with pictures",
+    paper="https://arxiv.org/abs/2402.14804",
+    provenance="MATH-Vision (MIT), as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("test", "mini")},
+        {
+            ("test",): published_tsv(f"{_HOME}/MathVision.tsv", "93f6de14f7916e598aa1b7165589831e"),
+            ("mini",): published_tsv(
+                f"{_HOME}/MathVision_MINI.tsv", "060fe4fa5d868987ce179307bd5f8a33"
+            ),
+        },
+    ),
+    aliases={
+        "MathVision": {"split": "test"},
+        "MathVision_MINI": {"split": "mini"},
+        "mathvision_test": {"split": "test"},
+        "mathvision_testmini": {"split": "mini"},
+    },
+    samples=mathvision_samples,
+    max_new_tokens=2048,
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), rule_names=(OWN_RULE, OFFICIAL)),
+    coverage="generic type",
+    check=mathematics.require_math_verify,
+)

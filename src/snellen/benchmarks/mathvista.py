@@ -20,23 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import (
     OFFICIAL,
     OWN_RULE,
     RULE,
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     plain_messages,
     split_list,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -53,22 +52,6 @@ from snellen.scoring.mathvista import (
     same_value,
 )
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {
-    "MathVista_MINI": {},
-    "MathVista": {},
-    "mathvista_testmini": {},
-    "mathvista_testmini_format": {},
-}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv",
-            "f199b98e178e5a2a20e7048f5dcb0464",
-        )
-    },
-)
 RUBRIC = "short-answer"
 SKILLS = "skills"
 TYPE = "answer_type"
@@ -83,27 +66,6 @@ _HINTS = {
 }
 _DIGIT_WORDS = ("zero", "one", "two", "three")
 _FLOAT_EXAMPLES = ("1, 2, 3", "1.2, 1.3, 1.4", "1.23, 1.34, 1.45", "1.234, 1.345, 1.456")
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="mathvista",
-            version=VERSION,
-            title="MathVista testmini, mathematics about pictures",
-            data=DATA,
-            samples=mathvista_samples,
-            flow=_flow,
-            paper="https://arxiv.org/abs/2310.02255",
-            source="MathVista (CC BY-SA 4.0), as VLMEvalKit's TSV",
-            coverage="generic type",
-            rubrics=(RUBRIC,),
-            rules=(OWN_RULE, OFFICIAL),
-            multi_label=(SKILLS,),
-            max_new_tokens=1024,
-        ),
-    )
 
 
 def mathvista_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -145,8 +107,9 @@ def _question_with_hint(
         digits = min(decimal_places(gold), len(_DIGIT_WORDS) - 1)
         noun = "place" if digits == 1 else "places"
         hint = (
-            f"Please answer the question requiring a floating-point number with {_DIGIT_WORDS[digits]} "
-            f"decimal {noun} and provide the final value, e.g., {_FLOAT_EXAMPLES[digits]}, at the end."
+            "Please answer the question requiring a floating-point number with "
+            f"{_DIGIT_WORDS[digits]} decimal {noun} and provide the final value, e.g., "
+            f"{_FLOAT_EXAMPLES[digits]}, at the end."
         )
     else:
         hint = _HINTS[kind]
@@ -230,3 +193,28 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     rules = load_rubric(RUBRIC).rules
     kind = "choice" if sample.options else _answer_type(sample)
     return {"question": sample.question, "choices": "", "reply": reply, "form": rules[kind]}
+
+
+BENCHMARK = Declaration(
+    name="mathvista",
+    version="3",
+    title="MathVista testmini, mathematics about pictures",
+    paper="https://arxiv.org/abs/2310.02255",
+    provenance="MathVista (CC BY-SA 4.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MathVista_MINI.tsv",
+        "f199b98e178e5a2a20e7048f5dcb0464",
+    ),
+    aliases={
+        "MathVista_MINI": {},
+        "MathVista": {},
+        "mathvista_testmini": {},
+        "mathvista_testmini_format": {},
+    },
+    samples=mathvista_samples,
+    max_new_tokens=1024,
+    scoring=Judged(
+        flow=_flow, rubrics=(RUBRIC,), multi_label=(SKILLS,), rule_names=(OWN_RULE, OFFICIAL)
+    ),
+    coverage="generic type",
+)

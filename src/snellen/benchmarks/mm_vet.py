@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.judged import (
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     plain_messages,
     split_list,
 )
@@ -29,54 +29,18 @@ from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.verdicts import parse_grade
 
-VERSION = "4"
-ALIASES = {
-    "MMVet": {"split": "all"},
-    "MMVet_Hard": {"split": "hard"},
-    "mmvet": {"split": "all"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"split": ("all", "hard")},
-    {
-        ("all",): published_tsv(f"{_HOME}/MMVet.tsv", "748aa6d4aa9d4de798306a63718455e3"),
-        ("hard",): published_tsv(f"{_HOME}/MMVet_Hard.tsv", "63a598819a936a2e77c410a78a21ff16"),
-    },
-)
 RUBRIC = "mm-vet"
 ABILITY = "capability"
 COMBINATION = "integration"
 """The abilities that a question needs together."""
 MAX_NEW_TOKENS = 1024
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="mm-vet",
-            version=VERSION,
-            title="MM-Vet, open questions graded by a judge",
-            data=DATA,
-            samples=mm_vet_samples,
-            flow=_flow,
-            paper="https://arxiv.org/abs/2308.02490",
-            source="MM-Vet (CC BY-NC 4.0), as VLMEvalKit's TSV",
-            rubrics=(RUBRIC,),
-            headline="score",
-            must_judge=True,
-            multi_label=(ABILITY,),
-            max_new_tokens=MAX_NEW_TOKENS,
-            max_judge_tokens=64,
-        ),
-    )
 
 
 def mm_vet_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -119,3 +83,30 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     gold = sample.gold[0] if sample.gold else ""
     gold = gold.replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
     return {"question": sample.question, "gold": gold, "reply": reply}
+
+
+BENCHMARK = Declaration(
+    name="mm-vet",
+    version="4",
+    title="MM-Vet, open questions graded by a judge",
+    paper="https://arxiv.org/abs/2308.02490",
+    provenance="MM-Vet (CC BY-NC 4.0), as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("all", "hard")},
+        {
+            ("all",): published_tsv(f"{_HOME}/MMVet.tsv", "748aa6d4aa9d4de798306a63718455e3"),
+            ("hard",): published_tsv(f"{_HOME}/MMVet_Hard.tsv", "63a598819a936a2e77c410a78a21ff16"),
+        },
+    ),
+    aliases={
+        "MMVet": {"split": "all"},
+        "MMVet_Hard": {"split": "hard"},
+        "mmvet": {"split": "all"},
+    },
+    samples=mm_vet_samples,
+    max_new_tokens=MAX_NEW_TOKENS,
+    scoring=Judged(
+        flow=_flow, rubrics=(RUBRIC,), must_judge=True, multi_label=(ABILITY,), max_judge_tokens=64
+    ),
+    headline=Headline(name="score"),
+)

@@ -16,44 +16,21 @@ not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import partial
-
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import (
     Published,
     PublishedFile,
-    hide_answers,
     published_tsv,
 )
-from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.official import parse_mmbench
 
-VERSION = "3"
-ALIASES = {
-    "MMBench_DEV_EN": {"split": "dev", "lang": "en", "version": "1.0"},
-    "MMBench_TEST_EN": {"split": "test", "lang": "en", "version": "1.0"},
-    "MMBench_DEV_CN": {"split": "dev", "lang": "cn", "version": "1.0"},
-    "MMBench_TEST_CN": {"split": "test", "lang": "cn", "version": "1.0"},
-    "MMBench_DEV_EN_V11": {"split": "dev", "lang": "en", "version": "1.1"},
-    "MMBench_TEST_EN_V11": {"split": "test", "lang": "en", "version": "1.1"},
-    "MMBench_DEV_CN_V11": {"split": "dev", "lang": "cn", "version": "1.1"},
-    "MMBench_TEST_CN_V11": {"split": "test", "lang": "cn", "version": "1.1"},
-    "MMBench_CN": {"lang": "cn", "version": "1.0"},
-    "MMBench_V11": {"lang": "en", "version": "1.1"},
-    "MMBench_CN_V11": {"lang": "cn", "version": "1.1"},
-    "mmbench_en_dev": {"split": "dev", "lang": "en"},
-    "mmbench_en_test": {"split": "test", "lang": "en"},
-    "mmbench_cn_dev": {"split": "dev", "lang": "cn"},
-    "mmbench_cn_test": {"split": "test", "lang": "cn"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MMBench"
 _MD5 = {
     ("dev", "en", "1.0"): "b6caf1133a01c6bb705cf753bb527ed8",
@@ -73,14 +50,6 @@ def _published_file(split: str, lang: str, version: str) -> PublishedFile:
     return published_tsv(f"{_HOME}/{name}", _MD5[split, lang, version])
 
 
-ELSEWHERE = {
-    "mmbench": OtherToolName("lmms-eval", "is a group of splits and languages"),
-}
-DATA = Published(
-    {"split": ("dev", "test"), "lang": ("en", "cn"), "version": ("1.0", "1.1")},
-    {key: _published_file(*key) for key in _MD5},
-    held_out={"test": "dev"},
-)
 LEVEL_1 = {
     "coarse_perception": "perception",
     "finegrained_perception (instance-level)": "perception",
@@ -92,32 +61,44 @@ LEVEL_1 = {
 """The first of the three levels of abilities (Fig. 2 of the paper); the file holds the others."""
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    questions = question_benchmark(
-        variant,
-        name="mmbench",
-        version=VERSION,
-        title="MMBench, 20 abilities under CircularEval",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        circular_default="early",
-        paper_prompt="paper-mmbench",
-        official=ParserSet(parse_mmbench, parse_yes_no_by_words),
-        paper="https://arxiv.org/abs/2307.06281",
-        source="MMBench (Apache-2.0), the TSV files its authors publish",
-        held_out=DATA.few_shot_source(variant),
-    )
-    levelled = replace(questions, samples=partial(_add_first_level, questions.samples))
-    return hide_answers(levelled, variant, "split", "test")
+def _add_first_level(sample: Sample, row: Row) -> Sample:
+    top = LEVEL_1.get(sample.groups.get("l2-category", ""))
+    return structs.replace(sample, groups={"l1-category": top, **sample.groups}) if top else sample
 
 
-def _add_first_level(
-    samples_of_rows: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
-) -> Iterator[Sample]:
-    for sample in samples_of_rows(rows):
-        top = LEVEL_1.get(sample.groups.get("l2-category", ""))
-        yield (
-            structs.replace(sample, groups={"l1-category": top, **sample.groups}) if top else sample
-        )
+BENCHMARK = Declaration(
+    name="mmbench",
+    version="3",
+    title="MMBench, 20 abilities under CircularEval",
+    paper="https://arxiv.org/abs/2307.06281",
+    provenance="MMBench (Apache-2.0), the TSV files its authors publish",
+    data=Published(
+        {"split": ("dev", "test"), "lang": ("en", "cn"), "version": ("1.0", "1.1")},
+        {key: _published_file(*key) for key in _MD5},
+        held_out={"test": "dev"},
+    ),
+    aliases={
+        "MMBench_DEV_EN": {"split": "dev", "lang": "en", "version": "1.0"},
+        "MMBench_TEST_EN": {"split": "test", "lang": "en", "version": "1.0"},
+        "MMBench_DEV_CN": {"split": "dev", "lang": "cn", "version": "1.0"},
+        "MMBench_TEST_CN": {"split": "test", "lang": "cn", "version": "1.0"},
+        "MMBench_DEV_EN_V11": {"split": "dev", "lang": "en", "version": "1.1"},
+        "MMBench_TEST_EN_V11": {"split": "test", "lang": "en", "version": "1.1"},
+        "MMBench_DEV_CN_V11": {"split": "dev", "lang": "cn", "version": "1.1"},
+        "MMBench_TEST_CN_V11": {"split": "test", "lang": "cn", "version": "1.1"},
+        "MMBench_CN": {"lang": "cn", "version": "1.0"},
+        "MMBench_V11": {"lang": "en", "version": "1.1"},
+        "MMBench_CN_V11": {"lang": "cn", "version": "1.1"},
+        "mmbench_en_dev": {"split": "dev", "lang": "en"},
+        "mmbench_en_test": {"split": "test", "lang": "en"},
+        "mmbench_cn_dev": {"split": "dev", "lang": "cn"},
+        "mmbench_cn_test": {"split": "test", "lang": "cn"},
+    },
+    other_tools={
+        "mmbench": OtherToolName("lmms-eval", "is a group of splits and languages"),
+    },
+    paper_prompt="paper-mmbench",
+    scoring=choices(official=ParserSet(parse_mmbench, parse_yes_no_by_words), circular="early"),
+    adjust=_add_first_level,
+    hidden_answers=("test",),
+)

@@ -26,13 +26,17 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.judged import JudgedDeclaration, first_cell, judged_benchmark
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.judged import (
+    Judged,
+    first_cell,
+)
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
-from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.answer import ParsedAnswer
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.core.benchmark import requires
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
 from snellen.core.headline import HeadlineSums
@@ -47,17 +51,6 @@ from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import parse_grades
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios
 
-VERSION = "5"
-ALIASES: dict[str, dict[str, str]] = {"MMDU": {}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv",
-            "848b635a88a078f49aebcc6e39792061",
-        )
-    },
-)
 RUBRIC = "mmdu"
 OVERALL = "Overall Score"
 MARKS = (
@@ -75,30 +68,6 @@ FITTED = "turns_answered"
 """Value: the share of turns that were answered."""
 _TOP = 10.0
 _SLOT = re.compile(r"<ImageHere>", re.IGNORECASE)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="mmdu",
-            version=VERSION,
-            title="MMDU, long dialogues about several pictures",
-            data=DATA,
-            samples=mmdu_samples,
-            flow=_flow,
-            paper="https://arxiv.org/abs/2406.11833",
-            source="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
-            rubrics=(RUBRIC,),
-            headline="score",
-            must_judge=True,
-            summarise=summarise_turns,
-            headline_sums=_overall_sums,
-            requires=requires("text", "image", many_images=True),
-            max_new_tokens=1024,
-            max_judge_tokens=1024,
-        ),
-    )
 
 
 def mmdu_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -243,23 +212,23 @@ def _dialogue_record(
     return structs.replace(record, failure="too_long") if overflow else record
 
 
-def summarise_turns(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
+def summarise_turns(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """Means over turns rather than dialogues, which have up to 27 and as few as one."""
-    found = summarise_judged(records, options)
+    found = context.plain(records)
     if found.headline.value is None:
         return found
     overall = _turn_metric(records, found.headline, OVERALL)
     metrics = {
         name: _turn_metric(records, metric, name) if name in (*MARKS, FITTED) else metric
         for name, metric in found.metrics.items()
-        if name not in (options.headline, OVERALL)
+        if name not in (context.plain_headline, OVERALL)
     }
     return structs.replace(
-        found, headline=overall, metrics={options.headline: overall, **metrics}, bounds=None
+        found, headline=overall, metrics={context.plain_headline: overall, **metrics}, bounds=None
     )
 
 
-def _overall_sums(options: GradedSummaryOptions, records: Sequence[Record]) -> HeadlineSums | None:
+def _overall_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     return _turn_sums(records, OVERALL)
 
 
@@ -281,3 +250,22 @@ def _turn_metric(records: Sequence[Record], plain: Metric, name: str) -> Metric:
         return plain
     value = found.of_all()
     return structs.replace(plain, value=value, interval=headline_interval(found, records))
+
+
+BENCHMARK = Declaration(
+    name="mmdu",
+    version="5",
+    title="MMDU, long dialogues about several pictures",
+    paper="https://arxiv.org/abs/2406.11833",
+    provenance="MMDU (CC BY-NC 4.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MMDU.tsv",
+        "848b635a88a078f49aebcc6e39792061",
+    ),
+    aliases={"MMDU": {}},
+    samples=mmdu_samples,
+    requires=requires("text", "image", many_images=True),
+    max_new_tokens=1024,
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
+    headline=Headline(name="score", summarise=summarise_turns, sums=_overall_sums),
+)

@@ -16,29 +16,20 @@ vlmevalkit`) knows no texts of options, and cuts four lead-ins more.
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from msgspec.structs import replace
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
 from snellen.data.download import RemoteFile
 from snellen.extract.published import vlmevalkit_own
 from snellen.extract.published.official import parse_mme_realworld
 from snellen.prompts.choice import PromptTemplate
 
-VERSION = "4"
-ALIASES = {
-    "MME-RealWorld-CN": {"edition": "cn"},
-    "MME-RealWorld-Lite": {"edition": "lite"},
-    "mmerealworld": {"edition": "en"},
-    "mmerealworld_cn": {"edition": "cn"},
-    "mmerealworld_lite": {"edition": "lite"},
-}
 _LITE = (
     "https://huggingface.co/datasets/yifanzhang114/MME-RealWorld-Base64/resolve/main/"
     "mme_realworld_lite.tsv"
@@ -54,21 +45,6 @@ def _hub_or_file(name: str, md5: str, hub: str) -> PublishedFile:
     return PublishedFile(name, RemoteFile(urls=(), md5=md5), rows)
 
 
-DATA = Published(
-    {"edition": ("en", "cn", "lite")},
-    {
-        ("en",): _hub_or_file(
-            "MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda", f"{_HUB}-Lmms-eval"
-        ),
-        ("cn",): _hub_or_file(
-            "MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444", f"{_HUB}-CN-Lmms-eval"
-        ),
-        ("lite",): PublishedFile(
-            "MME-RealWorld-Lite.tsv",
-            RemoteFile(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
-        ),
-    },
-)
 _CHINESE_TEMPLATE = PromptTemplate(
     question="{question}",
     options="选项如下所示:",
@@ -87,27 +63,6 @@ _TEMPLATE = PromptTemplate(
 _LABEL_PREFIX = re.compile(r"\(([A-E])\)\s*")
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="mme-realworld",
-        version=VERSION,
-        title="MME-RealWorld, large photographs",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        groups=("category", "l2-category"),
-        template=_TEMPLATE,
-        adjust=_adjust,
-        official=ParserSet(parse_mme_realworld, parse_yes_no_by_words),
-        vlmevalkit=ParserSet(vlmevalkit_own.parse_mme_realworld, parse_yes_no_by_words),
-        max_new_tokens=128,
-        paper="https://arxiv.org/abs/2408.13257",
-        source="MME-RealWorld of its authors (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",
-    )
-
-
 def _adjust(sample: Sample, row: Row) -> Sample:
     """Options without their own letters; task and subtask as groups of their own."""
     options = {
@@ -119,3 +74,42 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     task, slash, subtask = row.cells.get("category", "").partition("/")
     levels = {"task": task, "subtask": subtask} if slash else {}
     return replace(sample, options=options, groups={**levels, **sample.groups})
+
+
+BENCHMARK = Declaration(
+    name="mme-realworld",
+    version="4",
+    title="MME-RealWorld, large photographs",
+    paper="https://arxiv.org/abs/2408.13257",
+    provenance="MME-RealWorld of its authors (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",
+    data=Published(
+        {"edition": ("en", "cn", "lite")},
+        {
+            ("en",): _hub_or_file(
+                "MME-RealWorld.tsv", "fd341132362fc41e707cb37ee6e4dcda", f"{_HUB}-Lmms-eval"
+            ),
+            ("cn",): _hub_or_file(
+                "MME-RealWorld-CN.tsv", "daaa763d52a760a38606d5dedb3fe444", f"{_HUB}-CN-Lmms-eval"
+            ),
+            ("lite",): PublishedFile(
+                "MME-RealWorld-Lite.tsv",
+                RemoteFile(urls=(_LITE,), md5="4c17057d7d3b6c4a0d4397c3dae0881c"),
+            ),
+        },
+    ),
+    aliases={
+        "MME-RealWorld-CN": {"edition": "cn"},
+        "MME-RealWorld-Lite": {"edition": "lite"},
+        "mmerealworld": {"edition": "en"},
+        "mmerealworld_cn": {"edition": "cn"},
+        "mmerealworld_lite": {"edition": "lite"},
+    },
+    group_by=("category", "l2-category"),
+    adjust=_adjust,
+    template=_TEMPLATE,
+    max_new_tokens=128,
+    scoring=choices(
+        official=ParserSet(parse_mme_realworld, parse_yes_no_by_words),
+        vlmevalkit=ParserSet(vlmevalkit_own.parse_mme_realworld, parse_yes_no_by_words),
+    ),
+)

@@ -8,45 +8,37 @@ Oddities: asked once (VanillaEval); its sister MTL-MMBench is circular.
 
 from __future__ import annotations
 
-from functools import partial
-
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.declaration.scoring import choices
 
-VERSION = "3"
-ALIASES = {
-    "MMMB_en": {"lang": "en"},
-    "MMMB_cn": {"lang": "cn"},
-    "MMMB_ar": {"lang": "ar"},
-    "MMMB_pt": {"lang": "pt"},
-    "MMMB_ru": {"lang": "ru"},
-    "MMMB_tr": {"lang": "tr"},
-}
 _HOME = "https://huggingface.co/datasets/AIDC-AI/Parrot-dataset/resolve/main"
-DATA = Published(
-    {"lang": ("en", "cn", "ar", "pt", "ru", "tr")},
-    {
-        ("en",): published_tsv(f"{_HOME}/mmmb/mmmb_en.tsv", "1cd781a71ec5a2983c090b84105d6a01"),
-        ("cn",): published_tsv(f"{_HOME}/mmmb/mmmb_cn.tsv", "13ed82fa89730037292fcaa27f08f430"),
-        ("ar",): published_tsv(f"{_HOME}/mmmb/mmmb_ar.tsv", "f3a18b6385f1d9701840aa42de27aead"),
-        ("pt",): published_tsv(f"{_HOME}/mmmb/mmmb_pt.tsv", "548ea2b3bb2da991790386f0015d30d1"),
-        ("ru",): published_tsv(f"{_HOME}/mmmb/mmmb_ru.tsv", "ce1cc8a0533425ab0d86b326ebfc2984"),
-        ("tr",): published_tsv(f"{_HOME}/mmmb/mmmb_tr.tsv", "0733739d43090327975294292bc5cd67"),
+
+
+BENCHMARK = Declaration(
+    name="mmmb",
+    version="3",
+    title="MMMB, six languages",
+    paper="https://arxiv.org/abs/2406.02539",
+    provenance="AIDC-AI/Parrot-dataset",
+    data=Published(
+        {"lang": ("en", "cn", "ar", "pt", "ru", "tr")},
+        {
+            ("en",): published_tsv(f"{_HOME}/mmmb/mmmb_en.tsv", "1cd781a71ec5a2983c090b84105d6a01"),
+            ("cn",): published_tsv(f"{_HOME}/mmmb/mmmb_cn.tsv", "13ed82fa89730037292fcaa27f08f430"),
+            ("ar",): published_tsv(f"{_HOME}/mmmb/mmmb_ar.tsv", "f3a18b6385f1d9701840aa42de27aead"),
+            ("pt",): published_tsv(f"{_HOME}/mmmb/mmmb_pt.tsv", "548ea2b3bb2da991790386f0015d30d1"),
+            ("ru",): published_tsv(f"{_HOME}/mmmb/mmmb_ru.tsv", "ce1cc8a0533425ab0d86b326ebfc2984"),
+            ("tr",): published_tsv(f"{_HOME}/mmmb/mmmb_tr.tsv", "0733739d43090327975294292bc5cd67"),
+        },
+    ),
+    aliases={
+        "MMMB_en": {"lang": "en"},
+        "MMMB_cn": {"lang": "cn"},
+        "MMMB_ar": {"lang": "ar"},
+        "MMMB_pt": {"lang": "pt"},
+        "MMMB_ru": {"lang": "ru"},
+        "MMMB_tr": {"lang": "tr"},
     },
+    scoring=choices(),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="mmmb",
-        version=VERSION,
-        title="MMMB, six languages",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2406.02539",
-        source="AIDC-AI/Parrot-dataset",
-    )

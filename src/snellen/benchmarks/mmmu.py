@@ -24,17 +24,18 @@ and "Other Answers" (`--rule vlmevalkit`).
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from string import ascii_uppercase
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring, parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
 from snellen.core.answer import Answer, Empty, ParsedAnswer
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.core.benchmark import requires
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.mmmu import (
     matches_mmmu,
@@ -44,24 +45,8 @@ from snellen.extract.published.mmmu import (
 )
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 
-VERSION = "3"
-ALIASES = {
-    "MMMU_DEV_VAL": {"split": "val"},
-    "MMMU_TEST": {"split": "test"},
-    "mmmu_val": {"split": "val"},
-    "mmmu_test": {"split": "test"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 _DEV_VAL = published_tsv(f"{_HOME}/MMMU_DEV_VAL.tsv", "585e8ad75e73f75dcad265dfd0417d64")
-DATA = Published(
-    {"split": ("val", "dev", "test")},
-    {
-        ("val",): _DEV_VAL,
-        ("dev",): _DEV_VAL,
-        ("test",): published_tsv(f"{_HOME}/MMMU_TEST.tsv", "c19875d11a2d348d07e5eb4bdf33166d"),
-    },
-    held_out={"val": "dev", "test": "dev"},
-)
 _CHOICE = "multiple-choice"
 _SPLITS = {"validation": "val"}
 """What the file calls a split, where it is not our name."""
@@ -99,29 +84,9 @@ RULES = {
 }
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    asked = question_benchmark(
-        variant,
-        name="mmmu",
-        version=VERSION,
-        title="MMMU, college exams in 30 subjects",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        keep=partial(_is_in_split, variant.options.get("split", "val")),
-        requires=requires("text", "image", many_images=True),
-        groups=("l2-category", "category", "subject", "topic_difficulty"),
-        rules=RULES,
-        adjust=_adjust,
-        max_new_tokens=1024,
-        paper="https://arxiv.org/abs/2311.16502",
-        source="MMMU of its authors (Apache-2.0, MMMU/MMMU on the hub), as VLMEvalKit's TSV",
-        held_out=DATA.few_shot_source(variant),
-    )
-    return hide_answers(asked, variant, "split", "test")
-
-
-def _is_in_split(split: str, row: Row) -> bool:
+def _is_in_split(row: Row, options: Mapping[str, str]) -> bool:
+    """Whether the row is of the chosen split, if it names one: `dev` and `val` share a file."""
+    split = options["split"]
     told = row.cells.get("split", split).lower()
     return _SPLITS.get(told, told) == split
 
@@ -133,3 +98,34 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     if (told and told != _CHOICE) or (not told and sample.question and not sample.options):
         return replace(sample, kind="open", options={})
     return sample
+
+
+BENCHMARK = Declaration(
+    name="mmmu",
+    version="3",
+    title="MMMU, college exams in 30 subjects",
+    paper="https://arxiv.org/abs/2311.16502",
+    provenance="MMMU of its authors (Apache-2.0, MMMU/MMMU on the hub), as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("val", "dev", "test")},
+        {
+            ("val",): _DEV_VAL,
+            ("dev",): _DEV_VAL,
+            ("test",): published_tsv(f"{_HOME}/MMMU_TEST.tsv", "c19875d11a2d348d07e5eb4bdf33166d"),
+        },
+        held_out={"val": "dev", "test": "dev"},
+    ),
+    aliases={
+        "MMMU_DEV_VAL": {"split": "val"},
+        "MMMU_TEST": {"split": "test"},
+        "mmmu_val": {"split": "val"},
+        "mmmu_test": {"split": "test"},
+    },
+    keep=_is_in_split,
+    group_by=("l2-category", "category", "subject", "topic_difficulty"),
+    adjust=_adjust,
+    requires=requires("text", "image", many_images=True),
+    max_new_tokens=1024,
+    scoring=RuleScoring(rules=RULES),
+    hidden_answers=("test",),
+)

@@ -16,90 +16,94 @@ official`: what stands behind the last "Answer:", else the steps of MMMU, else a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT, ParserSet
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.core.benchmark import Variant, requires
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.mmmu import parse_mmmu_pro_or_draw
 from snellen.extract.published.vlmevalkit_own import parse_after_answer
 from snellen.prompts.choice import PromptTemplate
 
-VERSION = "3"
-ALIASES = {
-    "MMMU_Pro_10c": {"setting": "10"},
-    "MMMU_Pro_V": {"setting": "vision"},
-    "mmmu_pro_standard": {"setting": "10"},
-    "mmmu_pro_vision": {"setting": "vision"},
-    "MMMU_Pro_10c_COT": {"setting": "10", "cot": "on"},
-    "MMMU_Pro_V_COT": {"setting": "vision", "cot": "on"},
-    "mmmu_pro_standard_cot": {"setting": "10", "cot": "on"},
-    "mmmu_pro_vision_cot": {"setting": "vision", "cot": "on"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"setting": ("10", "4", "vision")},
-    {
-        ("10",): published_tsv(f"{_HOME}/MMMU_Pro_10c.tsv", "22cee868fe6b680d14b99bfff6db8172"),
-        ("4",): HubSplit("hf://MMMU/MMMU_Pro?config=standard (4 options)&split=test"),
-        ("vision",): published_tsv(f"{_HOME}/MMMU_Pro_V.tsv", "d01441a87b3dbe721b5a04652ae38009"),
-    },
-)
 _LETTER_INSTRUCTION = "Answer with the option letter from the given choices directly."
 _IMAGE_INSTRUCTION = "Answer the following multiple-choice question in the image."
 _OPTIONS = 10
+_OFFICIAL = ParserSet(parse_mmmu_pro_or_draw, parse_yes_no_by_words)
+_TEMPLATE = PromptTemplate(question="{question}", options="", choose=_LETTER_INSTRUCTION)
 _VLMEVALKIT_COT = PARSERS[VLMEVALKIT]._replace(choice=parse_after_answer)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    vision = variant.options.get("setting") == "vision"
-    asked = question_benchmark(
-        variant,
-        name="mmmu-pro",
-        version=VERSION,
-        title="MMMU-Pro, college exams that need the image",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image", many_images=not vision),
-        groups=("category", "subject", "topic_difficulty", "l2-category"),
-        official=ParserSet(parse_mmmu_pro_or_draw, parse_yes_no_by_words),
-        vlmevalkit=_VLMEVALKIT_COT if variant.options.get("cot") == "on" else PARSERS[VLMEVALKIT],
-        template=PromptTemplate(
-            question="{question}", options="", choose=_LETTER_INSTRUCTION, listed=not vision
-        ),
-        kind="choice",
-        max_new_tokens=1024,
-        paper="https://arxiv.org/abs/2409.02813",
-        source="MMMU-Pro of its authors (Apache-2.0, MMMU/MMMU_Pro on the hub), VLMEvalKit's TSV",
-    )
-    if not vision:
-        return asked
-    moved = variant.circular not in (None, "off") or _shuffles_options(variant.control or "")
-    samples = partial(_samples_in_images, asked.samples, use_options=not moved)
-    return replace(asked, samples=samples, chance=100 / _OPTIONS)
 
 
 def _shuffles_options(control: str) -> bool:
     return control.startswith("shuffled-options")
 
 
-def _samples_in_images(
-    samples_of_rows: Callable[[Iterable[Row]], Iterator[Sample]],
-    rows: Iterable[Row],
-    *,
-    use_options: bool,
-) -> Iterator[Sample]:
-    """`use_options`: options that the data hold beside the picture are used to read replies. In the
-    picture their order is fixed: where they would be moved they are left out."""
-    asking = f"{_IMAGE_INSTRUCTION} {_LETTER_INSTRUCTION}"
-    worded = (structs.replace(row, cells={**row.cells, "question": asking}) for row in rows)
-    for sample in samples_of_rows(worded):
-        yield sample if use_options else structs.replace(sample, options={})
+def _for_setting(declaration: Declaration, variant: Variant) -> Declaration:
+    """VLMEvalKit's rule for replies that think first, and the setting whose options stand in the
+    image. There their order is fixed: options that the data hold too help to parse replies unless
+    they would be moved."""
+    if variant.options.get("cot") == "on":
+        scoring = choices(official=_OFFICIAL, vlmevalkit=_VLMEVALKIT_COT)
+        declaration = replace(declaration, scoring=scoring)
+    if variant.options.get("setting") != "vision":
+        return declaration
+    moved = variant.circular not in (None, "off") or _shuffles_options(variant.control or "")
+    return replace(
+        declaration,
+        requires=requires("text", "image"),
+        template=replace(_TEMPLATE, listed=False),
+        adjust_row=_ask_about_image,
+        adjust=_drop_options if moved else None,
+        chance=100 / _OPTIONS,
+    )
+
+
+def _ask_about_image(row: Row) -> Row:
+    question = f"{_IMAGE_INSTRUCTION} {_LETTER_INSTRUCTION}"
+    return structs.replace(row, cells={**row.cells, "question": question})
+
+
+def _drop_options(sample: Sample, row: Row) -> Sample:
+    return structs.replace(sample, options={})
+
+
+BENCHMARK = Declaration(
+    name="mmmu-pro",
+    version="3",
+    title="MMMU-Pro, college exams that need the image",
+    paper="https://arxiv.org/abs/2409.02813",
+    provenance="MMMU-Pro of its authors (Apache-2.0, MMMU/MMMU_Pro on the hub), VLMEvalKit's TSV",
+    data=Published(
+        {"setting": ("10", "4", "vision")},
+        {
+            ("10",): published_tsv(f"{_HOME}/MMMU_Pro_10c.tsv", "22cee868fe6b680d14b99bfff6db8172"),
+            ("4",): HubSplit("hf://MMMU/MMMU_Pro?config=standard (4 options)&split=test"),
+            ("vision",): published_tsv(
+                f"{_HOME}/MMMU_Pro_V.tsv", "d01441a87b3dbe721b5a04652ae38009"
+            ),
+        },
+    ),
+    aliases={
+        "MMMU_Pro_10c": {"setting": "10"},
+        "MMMU_Pro_V": {"setting": "vision"},
+        "mmmu_pro_standard": {"setting": "10"},
+        "mmmu_pro_vision": {"setting": "vision"},
+        "MMMU_Pro_10c_COT": {"setting": "10", "cot": "on"},
+        "MMMU_Pro_V_COT": {"setting": "vision", "cot": "on"},
+        "mmmu_pro_standard_cot": {"setting": "10", "cot": "on"},
+        "mmmu_pro_vision_cot": {"setting": "vision", "cot": "on"},
+    },
+    group_by=("category", "subject", "topic_difficulty", "l2-category"),
+    kind="choice",
+    max_new_tokens=1024,
+    requires=requires("text", "image", many_images=True),
+    scoring=choices(official=_OFFICIAL),
+    template=_TEMPLATE,
+    for_variant=_for_setting,
+)

@@ -15,31 +15,23 @@ VLMEvalKit's. The authors' script looks at the opening letter alone (`--rule off
 
 from __future__ import annotations
 
-from functools import partial
-
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.extract.published.official import parse_mmstar
 
-VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMStar.tsv"
-DATA = Published({}, {(): published_tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e")})
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="mmstar",
-        version=VERSION,
-        title="MMStar, questions that need the image",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        requires=requires("text", "image"),
-        groups=("category", "l2-category", "l2_category"),
-        official=ParserSet(parse_mmstar, parse_yes_no_by_words),
-        paper="https://arxiv.org/abs/2403.20330",
-        source="MMStar of its authors (Lin-Chen/MMStar on the hub), as VLMEvalKit's TSV",
-    )
+BENCHMARK = Declaration(
+    name="mmstar",
+    version="3",
+    title="MMStar, questions that need the image",
+    paper="https://arxiv.org/abs/2403.20330",
+    provenance="MMStar of its authors (Lin-Chen/MMStar on the hub), as VLMEvalKit's TSV",
+    data=single_tsv(_URL, "e1ecd2140806c1b1bbf54b43372efb9e"),
+    group_by=("category", "l2-category", "l2_category"),
+    scoring=choices(official=ParserSet(parse_mmstar, parse_yes_no_by_words)),
+)

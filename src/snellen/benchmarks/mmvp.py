@@ -14,54 +14,28 @@ together.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.rows import rows_to_samples
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.units import summarise_units, unit_sums
-from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.core.sample import Row, Sample
 
-VERSION = "3"
 HEADLINE = "pair_accuracy"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MMVP.tsv"
-DATA = Published({}, {(): published_tsv(_URL, "8cb732b141a0cba5b42159df2839e557")})
 _OPTIONS_CELL = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+)", re.IGNORECASE | re.DOTALL)
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    asked = question_benchmark(
-        variant,
-        name="mmvp",
-        version=VERSION,
-        title="MMVP, pairs of images that CLIP takes for alike",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2401.06209",
-        source="MMVP of its authors (MIT, MMVP/MMVP on the hub), as VLMEvalKit's TSV",
-    )
-    failures = failures_of(variant)
-    return replace(
-        asked,
-        headline=HEADLINE,
-        chance=25.0,
-        samples=partial(_pair_samples, asked.samples),
-        summarise=partial(summarise_units, asked, failures, HEADLINE),
-        headline_sums=partial(unit_sums, failures),
-    )
-
-
-def _pair_samples(
-    samples_of_rows: Callable[[Iterable[Row]], Iterator[Sample]], rows: Iterable[Row]
-) -> Iterator[Sample]:
+def pair_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """Samples in order, the pair's number as their unit. Where ids are numbers they tell the
     pairs, so that a part of the rows keeps its pairs."""
-    sample_list = list(samples_of_rows(_split_options(rows)))
+    path = str(getattr(rows, "path", "mmvp"))
+    sample_list = list(rows_to_samples(_split_options(rows), path=path))
     numbers = (
         [int(one.id) for one in sample_list]
         if all(one.id.isdecimal() for one in sample_list)
@@ -82,3 +56,17 @@ def _split_options(rows: Iterable[Row]) -> Iterator[Row]:
             cells = {**row.cells, "A": joined[1], "B": joined[2], "answer": gold}
             row = structs.replace(row, cells=cells)
         yield row
+
+
+BENCHMARK = Declaration(
+    name="mmvp",
+    version="3",
+    title="MMVP, pairs of images that CLIP takes for alike",
+    paper="https://arxiv.org/abs/2401.06209",
+    provenance="MMVP of its authors (MIT, MMVP/MMVP on the hub), as VLMEvalKit's TSV",
+    data=single_tsv(_URL, "8cb732b141a0cba5b42159df2839e557"),
+    scoring=choices(),
+    samples=pair_samples,
+    headline=Headline(name=HEADLINE, summarise=partial(summarise_units, HEADLINE), sums=unit_sums),
+    chance=25.0,
+)

@@ -15,38 +15,24 @@ of the reply alone and never finds a gold that has one (`--rule official`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import (
     against_gold,
-    open_question_benchmark,
+    open_answers,
     open_rules,
     parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import PromptTemplate
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.exact import contains_gold, contains_gold_authors
 from snellen.scoring.grouped import interval_of_mean, sums_by_label
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"MTVQA_TEST": {}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/MTVQA_TEST.tsv",
-            "d87c17dbab934b7cd89c0a3c1c5657f4",
-        )
-    },
-)
 TEMPLATE = PromptTemplate(
     open="Answer the question using a word or phrase in the language of the question."
 )
@@ -56,30 +42,10 @@ LANGUAGE = "category"
 MEAN_OF_LANGUAGES = "mean_of_languages"
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
-        variant,
-        name="mtvqa",
-        version=VERSION,
-        title="MTVQA, text in pictures in nine languages",
-        metric="accuracy",
-        data=DATA,
-        rules=open_rules(
-            against_gold(contains_gold),
-            official=against_gold(contains_gold_authors),
-            parse=parse_whole_reply,
-        ),
-        template=TEMPLATE,
-        paper="https://arxiv.org/abs/2405.11985",
-        source="MTVQA test set (CC BY-NC 4.0), as VLMEvalKit's TSV",
-    )
-    return replace(made, summarise=partial(_summarise, made, failures_of(variant)))
-
-
-def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The mean of the languages' means beside the mean over questions."""
-    summary = benchmark.summarise(records)
-    found = sums_by_label(records, LANGUAGE, failures)
+    summary = context.plain(records)
+    found = sums_by_label(records, LANGUAGE, context.failures)
     values = [one.value for one in summary.groups.get(LANGUAGE, {}).values()]
     known = [value for value in values if value is not None]
     if summary.headline.value is None or not known:
@@ -91,3 +57,27 @@ def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[
         metrics={**summary.metrics, MEAN_OF_LANGUAGES: mean},
         beside=(MEAN_OF_LANGUAGES, *summary.beside),
     )
+
+
+BENCHMARK = Declaration(
+    name="mtvqa",
+    version="3",
+    title="MTVQA, text in pictures in nine languages",
+    paper="https://arxiv.org/abs/2405.11985",
+    provenance="MTVQA test set (CC BY-NC 4.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MTVQA_TEST.tsv",
+        "d87c17dbab934b7cd89c0a3c1c5657f4",
+    ),
+    aliases={"MTVQA_TEST": {}},
+    template=TEMPLATE,
+    scoring=open_answers(
+        "accuracy",
+        open_rules(
+            against_gold(contains_gold),
+            official=against_gold(contains_gold_authors),
+            parse=parse_whole_reply,
+        ),
+    ),
+    headline=Headline(summarise=_summarise),
+)

@@ -12,16 +12,13 @@ an unanswerable twin. Wording and place of the images are the authors'.
 
 from __future__ import annotations
 
-from functools import partial
-
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.scoring import choices
+from snellen.core.benchmark import requires
 from snellen.prompts.choice import PromptTemplate
 
-VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/MUIRBench.tsv"
-DATA = Published({}, {(): published_tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8")})
 _TEMPLATE = PromptTemplate(
     question="{question}",
     options="",
@@ -29,17 +26,15 @@ _TEMPLATE = PromptTemplate(
 )
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="muirbench",
-        version=VERSION,
-        title="MuirBench, several images in one question",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        requires=requires("text", "image", many_images=True),
-        groups=("task", "image_relation", "image_type", "category"),
-        template=_TEMPLATE,
-        paper="https://arxiv.org/abs/2406.09411",
-        source="MuirBench (MUIRBENCH/MUIRBENCH on the hub), as VLMEvalKit's TSV",
-    )
+BENCHMARK = Declaration(
+    name="muirbench",
+    version="3",
+    title="MuirBench, several images in one question",
+    paper="https://arxiv.org/abs/2406.09411",
+    provenance="MuirBench (MUIRBENCH/MUIRBENCH on the hub), as VLMEvalKit's TSV",
+    data=single_tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8"),
+    group_by=("task", "image_relation", "image_type", "category"),
+    requires=requires("text", "image", many_images=True),
+    template=_TEMPLATE,
+    scoring=choices(),
+)

@@ -22,26 +22,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from snellen.benchmarks.declaration.declaration import Declaration, Video
 from snellen.benchmarks.declaration.published import Published, PublishedFile
-from snellen.benchmarks.declaration.video_questions import VideoDeclaration, video_benchmark
+from snellen.benchmarks.declaration.scoring import choices
+from snellen.benchmarks.declaration.video_questions import (
+    MAX_NEW_TOKENS,
+    adjust_choice,
+    group_mean,
+)
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts, Records
 from snellen.extract.published.official import opening_parser
 from snellen.extract.published.vlmevalkit_own import first_word_parser
 from snellen.prompts.choice import PromptTemplate
 
-VERSION = "4"
 HEADLINE = "task_mean"
-ALIASES = {
-    "MVBench": {},
-    "MVBench_MP4": {"edition": "mp4"},
-    "MVBench_8frame": {"frames": "8"},
-    "MVBench_64frame": {"frames": "64"},
-    "MVBench_MP4_8frame": {"edition": "mp4", "frames": "8"},
-    "MVBench_MP4_1fps": {"edition": "mp4", "fps": "1", "frames": "2048"},
-}
 _HOME = "https://huggingface.co/datasets/OpenGVLab/MVBench/resolve"
 _FOLDERS = {
     "Action Sequence": "star/Charades_v1_480",
@@ -91,38 +87,45 @@ _MP4 = JsonParts(
     f"{_HOME}/video/test.json",
     (JsonPart(f"{_HOME}/video/test.json", records=_records_of_document),),
 )
-DATA = Published(
-    {"edition": ("main", "mp4")},
-    {
-        ("main",): PublishedFile(
-            "MVBench.tsv", RemoteFile(urls=(), md5="fd21d36522cdedd46d84dc46715ad832"), _MAIN
-        ),
-        ("mp4",): PublishedFile(
-            "MVBench_MP4.tsv", RemoteFile(urls=(), md5="5c8c6f8b7972c2de65a629590f7c42f5"), _MP4
-        ),
-    },
-)
 TEMPLATE = PromptTemplate(
     hint="{hint}", option="({label}) {text}", choose="Only give the best option."
 )
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return video_benchmark(
-        variant,
-        VideoDeclaration(
-            name="mvbench",
-            version=VERSION,
-            title="MVBench, 20 tasks of temporal understanding",
-            data=DATA,
-            template=TEMPLATE,
-            groups=("task_type",),
-            headline=HEADLINE,
-            mean_of="task_type",
-            defaults={"frames": "16"},
-            official=PARSERS[OWN]._replace(choice_with_gold=opening_parser),
-            vlmevalkit=PARSERS[VLMEVALKIT]._replace(choice_with_gold=first_word_parser),
-            paper="https://arxiv.org/abs/2311.17005",
-            source="MVBench of OpenGVLab (licences of its sources apply), joined into one table",
-        ),
-    )
+BENCHMARK = Declaration(
+    name="mvbench",
+    version="4",
+    title="MVBench, 20 tasks of temporal understanding",
+    paper="https://arxiv.org/abs/2311.17005",
+    provenance="MVBench of OpenGVLab (licences of its sources apply), joined into one table",
+    data=Published(
+        {"edition": ("main", "mp4")},
+        {
+            ("main",): PublishedFile(
+                "MVBench.tsv", RemoteFile(urls=(), md5="fd21d36522cdedd46d84dc46715ad832"), _MAIN
+            ),
+            ("mp4",): PublishedFile(
+                "MVBench_MP4.tsv", RemoteFile(urls=(), md5="5c8c6f8b7972c2de65a629590f7c42f5"), _MP4
+            ),
+        },
+    ),
+    aliases={
+        "MVBench": {},
+        "MVBench_MP4": {"edition": "mp4"},
+        "MVBench_8frame": {"frames": "8"},
+        "MVBench_64frame": {"frames": "64"},
+        "MVBench_MP4_8frame": {"edition": "mp4", "frames": "8"},
+        "MVBench_MP4_1fps": {"edition": "mp4", "fps": "1", "frames": "2048"},
+    },
+    group_by=("task_type",),
+    template=TEMPLATE,
+    kind="choice",
+    adjust=adjust_choice,
+    max_new_tokens=MAX_NEW_TOKENS,
+    video=Video(defaults={"frames": "16"}),
+    scoring=choices(
+        official=PARSERS[OWN]._replace(choice_with_gold=opening_parser),
+        vlmevalkit=PARSERS[VLMEVALKIT]._replace(choice_with_gold=first_word_parser),
+    ),
+    headline=group_mean(HEADLINE, "task_type"),
+)

@@ -14,56 +14,28 @@ that transcribes the whole picture is right. lmms-eval folds full-width letters 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 
 import msgspec
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import (
     BARE,
-    open_question_benchmark,
+    open_answers,
     open_rules,
     parse_whole_reply,
 )
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.scoring.ocrbench import EXPRESSIONS, contains_a_gold
 
-VERSION = "3"
 FINAL = "final_score"
 _KIND_COLUMNS = ("category", "type", "question_type", "dataset")
 _EXPRESSIONS = frozenset({EXPRESSIONS, "HME100k"})
 """What the handwritten expressions are called as a kind, and as the data set they come from."""
 _QUESTION_COUNT = 1000
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv",
-            "e953d98a987cc6e26ef717b61260b778",
-        )
-    },
-)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
-        variant,
-        name="ocrbench",
-        version=VERSION,
-        title="OCRBench, text of ten kinds",
-        metric="accuracy",
-        data=DATA,
-        rules=open_rules(_grade, parse=parse_whole_reply),
-        template=BARE,
-        groups=_KIND_COLUMNS,
-        paper="https://arxiv.org/abs/2305.07895",
-        source="OCRBench (MIT), as VLMEvalKit's TSV",
-    )
-    return replace(made, summarise=partial(_summarise, made))
 
 
 def _grade(answer: str, sample: Sample) -> float:
@@ -73,9 +45,9 @@ def _grade(answer: str, sample: Sample) -> float:
     )
 
 
-def _summarise(benchmark: Benchmark, records: Sequence[Record]) -> Summary:
+def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The number of right answers beside the accuracy, where all 1,000 were scored."""
-    summary = benchmark.summarise(records)
+    summary = context.plain(records)
     if summary.headline.value is None:
         return summary
     right = summary.headline.value / 100 * summary.n
@@ -91,3 +63,20 @@ def _summarise(benchmark: Benchmark, records: Sequence[Record]) -> Summary:
     return msgspec.structs.replace(
         summary, metrics={**summary.metrics, FINAL: final}, beside=(FINAL, *summary.beside)
     )
+
+
+BENCHMARK = Declaration(
+    name="ocrbench",
+    version="3",
+    title="OCRBench, text of ten kinds",
+    paper="https://arxiv.org/abs/2305.07895",
+    provenance="OCRBench (MIT), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/OCRBench.tsv",
+        "e953d98a987cc6e26ef717b61260b778",
+    ),
+    group_by=_KIND_COLUMNS,
+    template=BARE,
+    scoring=open_answers("accuracy", open_rules(_grade, parse=parse_whole_reply)),
+    headline=Headline(summarise=_summarise),
+)

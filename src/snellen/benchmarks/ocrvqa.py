@@ -13,38 +13,35 @@ Our rule is equality in lower case. So "by Sandra Boynton" is wrong, as in all p
 
 from __future__ import annotations
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.open_questions import (
     against_gold,
-    open_question_benchmark,
+    open_answers,
     open_rules,
 )
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.scoring.exact import equal_folded
 
-VERSION = "3"
-ALIASES = {"OCRVQA_TESTCORE": {"set": "testcore"}, "OCRVQA_TEST": {"set": "test"}}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"set": ("testcore", "test")},
-    {
-        ("testcore",): published_tsv(
-            f"{_HOME}/OCRVQA_TESTCORE.tsv", "c5239fe77db8bdc1f2ad8e55e0d1fe97"
-        ),
-        ("test",): published_tsv(f"{_HOME}/OCRVQA_TEST.tsv", "ca46a6d74b403e9d6c0b670f6fc00db9"),
-    },
+
+
+BENCHMARK = Declaration(
+    name="ocrvqa",
+    version="3",
+    title="OCR-VQA, covers of books",
+    paper="https://doi.org/10.1109/ICDAR.2019.00156",
+    provenance="OCR-VQA (research use), as VLMEvalKit's TSV",
+    data=Published(
+        {"set": ("testcore", "test")},
+        {
+            ("testcore",): published_tsv(
+                f"{_HOME}/OCRVQA_TESTCORE.tsv", "c5239fe77db8bdc1f2ad8e55e0d1fe97"
+            ),
+            ("test",): published_tsv(
+                f"{_HOME}/OCRVQA_TEST.tsv", "ca46a6d74b403e9d6c0b670f6fc00db9"
+            ),
+        },
+    ),
+    aliases={"OCRVQA_TESTCORE": {"set": "testcore"}, "OCRVQA_TEST": {"set": "test"}},
+    scoring=open_answers("exact_match", open_rules(against_gold(equal_folded))),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return open_question_benchmark(
-        variant,
-        name="ocrvqa",
-        version=VERSION,
-        title="OCR-VQA, covers of books",
-        metric="exact_match",
-        data=DATA,
-        rules=open_rules(against_gold(equal_folded)),
-        paper="https://doi.org/10.1109/ICDAR.2019.00156",
-        source="OCR-VQA (research use), as VLMEvalKit's TSV",
-    )

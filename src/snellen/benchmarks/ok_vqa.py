@@ -13,25 +13,21 @@ Our rule is VQA accuracy (Sec. 4 of the paper), as the authors' and lmms-eval's.
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.open_questions import (
+    open_answers,
+    vqa_rules,
+)
 from snellen.benchmarks.declaration.published import HubSplit, Published
-from snellen.core.benchmark import Benchmark, Variant
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"ok_vqa": {}, "ok_vqa_val2014": {}, "OKVQA": {}}
-DATA = Published({}, {(): HubSplit("hf://lmms-lab-encoder/OK-VQA?split=val2014")})
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return open_question_benchmark(
-        variant,
-        name="ok-vqa",
-        version=VERSION,
-        title="OK-VQA, questions that need outside knowledge",
-        metric="vqa_accuracy",
-        data=DATA,
-        rules=vqa_rules(),
-        groups=("question_type",),
-        paper="https://arxiv.org/abs/1906.00067",
-        source="OK-VQA validation set (CC BY 4.0) over COCO images, lmms-eval's copy",
-    )
+BENCHMARK = Declaration(
+    name="ok-vqa",
+    version="3",
+    title="OK-VQA, questions that need outside knowledge",
+    paper="https://arxiv.org/abs/1906.00067",
+    provenance="OK-VQA validation set (CC BY 4.0) over COCO images, lmms-eval's copy",
+    data=Published({}, {(): HubSplit("hf://lmms-lab-encoder/OK-VQA?split=val2014")}),
+    aliases={"ok_vqa": {}, "ok_vqa_val2014": {}, "OKVQA": {}},
+    group_by=("question_type",),
+    scoring=open_answers("vqa_accuracy", vqa_rules()),
+)

@@ -11,41 +11,36 @@ the same.
 
 from __future__ import annotations
 
-from functools import partial
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.scoring import choices
 
-from snellen.benchmarks.declaration.published import Published, hide_answers, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
-
-VERSION = "3"
-ALIASES = {
-    "Q-Bench1_VAL": {"split": "val"},
-    "Q-Bench1_TEST": {"split": "test"},
-    "qbench_dev": {"split": "val"},
-}
 _HOME = "https://huggingface.co/datasets/zhangzicheng/qbench_tsv/resolve/main"
-DATA = Published(
-    {"split": ("val", "test")},
-    {
-        ("val",): published_tsv(f"{_HOME}/Q-Bench1_VAL.tsv", "837bdb6cd2da571713543462815187b7"),
-        ("test",): published_tsv(f"{_HOME}/Q-Bench1_TEST.tsv", "15e759bfd58c9d5f30b23a317d347153"),
+
+
+BENCHMARK = Declaration(
+    name="q-bench",
+    version="3",
+    title="Q-Bench, low-level perception",
+    paper="https://arxiv.org/abs/2309.14181",
+    provenance="Q-Bench of its authors (q-future/Q-Bench-HF on the hub), as their TSV",
+    data=Published(
+        {"split": ("val", "test")},
+        {
+            ("val",): published_tsv(
+                f"{_HOME}/Q-Bench1_VAL.tsv", "837bdb6cd2da571713543462815187b7"
+            ),
+            ("test",): published_tsv(
+                f"{_HOME}/Q-Bench1_TEST.tsv", "15e759bfd58c9d5f30b23a317d347153"
+            ),
+        },
+        held_out={"test": "val"},
+    ),
+    aliases={
+        "Q-Bench1_VAL": {"split": "val"},
+        "Q-Bench1_TEST": {"split": "test"},
+        "qbench_dev": {"split": "val"},
     },
-    held_out={"test": "val"},
+    scoring=choices(),
+    hidden_answers=("test",),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    asked = question_benchmark(
-        variant,
-        name="q-bench",
-        version=VERSION,
-        title="Q-Bench, low-level perception",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2309.14181",
-        source="Q-Bench of its authors (q-future/Q-Bench-HF on the hub), as their TSV",
-        held_out=DATA.few_shot_source(variant),
-    )
-    return hide_answers(asked, variant, "split", "test")

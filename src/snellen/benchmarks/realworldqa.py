@@ -11,26 +11,19 @@ with the answer. We read both by the kind of the row.
 
 from __future__ import annotations
 
-from functools import partial
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.scoring import choices
 
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
-
-VERSION = "3"
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/RealWorldQA.tsv"
-DATA = Published({}, {(): published_tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7")})
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="realworldqa",
-        version=VERSION,
-        title="RealWorldQA, space in photographs",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        requires=requires("text", "image"),
-        paper="https://x.ai/news/grok-1.5v",
-        source="RealWorldQA of xAI (CC BY-ND 4.0), as VLMEvalKit's TSV",
-    )
+BENCHMARK = Declaration(
+    name="realworldqa",
+    version="3",
+    title="RealWorldQA, space in photographs",
+    paper="https://x.ai/news/grok-1.5v",
+    provenance="RealWorldQA of xAI (CC BY-ND 4.0), as VLMEvalKit's TSV",
+    data=single_tsv(_URL, "4de008f55dc4fd008ca9e15321dc44b7"),
+    scoring=choices(),
+)

@@ -13,48 +13,42 @@ gives up where two answers are stated, of which ours takes the last.
 
 from __future__ import annotations
 
-from functools import partial
-
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.core.benchmark import Benchmark, Variant, requires
 from snellen.extract.published.official import parse_scienceqa
 
-VERSION = "3"
-ALIASES = {
-    "ScienceQA_TEST": {"split": "test"},
-    "ScienceQA_VAL": {"split": "val"},
-    "scienceqa_img": {"split": "test"},
-}
-ELSEWHERE = {
-    "scienceqa": OtherToolName("lmms-eval", "also asks the questions without a picture"),
-}
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/ScienceQA"
-DATA = Published(
-    {"split": ("test", "val")},
-    {
-        ("test",): published_tsv(f"{_HOME}/ScienceQA_TEST.tsv", "e42e9e00f9c59a80d8a5db35bc32b71f"),
-        ("val",): published_tsv(f"{_HOME}/ScienceQA_VAL.tsv", "96320d05e142e585e7204e72affd29f3"),
+
+
+BENCHMARK = Declaration(
+    name="scienceqa",
+    version="3",
+    title="ScienceQA, the questions with a picture",
+    paper="https://arxiv.org/abs/2209.09513",
+    provenance="ScienceQA, CC BY-NC-SA 4.0, as VLMEvalKit's TSV",
+    data=Published(
+        {"split": ("test", "val")},
+        {
+            ("test",): published_tsv(
+                f"{_HOME}/ScienceQA_TEST.tsv", "e42e9e00f9c59a80d8a5db35bc32b71f"
+            ),
+            ("val",): published_tsv(
+                f"{_HOME}/ScienceQA_VAL.tsv", "96320d05e142e585e7204e72affd29f3"
+            ),
+        },
+        held_out={"test": "val"},
+    ),
+    aliases={
+        "ScienceQA_TEST": {"split": "test"},
+        "ScienceQA_VAL": {"split": "val"},
+        "scienceqa_img": {"split": "test"},
     },
-    held_out={"test": "val"},
+    other_tools={
+        "scienceqa": OtherToolName("lmms-eval", "also asks the questions without a picture"),
+    },
+    scoring=choices(official=ParserSet(parse_scienceqa, parse_yes_no_by_words)),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="scienceqa",
-        version=VERSION,
-        title="ScienceQA, the questions with a picture",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options=DATA.options,
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2209.09513",
-        official=ParserSet(parse_scienceqa, parse_yes_no_by_words),
-        source="ScienceQA, CC BY-NC-SA 4.0, as VLMEvalKit's TSV",
-        held_out=DATA.few_shot_source(variant),
-    )

@@ -17,22 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.documents import (
     PAGES,
+    adapt_to_extractor,
     add_extraction,
-    document_benchmark,
     parse_document_answer,
 )
 from snellen.benchmarks.declaration.open_questions import (
     BARE,
     against_gold,
-    open_question_benchmark,
+    open_answers,
     open_rules,
 )
 from snellen.benchmarks.declaration.other_tools import OtherToolName
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.protocol.flows import GradeFunction
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import (
     anls_vlmevalkit_joined_lines,
     bag_of_words_f1,
@@ -43,29 +44,43 @@ from snellen.scoring.document import (
 from snellen.scoring.edit_distance import anls
 from snellen.scoring.slidevqa import equal_authors, f1_authors
 
-VERSION = "3"
 EXACT, ANLS = "exact_match", "anls"
-ALIASES = {"SLIDEVQA_MINI": {"set": "mini"}}
-ELSEWHERE = {"slidevqa": OtherToolName("lmms-eval", "asks the validation split")}
 _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
-DATA = Published(
-    {"set": ("full", "mini")},
-    {
-        ("full",): published_tsv(f"{_HOME}/SLIDEVQA.tsv", "5e822c2f800e94c1e23badfd478326b6"),
-        ("mini",): published_tsv(f"{_HOME}/SLIDEVQA_MINI.tsv", "6d9a8d8814fa5b7669deb2af3a3208eb"),
-    },
-)
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
-        variant,
-        name="slidevqa",
-        version=VERSION,
-        title="SlideVQA, decks of slides",
-        metric="f1",
-        data=DATA,
-        rules=add_extraction(
+def _against_first_gold(metric: Callable[[str, str], float]) -> GradeFunction:
+    """A metric of an answer and one gold."""
+    return lambda answer, sample: float(metric(answer, sample.gold[0]))
+
+
+def _against_question(metric: Callable[[str, str, str], float]) -> GradeFunction:
+    """A metric that looks at the question too."""
+    return lambda answer, sample: float(metric(answer, sample.gold[0], sample.question))
+
+
+BENCHMARK = Declaration(
+    name="slidevqa",
+    version="3",
+    title="SlideVQA, decks of slides",
+    paper="https://arxiv.org/abs/2301.04883",
+    provenance="SlideVQA (NTT's evaluation licence), as VLMEvalKit's TSV",
+    data=Published(
+        {"set": ("full", "mini")},
+        {
+            ("full",): published_tsv(f"{_HOME}/SLIDEVQA.tsv", "5e822c2f800e94c1e23badfd478326b6"),
+            ("mini",): published_tsv(
+                f"{_HOME}/SLIDEVQA_MINI.tsv", "6d9a8d8814fa5b7669deb2af3a3208eb"
+            ),
+        },
+    ),
+    aliases={"SLIDEVQA_MINI": {"set": "mini"}},
+    other_tools={"slidevqa": OtherToolName("lmms-eval", "asks the validation split")},
+    requires=PAGES,
+    template=BARE,
+    max_new_tokens=256,
+    scoring=open_answers(
+        "f1",
+        add_extraction(
             open_rules(
                 against_gold(bag_of_words_f1),
                 official=_against_question(f1_authors),
@@ -79,20 +94,8 @@ def benchmark(variant: Variant) -> Benchmark:
                 },
             )
         ),
-        template=BARE,
-        requires=PAGES,
-        paper="https://arxiv.org/abs/2301.04883",
-        source="SlideVQA (NTT's evaluation licence), as VLMEvalKit's TSV",
-        max_new_tokens=256,
-    )
-    return document_benchmark(made, variant)
-
-
-def _against_first_gold(metric: Callable[[str, str], float]) -> GradeFunction:
-    """A metric of an answer and one gold."""
-    return lambda answer, sample: float(metric(answer, sample.gold[0]))
-
-
-def _against_question(metric: Callable[[str, str, str], float]) -> GradeFunction:
-    """A metric that looks at the question too."""
-    return lambda answer, sample: float(metric(answer, sample.gold[0], sample.question))
+    ),
+    prepare=with_pages,
+    coverage="generic type",
+    for_variant=adapt_to_extractor,
+)

@@ -20,72 +20,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.open_questions import BARE, open_question_benchmark, open_rules
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.open_questions import (
+    BARE,
+    open_answers,
+    open_rules,
+)
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.stored import load_full_prompts
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.grouped import interval_of_mean, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.tablevqabench import is_statement_correct, same_amount, same_figure, same_items
 
-VERSION = "3"
 HEADLINE = "mean_of_parts"
 PARTS = ("vwtq", "vwtq_syn", "vtabfact", "fintabnetqa")
 _SYNTHETIC = "_syn"
 _STATEMENTS = {"1": "True", "0": "False"}
 _PREFIX = re.compile(r"^Answer: ")
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/"
-            "tablevqa-bench.tsv",
-            "2550adc61bdc82d8e62f3b003de7c62d",
-        )
-    },
-)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    made = open_question_benchmark(
-        variant,
-        name="tablevqabench",
-        version=VERSION,
-        title="TableVQA-Bench, pictures of tables",
-        metric="accuracy",
-        data=DATA,
-        rules=open_rules(
-            grade,
-            official=grade_raw,
-            secondary={"exact_amount": exact_amount},
-            secondary_official={"exact_amount": exact_amount_raw},
-        ),
-        template=BARE,
-        adjust=_adjust,
-        groups=("split",),
-        paper="https://arxiv.org/abs/2404.19205",
-        source="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
-    )
-    failures = failures_of(variant)
-    return replace(
-        made,
-        headline=HEADLINE,
-        summarise=partial(_summarise, made, failures),
-        headline_sums=partial(_part_sums, failures),
-        weighs_scores=True,
-    )
 
 
 def grade(answer: str, sample: Sample) -> float:
@@ -129,9 +90,9 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     return structs.replace(sample, question=question, gold=(gold,) if gold else ())
 
 
-def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The plain mean of the parts beside the mean over questions; none where a part is absent."""
-    summary = benchmark.summarise(records)
+    summary = context.plain(records)
     parts = summary.groups.get("split", {})
     values = [parts[name].value for name in PARTS if name in parts]
     known = [value for value in values if value is not None]
@@ -140,7 +101,7 @@ def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[
         note = summary.headline.note or f"only {len(known)} of the {len(PARTS)} parts are here"
         mean = Metric(HEADLINE, None, summary.n, note=note)
     else:
-        found = sums_by_label(records, "split", failures)
+        found = sums_by_label(records, "split", context.failures)
         interval = interval_of_mean([found[name] for name in PARTS])
         mean = Metric(HEADLINE, sum(known) / len(PARTS), summary.n, interval)
         notices = (*notices, *small_group_notice({name: found[name] for name in PARTS}))
@@ -155,10 +116,37 @@ def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[
     )
 
 
-def _part_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _part_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     found = mean_of_groups(
         records,
         lambda one: part if (part := one.groups.get("split")) in PARTS else None,
-        failures,
+        context.failures,
     )
     return found if found is not None and found.rows.shape[1] == 2 * len(PARTS) else None
+
+
+BENCHMARK = Declaration(
+    name="tablevqabench",
+    version="3",
+    title="TableVQA-Bench, pictures of tables",
+    paper="https://arxiv.org/abs/2404.19205",
+    provenance="TableVQA-Bench (MIT), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://pai-aigc-photog.oss-cn-hangzhou.aliyuncs.com/mentor-vil/datasets/"
+        "tablevqa-bench.tsv",
+        "2550adc61bdc82d8e62f3b003de7c62d",
+    ),
+    group_by=("split",),
+    adjust=_adjust,
+    template=BARE,
+    scoring=open_answers(
+        "accuracy",
+        open_rules(
+            grade,
+            official=grade_raw,
+            secondary={"exact_amount": exact_amount},
+            secondary_official={"exact_amount": exact_amount_raw},
+        ),
+    ),
+    headline=Headline(name=HEADLINE, summarise=_summarise, sums=_part_sums, weighs_scores=True),
+)

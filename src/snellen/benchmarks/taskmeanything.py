@@ -10,30 +10,23 @@ publish. Our rule is accuracy by question.
 
 from __future__ import annotations
 
-from functools import partial
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.scoring import choices
 
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.core.benchmark import Benchmark, Variant, requires
-
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"TaskMeAnything_v1_imageqa_random": {}}
 _URL = (
     "https://huggingface.co/datasets/weikaih/TaskMeAnything-v1-imageqa-random/resolve/main/"
     "TaskMeAnything-v1-imageqa-random.tsv"
 )
-DATA = Published({}, {(): published_tsv(_URL, "023fef69e2ca21827afb77c5ec3bc889")})
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return question_benchmark(
-        variant,
-        name="taskmeanything",
-        version=VERSION,
-        title="TaskMeAnything v1, ImageQA-Random",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2406.11775",
-        source="weikaih/TaskMeAnything-v1-imageqa-random on the hub",
-    )
+BENCHMARK = Declaration(
+    name="taskmeanything",
+    version="3",
+    title="TaskMeAnything v1, ImageQA-Random",
+    paper="https://arxiv.org/abs/2406.11775",
+    provenance="weikaih/TaskMeAnything-v1-imageqa-random on the hub",
+    data=single_tsv(_URL, "023fef69e2ca21827afb77c5ec3bc889"),
+    aliases={"TaskMeAnything_v1_imageqa_random": {}},
+    scoring=choices(),
+)

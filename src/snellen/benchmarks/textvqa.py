@@ -16,33 +16,24 @@ gives 0 to every answer where a row has a single gold (`--rule vlmevalkit`), whi
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.open_questions import (
+    open_answers,
+    vqa_rules,
+)
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.scoring.vqa_accuracy import vqa_accuracy_m4c
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"TextVQA_VAL": {}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/TextVQA_VAL.tsv",
-            "b233b31f551bbf4056f2f955da3a92cd",
-        )
-    },
+BENCHMARK = Declaration(
+    name="textvqa",
+    version="3",
+    title="TextVQA, text in pictures",
+    paper="https://arxiv.org/abs/1904.08920",
+    provenance="TextVQA validation set (CC BY 4.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/TextVQA_VAL.tsv",
+        "b233b31f551bbf4056f2f955da3a92cd",
+    ),
+    aliases={"TextVQA_VAL": {}},
+    scoring=open_answers("vqa_accuracy", vqa_rules(vqa_accuracy_m4c)),
 )
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    return open_question_benchmark(
-        variant,
-        name="textvqa",
-        version=VERSION,
-        title="TextVQA, text in pictures",
-        metric="vqa_accuracy",
-        data=DATA,
-        rules=vqa_rules(vqa_accuracy_m4c),
-        paper="https://arxiv.org/abs/1904.08920",
-        source="TextVQA validation set (CC BY 4.0), as VLMEvalKit's TSV",
-    )

@@ -23,24 +23,24 @@ from functools import partial
 import msgspec
 from msgspec import structs
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import (
-    open_question_benchmark,
+    open_answers,
     open_rules,
     parse_whole_reply,
 )
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import PromptTemplate
-from snellen.scoring.accuracy import FailurePolicy
 from snellen.scoring.headlines import headline_interval, weighted_mean
 from snellen.scoring.text_restoration import RestorationScore, score_restoration
 
-VERSION = "3"
 HEADLINE = "exact_match"
 JACCARD = "jaccard"
 _QUESTIONS = {
@@ -74,55 +74,6 @@ def _published_file(lang: str, level: str, rows: str) -> PublishedFile:
     )
 
 
-DATA = Published(
-    {"lang": ("en", "zh"), "level": ("easy", "hard"), "rows": ("500", "100", "all")},
-    {key: _published_file(*key) for key in _MD5},
-)
-ALIASES = {
-    f"VCR_{lang}_{level}_{rows}".upper(): {"lang": lang, "level": level, "rows": rows}
-    for lang, level, rows in _MD5
-} | {
-    f"vcr_wiki_{lang}_{level}{'' if rows == 'all' else f'_{rows}'}": {
-        "lang": lang,
-        "level": level,
-        "rows": rows,
-    }
-    for lang, level, rows in _MD5
-}
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    lang = variant.options.get("lang", "en")
-    chinese = lang == "zh"
-    made = open_question_benchmark(
-        variant,
-        name="vcr-wiki",
-        version=VERSION,
-        title="VCR-wiki, covered text",
-        metric=HEADLINE,
-        data=DATA,
-        rules=open_rules(
-            partial(_mean_over_texts, lambda one: one.exact, chinese),
-            parse=parse_whole_reply,
-            secondary={JACCARD: partial(_mean_over_texts, lambda one: one.jaccard, chinese)},
-        ),
-        template=PromptTemplate(open=""),
-        adjust=_join_golds,
-        question=_QUESTIONS.get(lang, ""),
-        paper="https://arxiv.org/abs/2406.06462",
-        source="VCR-wiki (CC BY-SA 4.0), its authors' TSV files",
-        max_new_tokens=512,
-    )
-    failures = failures_of(variant)
-    return replace(
-        made,
-        coverage="generic type",
-        summarise=partial(_summarise, made, failures),
-        headline_sums=partial(_text_sums, failures),
-        weighs_scores=True,
-    )
-
-
 def _join_golds(sample: Sample, row: Row) -> Sample:
     """The gold is one answer with a line for each covered text."""
     gold = ("\n".join(sample.gold),) if sample.gold else ()
@@ -136,14 +87,14 @@ def _mean_over_texts(
     return sum(part(score_restoration(answer, one, chinese=chinese)) for one in texts) / len(texts)
 
 
-def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
+def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """Means over covered texts: a picture weighs as many as it has."""
-    summary = benchmark.summarise(records)
+    summary = context.plain(records)
     if summary.headline.value is None:
         return summary
-    exact = _text_metric(HEADLINE, _text_sums(failures, records), records)
+    exact = _text_metric(HEADLINE, _text_sums(context, records), records)
     jaccard = weighted_mean(
-        records, _text_count, failures, lambda record, _: record.values.get(JACCARD, 0.0)
+        records, _text_count, context.failures, lambda record, _: record.values.get(JACCARD, 0.0)
     )
     metrics = {HEADLINE: exact, JACCARD: _text_metric(JACCARD, jaccard, records)}
     return msgspec.structs.replace(
@@ -151,9 +102,9 @@ def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[
     )
 
 
-def _text_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _text_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean over covered texts: a picture weighs as many as it has."""
-    return weighted_mean(records, _text_count, failures)
+    return weighted_mean(records, _text_count, context.failures)
 
 
 def _text_count(record: Record) -> float:
@@ -165,3 +116,52 @@ def _text_metric(name: str, sums: HeadlineSums | None, records: Sequence[Record]
         return Metric(name, None, 0)
     value = sums.of_all()
     return Metric(name, value, int(sums.rows.any(axis=1).sum()), headline_interval(sums, records))
+
+
+def _rules(*, chinese: bool) -> dict[str, ParserSet]:
+    return open_rules(
+        partial(_mean_over_texts, lambda text: text.exact, chinese),
+        parse=parse_whole_reply,
+        secondary={JACCARD: partial(_mean_over_texts, lambda text: text.jaccard, chinese)},
+    )
+
+
+def _for_language(declaration: Declaration, variant: Variant) -> Declaration:
+    """Chinese texts are split into characters, and asked about in Chinese."""
+    if variant.options.get("lang") != "zh":
+        return declaration
+    scoring = open_answers(HEADLINE, _rules(chinese=True))
+    return replace(declaration, question=_QUESTIONS["zh"], scoring=scoring)
+
+
+BENCHMARK = Declaration(
+    name="vcr-wiki",
+    version="3",
+    title="VCR-wiki, covered text",
+    paper="https://arxiv.org/abs/2406.06462",
+    provenance="VCR-wiki (CC BY-SA 4.0), its authors' TSV files",
+    data=Published(
+        {"lang": ("en", "zh"), "level": ("easy", "hard"), "rows": ("500", "100", "all")},
+        {key: _published_file(*key) for key in _MD5},
+    ),
+    aliases={
+        f"VCR_{lang}_{level}_{rows}".upper(): {"lang": lang, "level": level, "rows": rows}
+        for lang, level, rows in _MD5
+    }
+    | {
+        f"vcr_wiki_{lang}_{level}{'' if rows == 'all' else f'_{rows}'}": {
+            "lang": lang,
+            "level": level,
+            "rows": rows,
+        }
+        for lang, level, rows in _MD5
+    },
+    adjust=_join_golds,
+    template=PromptTemplate(open=""),
+    max_new_tokens=512,
+    coverage="generic type",
+    headline=Headline(summarise=_summarise, sums=_text_sums, weighs_scores=True),
+    question=_QUESTIONS["en"],
+    for_variant=_for_language,
+    scoring=open_answers(HEADLINE, _rules(chinese=False)),
+)

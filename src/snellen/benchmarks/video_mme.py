@@ -23,30 +23,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.published import HubSplit, Published
-from snellen.benchmarks.declaration.video_questions import VideoDeclaration, video_benchmark
+from snellen.benchmarks.declaration.scoring import choices
+from snellen.benchmarks.declaration.video_questions import (
+    MAX_NEW_TOKENS,
+    adjust_choice,
+    answered_sums,
+    summarise_answered,
+)
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
-from snellen.benchmarks.protocol.parsers import ParserSet
+from snellen.benchmarks.protocol.parsers import OFFICIAL, ParserSet
 from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import Variant
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.published.vlmevalkit_own import parse_first_capital
 from snellen.prompts.choice import PromptTemplate
 
-VERSION = "4"
-ALIASES = {
-    "Video-MME": {},
-    "Video-MME_8frame": {"frames": "8", "sampling": "vlmevalkit"},
-    "Video-MME_64frame": {"frames": "64", "sampling": "vlmevalkit"},
-    "Video-MME_8frame_subs": {"frames": "8", "sampling": "vlmevalkit", "subtitles": "frames"},
-    "Video-MME_1fps": {"fps": "1", "frames": "2048"},
-    "Video-MME_0.5fps": {"fps": "0.5", "frames": "2048"},
-    "Video-MME_0.5fps_subs": {"fps": "0.5", "frames": "2048", "subtitles": "frames"},
-    "videomme": {"sampling": "lmms-eval"},
-    "videomme_w_subtitle": {"sampling": "lmms-eval", "subtitles": "frames"},
-}
-DATA = Published({}, {(): HubSplit("hf://lmms-lab/Video-MME?split=test")})
 TEMPLATE = PromptTemplate(
     hint="{hint}",
     question="Select the best answer to the following multiple-choice question based on the video."
@@ -66,25 +61,6 @@ _PREFIXES = (
 _LETTER = re.compile(r"[ABCD]")
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return video_benchmark(
-        variant,
-        VideoDeclaration(
-            name="video-mme",
-            version=VERSION,
-            title="Video-MME, short to long videos",
-            data=DATA,
-            template=TEMPLATE,
-            groups=("duration", "domain", "sub_category", "task_type"),
-            official=ParserSet(parse_first_letter, parse_yes_no_by_words),
-            answered_only=True,
-            vlmevalkit=ParserSet(parse_first_capital, parse_yes_no_vlmevalkit),
-            paper="https://arxiv.org/abs/2405.21075",
-            source="Video-MME (its authors' licence, academic use), the parquet file on the hub",
-        ),
-    )
-
-
 def parse_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
     """The authors' reading: lead-ins are taken away, then the first capital A to D counts."""
     text = reply.strip()
@@ -96,3 +72,43 @@ def parse_first_letter(reply: str, options: Mapping[str, str], stop_reason: str)
     if found is None:
         return Unparsed()
     return ParsedAnswer(found[0], "first letter")
+
+
+def _for_rule(declaration: Declaration, variant: Variant) -> Declaration:
+    """The authors' number is of the replies that their rule can parse."""
+    if variant.rule != OFFICIAL:
+        return declaration
+    headline = Headline(summarise=summarise_answered, sums=answered_sums)
+    return replace(declaration, headline=headline)
+
+
+BENCHMARK = Declaration(
+    name="video-mme",
+    version="4",
+    title="Video-MME, short to long videos",
+    paper="https://arxiv.org/abs/2405.21075",
+    provenance="Video-MME (its authors' licence, academic use), the parquet file on the hub",
+    data=Published({}, {(): HubSplit("hf://lmms-lab/Video-MME?split=test")}),
+    aliases={
+        "Video-MME": {},
+        "Video-MME_8frame": {"frames": "8", "sampling": "vlmevalkit"},
+        "Video-MME_64frame": {"frames": "64", "sampling": "vlmevalkit"},
+        "Video-MME_8frame_subs": {"frames": "8", "sampling": "vlmevalkit", "subtitles": "frames"},
+        "Video-MME_1fps": {"fps": "1", "frames": "2048"},
+        "Video-MME_0.5fps": {"fps": "0.5", "frames": "2048"},
+        "Video-MME_0.5fps_subs": {"fps": "0.5", "frames": "2048", "subtitles": "frames"},
+        "videomme": {"sampling": "lmms-eval"},
+        "videomme_w_subtitle": {"sampling": "lmms-eval", "subtitles": "frames"},
+    },
+    group_by=("duration", "domain", "sub_category", "task_type"),
+    template=TEMPLATE,
+    kind="choice",
+    adjust=adjust_choice,
+    max_new_tokens=MAX_NEW_TOKENS,
+    video=Video(),
+    scoring=choices(
+        official=ParserSet(parse_first_letter, parse_yes_no_by_words),
+        vlmevalkit=ParserSet(parse_first_capital, parse_yes_no_vlmevalkit),
+    ),
+    for_variant=_for_rule,
+)

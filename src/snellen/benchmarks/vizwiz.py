@@ -15,14 +15,14 @@ Our rule is VQA accuracy by leaving one out, as in the authors' script.
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.open_questions import open_question_benchmark, vqa_rules
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.open_questions import (
+    open_answers,
+    vqa_rules,
+)
 from snellen.benchmarks.declaration.published import HubSplit, Published
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.prompts.choice import PromptTemplate
 
-VERSION = "3"
-ALIASES: dict[str, dict[str, str]] = {"vizwiz_vqa": {}, "vizwiz_vqa_val": {}}
-DATA = Published({}, {(): HubSplit("hf://lmms-lab-encoder/VizWiz-VQA?split=val")})
 TEMPLATE = PromptTemplate(
     open="When the provided information is insufficient, respond with 'Unanswerable'.\n"
     "Answer the question using a single word or phrase."
@@ -30,17 +30,15 @@ TEMPLATE = PromptTemplate(
 """LLaVA-1.5's and lmms-eval's."""
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    return open_question_benchmark(
-        variant,
-        name="vizwiz",
-        version=VERSION,
-        title="VizWiz-VQA, questions of blind people",
-        metric="vqa_accuracy",
-        data=DATA,
-        rules=vqa_rules(),
-        groups=("category", "answer_type"),
-        template=TEMPLATE,
-        paper="https://arxiv.org/abs/1802.08218",
-        source="VizWiz-VQA validation set (CC BY 4.0), lmms-eval's copy",
-    )
+BENCHMARK = Declaration(
+    name="vizwiz",
+    version="3",
+    title="VizWiz-VQA, questions of blind people",
+    paper="https://arxiv.org/abs/1802.08218",
+    provenance="VizWiz-VQA validation set (CC BY 4.0), lmms-eval's copy",
+    data=Published({}, {(): HubSplit("hf://lmms-lab-encoder/VizWiz-VQA?split=val")}),
+    aliases={"vizwiz_vqa": {}, "vizwiz_vqa_val": {}},
+    group_by=("category", "answer_type"),
+    template=TEMPLATE,
+    scoring=open_answers("vqa_accuracy", vqa_rules()),
+)

@@ -19,19 +19,23 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
-from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.judged import JudgedDeclaration, first_cell, judged_benchmark
-from snellen.benchmarks.declaration.published import Published, published_tsv
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.judged import (
+    Judged,
+    first_cell,
+)
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
-from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
 from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.answer import Answer, ParsedAnswer
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
 from snellen.core.message import Message
@@ -54,47 +58,12 @@ from snellen.scoring.wemath import (
     mastery,
 )
 
-VERSION = "3"
-ALIASES = {"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv",
-            "b5e969a075f01290a542411fb7766388",
-        )
-    },
-)
 RUBRIC = "short-answer"
 STRICT = "score_strict"
 KEY, CONCEPT = "key", "knowledge concept"
 COMPOSITE = "multi"
 _STATED_ANSWER = re.compile(r"<?\bAnswer\b>?\s*:?\s*(?P<rest>[^\n]*)\Z", re.IGNORECASE)
 _STEPS = {"S1": "one-step", "2steps_multi": "two-step", "3steps_multi": "three-step"}
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    cot = variant.options.get("cot") == "on"
-    return judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name="wemath",
-            version=VERSION,
-            title="We-Math, composite problems beside their steps",
-            data=DATA,
-            samples=partial(wemath_samples, cot=cot),
-            flow=_flow,
-            paper="https://arxiv.org/abs/2407.01284",
-            source="We-Math (CC BY-NC 4.0), as VLMEvalKit's TSV",
-            coverage="generic type",
-            rubrics=(RUBRIC,),
-            headline=STRICT,
-            options={"cot": ("off", "on")},
-            summarise=summarise_wemath,
-            headline_sums=_strict_sums,
-            max_new_tokens=1024,
-        ),
-    )
 
 
 def wemath_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sample]:
@@ -135,7 +104,7 @@ def _flow(
 
 def _messages(sample: Sample) -> tuple[Message, ...]:
     """Question and options; the requirement stands below them."""
-    return prompt(replace(sample, hint=""), None, PromptTemplate(choose=sample.hint))
+    return prompt(structs.replace(sample, hint=""), None, PromptTemplate(choose=sample.hint))
 
 
 def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
@@ -158,12 +127,12 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
     }
 
 
-def summarise_wemath(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
+def summarise_wemath(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The four dimensions, strict and loose, and the accuracy of single steps and composites."""
-    plain = summarise_judged(records, options)
+    plain = context.plain(records)
     if plain.headline.value is None:
         return plain
-    lost = 0.0 if options.failures == "count-wrong" else None
+    lost = context.failed_score
     problems = [problem for _, problem in composites(records, lost)]
     found: dict[str, Metric] = {}
     for mode in MODES:
@@ -174,7 +143,7 @@ def summarise_wemath(records: Sequence[Record], options: GradedSummaryOptions) -
             key = record.groups.get(KEY, "")
             kinds[_STEPS.get(key, _STEPS["S1"])].append((record.score, cluster))
     steps = {name: mean_metric(name, *zip(*kinds[name], strict=True)) for name in kinds}
-    others = {name: one for name, one in plain.metrics.items() if name != options.headline}
+    others = {name: one for name, one in plain.metrics.items() if name != context.plain_headline}
     return structs.replace(
         plain,
         headline=found[STRICT],
@@ -184,9 +153,9 @@ def summarise_wemath(records: Sequence[Record], options: GradedSummaryOptions) -
     )
 
 
-def _strict_sums(options: GradedSummaryOptions, records: Sequence[Record]) -> HeadlineSums | None:
+def _strict_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The strict score is a mean over problems."""
-    lost = 0.0 if options.failures == "count-wrong" else None
+    lost = context.failed_score
     worth: dict[str, list[float]] = defaultdict(list)
     for unit, problem in composites(records, lost):
         worth[unit].append(WORTH[dimension(problem, "strict")])
@@ -243,3 +212,31 @@ def _rate_scores(problems: Sequence[CompositeProblem], mode: Mode) -> list[list[
     shares = [[float(kind == name) for kind in kinds] for name in ("IK", "IG", "CM")]
     rote = [float(kind == "RM") for kind in kinds if kind in ("CM", "RM")]
     return [[WORTH[kind] for kind in kinds], *shares, rote]
+
+
+def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
+    """`cot=on` asks the column `requirement`."""
+    if variant.options.get("cot") != "on":
+        return declaration
+    return replace(declaration, samples=partial(wemath_samples, cot=True))
+
+
+BENCHMARK = Declaration(
+    name="wemath",
+    version="3",
+    title="We-Math, composite problems beside their steps",
+    paper="https://arxiv.org/abs/2407.01284",
+    provenance="We-Math (CC BY-NC 4.0), as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/WeMath.tsv",
+        "b5e969a075f01290a542411fb7766388",
+    ),
+    aliases={"WeMath": {"cot": "off"}, "WeMath_COT": {"cot": "on"}},
+    options={"cot": ("off", "on")},
+    max_new_tokens=1024,
+    scoring=Judged(flow=_flow, rubrics=(RUBRIC,)),
+    headline=Headline(name=STRICT, summarise=summarise_wemath, sums=_strict_sums),
+    coverage="generic type",
+    samples=wemath_samples,
+    for_variant=_for_prompt,
+)

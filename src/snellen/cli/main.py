@@ -9,14 +9,13 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 
-from snellen.cli.parser import parse_arguments
+from snellen.cli.exit_codes import COMPLETE, INTERRUPTED, MISTAKE
+from snellen.cli.parser import import_command, parse_arguments
 from snellen.core.errors import SnellenError
 from snellen.core.terminal_text import escape_controls
 from snellen.settings import disable_progress_bars
 
-COMPLETE, INCOMPLETE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 _ADVICE = {
     errno.ENOSPC: "; make room, or write elsewhere",
     errno.EDQUOT: "; make room, or write elsewhere",
@@ -45,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if getattr(arguments, "quiet", False) or not _is_interactive():
             disable_progress_bars()
-        command = import_module(f"snellen.cli.commands.{arguments.module}")
+        command = import_command(arguments.command)
         with _sigterm_as_ctrl_c():
             code: int = command.main(arguments)
         if sys.stdout is not None:
@@ -90,11 +89,11 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _raise_interrupt)
+    previous = signal.signal(signal.SIGTERM, _raise_interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _raise_interrupt(*_: object) -> None:

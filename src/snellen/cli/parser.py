@@ -1,22 +1,40 @@
-"""The command line as a whole; the flags of each command are in the files `parser_*.py`."""
+"""The command line as a whole: which commands there are, and errors that suggest what was meant."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
 import re
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Collection, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
 
 from snellen import __version__
-from snellen.cli import (
-    parser_analyse,
-    parser_compare,
-    parser_lookup,
-    parser_report,
-    parser_run,
-    parser_taskmap,
-)
+from snellen.cli.flags import add_action
+
+COMMANDS = {
+    "run": "ask models about benchmarks and report",
+    "plan": "tell what a run would ask, cost and lack",
+    "score": "score recorded predictions, without a model",
+    "report": "report finished runs",
+    "export": "write runs in a benchmark's own formats",
+    "leaderboard": "rank models by each number they have",
+    "parity": "compare two backends of one model",
+    "compare": "compare runs on the same samples: differences, tests, ranks",
+    "why": "split the difference of two runs by what caused it",
+    "items": "look at samples over many runs: hardness, labels in doubt, subsets",
+    "gains": "tell what one setting is worth: pictures, thinking, examples, any other",
+    "analyse": "what stands behind the numbers of finished runs",
+    "card": "print the protocol card of a benchmark",
+    "label": "draw replies no rule could read, and compare with labels",
+    "taskmap": "map tasks by what fine-tuning on them changes, and compare models on the map",
+    "view": "look at runs in a browser, also while they go on",
+    "list": "list what is known by name",
+    "info": "tell about a model or a benchmark",
+    "doctor": "check this installation, or a store of replies",
+    "data": "fetch, check, convert and describe data files",
+}
+"""Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""
 
 
 class CommandLineParser(argparse.ArgumentParser):
@@ -25,12 +43,12 @@ class CommandLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '(.+?)' \(choose from (.+)\)", message)
         if choice:
-            known = re.findall(r"[\w-]+", choice[2])
-            message += _suggestion(choice[1], known)
-        number = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
-        if number:
-            kind = "whole number" if number[2] == "int" else "number"
-            message = f"argument {number[1]}: got {number[3]}; expected a {kind}"
+            names = re.findall(r"[\w-]+", choice[2])
+            message += _suggestion(choice[1], names)
+        value = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
+        if value:
+            kind = "whole number" if value[2] == "int" else "number"
+            message = f"argument {value[1]}: got {value[3]}; expected a {kind}"
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
 
     def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
@@ -38,8 +56,8 @@ class CommandLineParser(argparse.ArgumentParser):
         word = arguments[0].partition("=")[0]
         flags = self._option_string_actions
         if not word.startswith("-"):
-            again = "; to name several, repeat the flag: -b A -b B" if "-b" in flags else ""
-            self.error(f"unexpected argument {arguments[0]!r}{again}")
+            advice = "; to name several, repeat the flag: -b A -b B" if "-b" in flags else ""
+            self.error(f"unexpected argument {arguments[0]!r}{advice}")
         option = word.lstrip("-").replace("-", "_")
         if "-m" in flags and option in _model_options():
             self.error(
@@ -51,15 +69,18 @@ class CommandLineParser(argparse.ArgumentParser):
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments of a command; exits with 2 and one sentence where they are off."""
-    parser = build_parser()
-    arguments, unknown = parser.parse_known_args(argv)
+    """Parse the arguments of a command; exits with 2 and one sentence if they are wrong."""
+    # Nothing in front of a command takes a value, so the first word is the command.
+    command = next((word for word in argv if not word.startswith("-")), "")
+    arguments, unknown = build_parser({command}).parse_known_args(argv)
     if unknown:
-        arguments.parser.unknown(unknown)
+        arguments.parser.refuse_unknown(unknown)
     return arguments
 
 
-def build_parser() -> CommandLineParser:
+def build_parser(complete: Collection[str] = COMMANDS.keys()) -> CommandLineParser:
+    """The parser, which knows every command by name, and the arguments of the `complete` ones:
+    their files are imported."""
     parser = CommandLineParser(
         prog="snellen",
         description="Measure multimodal models: one command, a number you can trust, "
@@ -68,17 +89,17 @@ def build_parser() -> CommandLineParser:
     )
     parser.add_argument("--version", action="version", version=f"snellen {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    parser_run.add(commands)
-    parser_report.add(commands)
-    parser_run.add_parity(commands)
-    parser_compare.add(commands)
-    parser_analyse.add(commands)
-    parser_lookup.add_card(commands)
-    parser_report.add_label(commands)
-    parser_taskmap.add(commands)
-    parser_report.add_view(commands)
-    parser_lookup.add(commands)
+    for name, help in COMMANDS.items():
+        command = add_action(commands, name, help)
+        command.set_defaults(command=name)
+        if name in complete:
+            import_command(name).add(command)
     return parser
+
+
+def import_command(name: str) -> Any:
+    """The file of a command, with `add(parser)` and `main(arguments)`."""
+    return import_module(f"snellen.cli.commands.{name}")
 
 
 def _model_options() -> frozenset[str]:

@@ -1,26 +1,35 @@
-"""What a command found: as tables on the terminal, or in a form for other programs."""
+"""Printing of commands: results as tables or for other programs, and lines while they go on."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
+from snellen.cli.exit_codes import INTERRUPTED
 from snellen.core.terminal_text import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from snellen.core.benchmark import FetchProgress
+
 JSON = "json"
-"""A form whose texts have control characters in letters already."""
+"""A form whose texts have control characters escaped already."""
 TABLE = "table"
+_DOWNLOAD_INTERVAL = 3.0
+"""Seconds between two lines about a download."""
 
 T = TypeVar("T")
 
 
 def print_line(text: object = "", *, error: bool = False, flush: bool = False) -> None:
-    """Print a line, on standard error for an `error`, with control characters in letters: it may
-    hold words of a data file, a model or a server."""
+    """Print a line, on standard error for an `error`, with control characters escaped: it may hold
+    text of a data file, a model or a server."""
     print(escape_controls(str(text)), file=sys.stderr if error else sys.stdout, flush=flush)
 
 
@@ -38,3 +47,43 @@ def print_result(
     from snellen.report.console import Terminal
 
     print_tables(result, Terminal())
+
+
+def line_printer(console: Console) -> Callable[[str], None]:
+    """A function that prints a line above whatever else the console displays."""
+
+    def write_line(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    return write_line
+
+
+def download_printer(console: Console) -> FetchProgress:
+    """A function that prints every few seconds how far a download is."""
+    last_time = 0.0
+
+    def progress(done: int, total: int | None) -> None:
+        nonlocal last_time
+        if time.monotonic() - last_time < _DOWNLOAD_INTERVAL:
+            return
+        last_time = time.monotonic()
+        of = f" of {total / 1e6:.0f}" if total else ""
+        console.print(f"fetching data: {done / 1e6:.0f}{of} MB", highlight=False)
+
+    return progress
+
+
+def exit_interrupted(run: Path, console: Console, command: str) -> NoReturn:
+    """Print how an interrupted command goes on, and end the process."""
+    # There is nothing left to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    console.print(
+        f"stopped; what was finished is kept in {run}\ncontinue with: {command}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+    # A local model may still be computing in its thread: do not wait for it.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)

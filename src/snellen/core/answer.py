@@ -1,4 +1,4 @@
-"""What a reply means: a value with the rule that found it, or the typed reason why not."""
+"""What a reply means: a value and the rule that parsed it, or why there is no value."""
 
 from __future__ import annotations
 
@@ -17,51 +17,56 @@ Outcome = Literal[
     "missing",
     "unsupported",
 ]
-"""How one question ended. `failed`, `missing` and `unsupported` (the model lacks what the question
-needs and was not asked) are left out of scores; the others but `answered` count as wrong
-(MMBench Sec. 4.1, MMT-Bench Sec. 4.1: pseudo choice Z)."""
+"""How a question ended. `failed`, `missing` and `unsupported` (the model cannot take the question,
+so it was not asked) are left out of scores; all others except `answered` count as wrong (MMBench
+Sec. 4.1, MMT-Bench Sec. 4.1: pseudo choice Z)."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 RETRYABLE: tuple[Literal["failed"], Literal["missing"]] = ("failed", "missing")
-"""Ends that say nothing of the model: the same command asks such a sample again."""
+"""Outcomes that say nothing about the model; these samples are asked again on resume."""
 
 
 class ParsedAnswer(
     Struct, frozen=True, gc=False, tag="found", tag_field="type", omit_defaults=True
 ):
+    """The value that a rule parsed from the reply."""
+
     value: str
     rule: str
-    """Name of the rule that read the reply."""
+    """Name of the parsing rule."""
     span: tuple[int, int] | None = None
-    """Start and end of the evidence in the reply, in characters."""
+    """Start and end of the matched text in the reply, in characters."""
 
 
 class NoMatch(Struct, frozen=True, gc=False, tag="no_match", tag_field="type"):
-    """The reply was understood and fits no option: MMBench's pseudo choice Z."""
+    """The reply was parsed but matches no option: MMBench's pseudo choice Z."""
 
     rule: str
 
 
 class Unparsed(Struct, frozen=True, gc=False, tag="unparsed", tag_field="type"):
-    """Nobody could read the reply: MMT-Bench's Z. Never a random option."""
+    """No rule could parse the reply: MMT-Bench's Z. Never replaced by a random option."""
 
 
 class Refused(Struct, frozen=True, gc=False, tag="refused", tag_field="type"):
+    """The model declined to answer."""
+
     rule: str
 
 
 class Truncated(Struct, frozen=True, gc=False, tag="truncated", tag_field="type"):
-    """The reply ended at the token limit before an answer could be read."""
+    """The reply reached the token limit before an answer could be parsed."""
 
 
 class Empty(Struct, frozen=True, gc=False, tag="empty", tag_field="type"):
-    """The model said nothing."""
+    """The reply holds no text."""
 
 
 Answer = ParsedAnswer | NoMatch | Unparsed | Refused | Truncated | Empty
 
 
 def outcome_of(answer: Answer) -> Outcome:
+    """The outcome that an answer is counted under."""
     if isinstance(answer, ParsedAnswer):
         return "answered"
     if isinstance(answer, NoMatch):

@@ -1,4 +1,4 @@
-"""Files that appear under their name when they are whole, or not at all."""
+"""Files that appear under their name once they are complete, or not at all."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from snellen.core.errors import StorageError
 
 
 def modification_stamp(stat: os.stat_result) -> str:
-    """When a file was written, and when it was put in its place, both in ns. The time of writing
-    can be set to that of the file before, as copies and archives do, or to one in the future; the
-    time of the entry cannot."""
+    """Stamp that differs whenever a file was changed or replaced: mtime and ctime, in ns.
+
+    The mtime alone does not suffice: copies and archives restore an older one. The ctime cannot be
+    set by a program.
+    """
     return f"{stat.st_mtime_ns} {stat.st_ctime_ns}"
 
 
 @contextmanager
 def atomic_file(target: Path, *, sync: bool = False) -> Iterator[Path]:
-    """A path beside `target` to write to. It takes the place of `target` when the block ends
-    without an error, and is gone otherwise.
+    """Context with a temporary path in the same folder, renamed to `target` if the block succeeds.
 
-    `sync` waits until the content is on the disk, for a file that is trusted by its name alone.
-    A link stays and its target is replaced; a device or pipe is written straight. The folder must
-    be there. Raises OSError.
+    If it fails, the temporary file is deleted. `sync` flushes the content to disk first, for files
+    that are trusted by their name alone. If `target` is a link, the file behind it is replaced; a
+    device or pipe is written directly. The folder must exist. Raises OSError.
     """
     if target.exists() and not target.is_file():
         yield target
         return
     target = target.resolve()
     part = target.with_name(f"{target.name}.{threading.get_native_id()}.part")
-    part.unlink(missing_ok=True)  # of a process that was killed and had the same number
+    part.unlink(missing_ok=True)  # left by a killed process of the same id
     try:
         yield part
         if sync:
@@ -45,7 +46,7 @@ def atomic_file(target: Path, *, sync: bool = False) -> Iterator[Path]:
 
 
 def save(target: Path, content: bytes | str) -> None:
-    """Write a whole file, text as UTF-8. Raises StorageError."""
+    """Write a file atomically, text as UTF-8. Raises StorageError."""
     data = content.encode() if isinstance(content, str) else content
     try:
         with atomic_file(target) as part:

@@ -1,7 +1,7 @@
-"""Texts as cells of a CSV file that somebody opens in a spreadsheet.
+"""Text cells of CSV files that are safe to open in a spreadsheet.
 
-A spreadsheet takes a cell that begins with one of a few signs for a formula, and runs it. An
-apostrophe before it says that it is text (OWASP, "CSV Injection").
+Spreadsheets run a cell that begins with one of a few characters as a formula. A leading apostrophe
+marks it as text (OWASP, "CSV Injection").
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
 def text_cell(text: str) -> str:
-    """The text with an apostrophe before it where a spreadsheet would take it for a formula.
+    """Prefix a text with an apostrophe if a spreadsheet would run it as a formula.
 
-    A text of one that has apostrophes already gets one more, so that `cell_text` finds the
-    original. A number stays a number.
+    A formula behind apostrophes gets one more, so that `cell_text` restores the original. Numbers
+    are left as they are.
     """
     if _FORMULA.match(text) and not _NUMBER.fullmatch(text):
         return f"'{text}"
@@ -25,10 +25,10 @@ def text_cell(text: str) -> str:
 
 
 def cell_text(cell: str) -> str:
-    """The text that `text_cell` made `cell` of."""
+    """Undo `text_cell`."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def text_cells(row: Iterable[object]) -> list[object]:
-    """A row whose texts are `text_cell`s; numbers stay as they are."""
+    """Apply `text_cell` to the texts of a row; numbers are left as they are."""
     return [text_cell(cell) if isinstance(cell, str) else cell for cell in row]

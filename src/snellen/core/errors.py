@@ -5,10 +5,10 @@ SnellenError
 │   ├── UnknownName       no such model, benchmark, column ...: nearest names are suggested
 │   ├── MissingExtra      an optional library is not installed: names the extra
 │   ├── DataError         a data or predictions file cannot be used as it stands
-│   │   └── OtherData     a file has the name of a published one and is another
+│   │   └── DataMismatch  a file has the name of a published one, but other content
 │   ├── RunLocked         another process is writing the same run or file
 │   └── StorageError      a folder or store cannot be read or written (rights, no space)
-├── MediaError            a picture cannot be read or decoded: that sample is a typed failure
+├── MediaError            an image cannot be read or decoded: that sample is a typed failure
 └── ModelError            a model could not answer a request: a typed failure, sent again later
 """
 
@@ -26,7 +26,7 @@ class SnellenError(Exception):
 
 
 class UsageError(SnellenError):
-    """The command, its flags or its files must be changed by the user."""
+    """The user must change the command, its flags or its files."""
 
 
 class UnknownName(UsageError):
@@ -34,8 +34,9 @@ class UnknownName(UsageError):
 
     def __init__(self, kind: str, name: str, registered: Iterable[str], hint: str = "") -> None:
         registered = sorted(registered)
-        lower = {one.lower(): one for one in registered}
-        near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, 3, 0.5)]
+        by_lower = {known.lower(): known for known in registered}
+        close = difflib.get_close_matches(name.lower(), by_lower, 3, 0.5)
+        near = [by_lower[match] for match in close]
         if near:
             advice = "did you mean " + " or ".join(near) + "?"
         elif registered and len(registered) <= 12:
@@ -60,26 +61,26 @@ class DataError(UsageError):
 
 
 class DataMismatch(DataError):
-    """A file in the current folder that has the name of a published one and is another."""
+    """A file in the current folder has the name of a published one, but other content."""
 
 
 class RunLocked(UsageError):
-    """Another living process holds the run folder or file."""
+    """Another running process is writing the run folder or file."""
 
 
 class StorageError(UsageError):
-    """Results cannot be read or written where they should be."""
+    """Results cannot be read or written at their location."""
 
 
 class MediaError(SnellenError):
-    """A picture, video or sound that cannot be read or decoded."""
+    """An image, video or sound that cannot be read or decoded."""
 
 
 class ModelError(SnellenError):
-    """A model that could not answer; the request stays owed.
+    """A model that could not answer; the request stays pending.
 
     `kind` decides whether the engine sends the request again; `retry_after` is the pause in
-    seconds that a server asked for. The message loses every key that this process holds.
+    seconds that a server requested. Keys that this process holds are removed from the message.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """A flow asks about one sample without doing any I/O.
 
-It is a generator: it yields `Request`s, is sent an `Output` for each, and returns the sample's
-`Record`. Everything that asks more than once is a flow, so each is tested by hand with `send()`
-and one engine drives them all.
+It is a generator: it yields `Request`s, receives an `Output` for each, and returns the sample's
+`Record`. Whatever asks more than once is a flow, so that tests can drive it with `send()` and one
+engine drives all of them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from snellen.core.request import Request
 T = TypeVar("T")
 
 Steps = Generator[Request, Output, T]
-"""A part of a flow that may ask on its way to a T."""
+"""A part of a flow that returns a T and may ask on the way."""
 
 Flow = Steps[Record]
 
 
 def run_flow(flow: Steps[T], answer: Callable[[Request], Output]) -> T:
-    """Run a flow to its end against a plain function: tests, scoring of recorded replies."""
+    """Run a flow to its end against a plain function, for tests and recorded replies."""
     try:
         request = next(flow)
         while True:

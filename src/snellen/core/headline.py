@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 class HeadlineSums(NamedTuple):
-    """A headline that is no plain mean of the samples' scores, such as an F1 or a mean of subtasks'
-    accuracies: what each sample adds to some sums, and the headline that sums make.
+    """A headline that is not the plain mean of the samples' scores, e.g. an F1 or a mean of
+    subtasks' accuracies: what each sample adds to some sums, and the headline of these sums.
 
-    It is enough to draw samples anew, to leave some out, and to compare two runs on the same
-    samples by their headlines.
+    This suffices to resample, to leave samples out, and to compare the headlines of two runs on
+    the same samples.
     """
 
     rows: NDArray[float64]
-    """What each sample adds, in the order of the records: shape (samples, columns). A sample that
-    does not count adds zeros."""
+    """What each sample adds, in the order of the records: shape (samples, columns). Rows of samples
+    that do not count are zero."""
     value: Callable[[NDArray[float64]], NDArray[float64]]
     """The headline, on its own scale, of each row of sums: (draws, columns) to (draws,)."""
     strata: Sequence[str] = ()
-    """For each sample the part of the benchmark it is drawn from, where the sizes of the parts
-    belong to the benchmark's design (subtasks); () where samples are drawn from one whole."""
+    """For each sample the stratum that it is drawn from, if the sizes of strata belong to the
+    benchmark's design (subtasks); () if there is one stratum."""
     links: Sequence[str] = ()
-    """For each sample a name: those that share it count together and are drawn together, beyond
-    what `scoring.clusters` joins; () where nothing is joined."""
+    """For each sample a name; samples that share it are counted and resampled together, in addition
+    to the clusters of `scoring.clusters`. () if there are no links."""
     weights: NDArray[float64] | None = None
-    """How much of the headline each sample bears, on any scale; None where all bear the same."""
+    """Each sample's weight in the headline, on any scale; None if all weigh the same."""
 
     def of_all(self) -> float:
         """The headline over all samples."""
@@ -40,4 +40,4 @@ class HeadlineSums(NamedTuple):
 
 
 SumsOf = Callable[[Sequence[Record]], HeadlineSums | None]
-"""Makes the sums of finished samples; None where they have no headline (a subtask is missing)."""
+"""Sums of finished samples; None if they have no headline (e.g. a subtask is missing)."""

@@ -1,4 +1,4 @@
-"""Pictures and other media: named by the hash of their bytes, read and decoded late."""
+"""Images and other media: named by the hash of their bytes, read and decoded late."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from msgspec import Struct
 
 from snellen.core.errors import MediaError
-from snellen.core.image_headers import has_end_marker, has_valid_header
 from snellen.core.limits import DEFAULT_LIMITS, raising_advice
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
     from PIL.ImageFile import ImageFile
 
 MediaKind = Literal["image", "video", "audio"]
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000", "AVIF")
-"""Of pictures that are read, as Pillow calls them; its JPEG has also those of several pictures
-(MPO). Not EPS, for which it would run Ghostscript."""
+"""Image formats that are read, by Pillow's names; its JPEG includes MPO (several images). EPS is
+left out because Pillow would run Ghostscript for it."""
 MAX_PIXELS = DEFAULT_LIMITS.megapixels * 1_000_000
 
 _PILLOW_LOCK = Lock()
-"""While a picture is opened, Pillow's own limit, which is one for the process, is off."""
+"""Held while an image is opened: Pillow's own limit, one for the process, is off then."""
+_JPEG = b"\xff\xd8\xff"
+_PNG = b"\x89PNG\r\n\x1a\n"
+_SCAN = 0xDA
+"""Marker of a JPEG scan (ISO/IEC 10918-1, table B.1)."""
 
 
 class Source(Protocol):
-    """Where the original bytes of one medium are. Picklable, so that workers can read it."""
+    """Location of the original bytes of one medium. Picklable, so that workers can read it."""
 
     def read(self) -> bytes:
         """The original bytes, never re-encoded. Raises MediaError."""
@@ -40,7 +43,7 @@ class Source(Protocol):
 
 
 class InlineSource(Struct, frozen=True, gc=False):
-    """Bytes already in memory."""
+    """Bytes in memory."""
 
     data: bytes
 
@@ -49,7 +52,7 @@ class InlineSource(Struct, frozen=True, gc=False):
 
 
 class FileSource(Struct, frozen=True, gc=False):
-    """A file of its own."""
+    """A file that holds one medium."""
 
     path: str
 
@@ -61,18 +64,20 @@ class FileSource(Struct, frozen=True, gc=False):
 
 
 def digest_bytes(data: bytes) -> str:
-    """SHA-256 of the original bytes, in hex: the name of a medium everywhere in Snellen."""
+    """SHA-256 of the original bytes, in hex: how Snellen names a medium."""
     return hashlib.sha256(data).hexdigest()
 
 
-def decode_image(data: bytes, max_pixels: int = MAX_PIXELS) -> Picture:
-    """The picture in RGB, turned upright by its EXIF orientation; of an animation, its first
-    frame. Raises MediaError, also for one of more pixels."""
+def decode_image(data: bytes, max_pixels: int = MAX_PIXELS) -> PILImage:
+    """Decode an image to RGB, upright by its EXIF orientation; of an animation, the first frame.
+
+    Raises MediaError for bytes that are no image or more than `max_pixels` pixels.
+    """
     from PIL import ImageOps
 
     try:
         with _open_image(data, max_pixels) as image:
-            # In place: most pictures are upright, and would only be copied.
+            # In place: most images are upright, and would only be copied.
             ImageOps.exif_transpose(image, in_place=True)
             return image.convert("RGB")
     except _decode_errors() as error:
@@ -80,10 +85,11 @@ def decode_image(data: bytes, max_pixels: int = MAX_PIXELS) -> Picture:
 
 
 def check_image(data: bytes, max_pixels: int = MAX_PIXELS) -> None:
-    """Open a picture's header, and decode one that seems to be cut short. Raises MediaError when
-    it is no picture, has more pixels, or ends before its time."""
-    if has_valid_header(data, max_pixels) and has_end_marker(data):
-        return
+    """Read an image's header, and decode the pixels only if its end marker is missing.
+
+    Raises MediaError for bytes that are no image, have more than `max_pixels` pixels, or were cut
+    short.
+    """
     try:
         with _open_image(data, max_pixels) as image:
             if not has_end_marker(data):
@@ -92,8 +98,39 @@ def check_image(data: bytes, max_pixels: int = MAX_PIXELS) -> None:
         raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
 
 
+def has_end_marker(data: bytes) -> bool:
+    """Whether a PNG, JPEG or WebP has its end marker, or the length that its header gives.
+
+    False for a file that was cut short and for other formats; damage in the middle is not seen.
+    """
+    if data.startswith(_JPEG):
+        # An embedded thumbnail has an end marker of its own, in a segment before the first scan;
+        # within a scan, FF is only followed by 00 or a restart number.
+        scan = _first_scan(data)
+        return scan is not None and data.rfind(b"\xff\xd9", scan) >= 0
+    if data.startswith(_PNG):
+        return data.rfind(b"IEND", len(_PNG)) >= 0
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return len(data) >= 8 + int.from_bytes(data[4:8], "little")
+    return False
+
+
+def _first_scan(data: bytes) -> int | None:
+    """Offset of a JPEG's first scan, behind segments of which each gives its length."""
+    offset = 2
+    while offset + 4 <= len(data) and data[offset] == 0xFF:
+        marker = data[offset + 1]
+        length = int.from_bytes(data[offset + 2 : offset + 4], "big")
+        if length < 2 or not 0xC0 <= marker <= 0xFE or offset + 2 + length > len(data):
+            return None
+        if marker == _SCAN:
+            return offset
+        offset += 2 + length
+    return None
+
+
 def image_size(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[int, int]:
-    """Width and height as the header gives them. Raises MediaError."""
+    """Width and height in pixels, from the header. Raises MediaError."""
     try:
         with _open_image(data, max_pixels) as image:
             width, height = image.size
@@ -103,17 +140,17 @@ def image_size(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[int, int]:
 
 
 def _open_image(data: bytes, max_pixels: int) -> ImageFile:
-    """A picture whose header is read. Raises what `_decode_errors` names."""
+    """Open an image and read its header. Raises MediaError and what `_decode_errors` names."""
     from PIL import Image
 
     with _PILLOW_LOCK:
-        # Pillow warns above one number of pixels and refuses above another; here there is one
-        # limit, which the user can raise.
-        before, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+        # Pillow warns above one number of pixels and fails above another. Here there is one limit,
+        # which users can raise.
+        own_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
         try:
             image = Image.open(io.BytesIO(data), formats=_formats())
         finally:
-            Image.MAX_IMAGE_PIXELS = before
+            Image.MAX_IMAGE_PIXELS = own_limit
     if image.width * image.height > max_pixels:
         size = f"{image.width:,} x {image.height:,}"
         image.close()
@@ -126,7 +163,7 @@ def _open_image(data: bytes, max_pixels: int) -> ImageFile:
 
 @cache
 def _formats() -> tuple[str, ...]:
-    """Those of `FORMATS` that this Pillow was built with."""
+    """The entries of `FORMATS` that this Pillow was built with."""
     from PIL import Image
 
     Image.preinit()
@@ -136,7 +173,7 @@ def _formats() -> tuple[str, ...]:
 
 
 def _decode_errors() -> tuple[type[Exception], ...]:
-    """What Pillow raises for damaged pictures, most of it in one format or another."""
+    """The exceptions that Pillow raises for damaged images, across its formats."""
     from PIL import Image
 
     return (

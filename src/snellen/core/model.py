@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -16,8 +16,8 @@ Modality = Literal["text", "image", "video", "audio"]
 
 
 class Capabilities(Struct, frozen=True):
-    """What a model can take and give. A benchmark states what it needs; a model that lacks it is
-    skipped with that reason, never scored 0."""
+    """Inputs and outputs of a model. A model that lacks what a benchmark requires is skipped with
+    that reason, never scored 0."""
 
     inputs: frozenset[Modality] = frozenset({"text", "image"})
     outputs: frozenset[Modality] = frozenset({"text"})
@@ -27,7 +27,7 @@ class Capabilities(Struct, frozen=True):
     interleaved_output: bool = False
     """Text and images in one reply, in any order (SEED-Bench-H's level L4)."""
     similarity: bool = False
-    """Compares pictures (`Compare`), as CLIP does."""
+    """Compares images (`Compare`), as CLIP does."""
 
 
 class Identity(Struct, frozen=True):
@@ -60,30 +60,85 @@ class Model(Protocol):
     def capabilities(self) -> Capabilities: ...
 
 
-@runtime_checkable
-class ProfiledModel(Protocol):
-    """A model whose profile sets the longest reply, whatever the benchmark would allow: one that
-    thinks before it answers needs more."""
+class ModelDefaults:
+    """Base of models: every optional ability, with the value it has unless a model says otherwise.
 
-    max_new_tokens: int | None
+    Models of users need not inherit it: `abilities` reads theirs.
+    """
+
+    batch_limit: int = 0
+    """Requests that no batch exceeds, however far `batch_size` grows; 0 if it does not grow."""
+    by_row: bool = False
+    """Whether it answers by the data row, as a recording does, and not by the prompt."""
+    concurrency: int = 16
+    """Most requests in flight."""
+    first_timeout: float = 600.0
+    """Seconds to wait for the first reply of any kind; then the run ends."""
+    max_new_tokens: int | None = None
+    """Longest reply in tokens, whatever the benchmark would allow: a model that thinks before it
+    answers needs more. None leaves it to the benchmark."""
+
+    @property
+    def largest_batch(self) -> int:
+        """Prompts of the largest batch that was computed; 0 if unknown."""
+        return 0
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What readers of the results should know about how they were computed."""
+        return ()
+
+    def load(self) -> object:
+        """Load the weights now instead of with the first request."""
+        return None
+
+
+def abilities(model: object) -> ModelDefaults:
+    """The optional abilities of a model: its own if it inherits `ModelDefaults`, else those of
+    its attributes that have the right name, with defaults for the rest, as they are now."""
+    return model if isinstance(model, ModelDefaults) else _UserAbilities(model)
+
+
+class _UserAbilities(ModelDefaults):
+    """What a model that does not inherit `ModelDefaults` says of itself."""
+
+    def __init__(self, model: object) -> None:
+        self.batch_limit = int(getattr(model, "batch_limit", self.batch_limit))
+        self.by_row = getattr(model, "by_row", self.by_row) is True
+        self.concurrency = int(getattr(model, "concurrency", self.concurrency))
+        self.first_timeout = float(getattr(model, "first_timeout", self.first_timeout))
+        self.max_new_tokens = getattr(model, "max_new_tokens", self.max_new_tokens)
+        self._model = model
+
+    @property
+    def largest_batch(self) -> int:
+        return int(getattr(self._model, "largest_batch", 0))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(getattr(self._model, "remarks", ()))
+
+    def load(self) -> object:
+        load = getattr(self._model, "load", None)
+        return None if load is None else load()
 
 
 class RenderedPrompt(Struct, frozen=True):
-    """What a request becomes before the model reads it."""
+    """What the model receives for a request."""
 
     text: str | None
-    """The prompt after the chat template; None where the backend does not tell."""
+    """The prompt after the chat template; None if unknown."""
     image_sizes: tuple[tuple[int, int], ...]
-    """Width and height in pixels of the pictures as they are handed over, to the model's processor
-    or to its server, which may shrink them."""
+    """Width and height in pixels of the images as passed to the model's processor or server, which
+    may shrink them."""
 
 
 @runtime_checkable
 class PromptRenderer(Protocol):
-    """A model that can tell what its prompts look like."""
+    """A model that can render its prompts for inspection."""
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
-        """None where this prompt cannot be told."""
+        """Render a request; None if that is impossible for it."""
         ...
 
 
@@ -93,15 +148,17 @@ class BatchModel(Model, Protocol):
 
     batch_size: int
 
-    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]: ...
+    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]:
+        """Answer a batch; outputs in the order of the requests."""
+        ...
 
 
 @runtime_checkable
 class PreparingModel(BatchModel, Protocol):
-    """A local model that can make requests ready while it is busy with others."""
+    """A local model that can prepare requests while it computes others."""
 
     def prepare(self, request: Request) -> None:
-        """Told of a request that will be asked soon, from the thread that asks; must not wait."""
+        """Called on the event loop's thread for a request that follows soon; must not block."""
         ...
 
 
@@ -110,58 +167,54 @@ class SingleModel(Model, Protocol):
     """A model that answers one request: `async` (then `concurrency` are in flight) or not."""
 
     def answer(self, request: Request) -> object:
-        """An `Output`, a plain string (taken as the reply's text), or an awaitable of these."""
+        """Answer with an `Output`, a string (the reply's text), or an awaitable of these."""
         ...
 
 
-@runtime_checkable
-class RemoteModel(Model, Protocol):
-    """A model behind a server. Each call of `answer` sends one request, once: the engine decides
-    how many are in flight and which are sent again. Raises ModelError with its kind."""
+class RemoteModel(ModelDefaults):
+    """Base of models behind a server. Each call of `answer` sends one request, once: the engine
+    decides how many are in flight and which are sent again."""
 
+    identity: Identity
+    capabilities: Capabilities
     account: str
     """Whose limits it shares: models of one account are slowed down together."""
-    concurrency: int
-    """Most requests in flight."""
 
-    async def answer(self, request: Request) -> Output: ...
+    async def answer(self, request: Request) -> Output:
+        """Send the request. Raises ModelError with its kind."""
+        raise NotImplementedError
 
     async def close(self) -> None:
-        """Ends the connections; called inside the event loop that `answer` ran in."""
-        ...
+        """End the connections; called inside the event loop that `answer` ran in."""
 
 
 @runtime_checkable
 class RestrictedSampler(Protocol):
-    """A model that does not take every temperature, top_p or seed. One without this method is
-    asked with them as they are."""
+    """A model that does not support every temperature, top_p or seed. Models without this method
+    receive any."""
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
-        """Why it cannot be sampled so and what to do: a clause; None where it can."""
+        """Why it does not support these settings and what to do, as a clause; None if it does."""
         ...
 
 
 @runtime_checkable
 class CheckableModel(Protocol):
-    """A model that can be looked at before anything is spent on it."""
+    """A model that can be checked before anything is spent on it."""
 
     async def check(self) -> None:
-        """Raises UsageError where it could answer nothing: no such server, key or model."""
+        """Raises UsageError if it could answer nothing: no such server, key or model."""
         ...
 
 
 @runtime_checkable
 class SelfReportingModel(Protocol):
-    """A model whose server says what it serves: in its list of models, and in its replies."""
+    """A model whose server reports what it serves, in its list of models and in its replies."""
 
     def reset_served(self) -> None:
-        """Called when a run begins: forget what was said before."""
+        """Forget earlier reports; called when a run begins."""
         ...
 
     def served_identity(self) -> ServedIdentity:
-        """What was said since."""
+        """What the server reported since `reset_served`."""
         ...
-
-
-Provider = Callable[[str, Mapping[str, str]], Model]
-"""Opens a model: name after the provider's prefix, and options as given (`key=value`)."""

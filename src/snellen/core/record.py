@@ -1,73 +1,77 @@
-"""One finished sample, as it stands in `samples.jsonl`: the only contract between running,
-reporting, analysing and submitting."""
+"""One finished sample, as `samples.jsonl` stores it: the only contract between running, reporting,
+analysing and submitting."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from snellen.core.answer import RETRYABLE, Answer, Outcome
 from snellen.core.message import Message
 from snellen.core.output import FailureKind, Generated, Output
 from snellen.core.sample import Kind
 
+T = TypeVar("T")
+
 Unscored = Literal["failed", "missing", "no_gold", "unsupported", "ungraded"]
-"""Why a sample has no score; such samples are left out of every mean. `unsupported`: the model
-lacks what the question needs, so it was not asked; asking again would change nothing. `ungraded`:
-there is a reply, but no judge to grade it, or none whose verdict could be read."""
+"""Why a sample has no score and is left out of every mean. `unsupported`: the model cannot take the
+question, so it was not asked; asking again would change nothing. `ungraded`: there is a reply, but
+no judge to grade it, or no verdict that could be parsed."""
 
 
 class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
-    """What one judge said about a reply, and what was read from it."""
+    """One judge's reply about a model's reply, and what was parsed from it."""
 
     judge: str
     """Its role: `judge`, `judge-2`, ..."""
     output: Output
-    """The reply that was read, or the last one where none could be."""
+    """The reply that was parsed, or the last one if none could be."""
     step: str = ""
-    """What it was asked: `extraction`, `grade`, ..."""
+    """Task of the judge: `extraction`, `grade`, ..."""
     values: dict[str, float] = {}
-    """Grades by dimension, in the range of the rubric; empty where none could be read."""
+    """Grades by dimension, in the range of the rubric; empty if none could be parsed."""
     text: str | None = None
-    """The answer it extracted, where that was its task and it could be read."""
+    """The answer it extracted, if that was its task and it could be parsed."""
     tries: int = 1
-    """How often it was asked until its reply could be read."""
+    """Requests until its reply could be parsed."""
     repeat: int = 0
-    """Which of its repeated verdicts this is, from 0."""
+    """Index of this verdict among its repeated ones, from 0."""
 
     @property
     def is_legible(self) -> bool:
-        """Whether it could be read."""
+        """Whether a grade or an answer could be parsed."""
         return bool(self.values) or self.text is not None
 
 
 class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One question put to the model: a circular pass, or the only one."""
+    """One request for an answer: a pass of CircularEval, or the only one."""
 
     prompt: tuple[Message, ...]
     output: Output
     answer: Answer | None = None
-    """None when the output is a failure."""
+    """None if the output is a failure."""
     gold: tuple[str, ...] = ()
     correct: bool | None = None
-    """None when there is no gold or no answer."""
+    """None if there is no gold or no answer."""
     credit: float | None = None
-    """What an answer earned that is neither right nor wrong: between 0 and 1."""
+    """Partial credit, 0..1, of an answer that is neither right nor wrong."""
     options: dict[str, str] = {}
     row: str | None = None
     extraction: Output | None = None
-    """What the LLM extractor said, where it was asked."""
+    """Output of the LLM extractor, if it was asked."""
     by_rules: Answer | None = None
-    """What the rules alone made of the reply, where a language model was asked to read it."""
+    """Answer by the parsing rules alone, if an LLM extractor was asked as well."""
     verdicts: tuple[Verdict, ...] = ()
-    """What judges said about the reply, in the order they were asked."""
+    """Verdicts of judges, in the order in which these were asked."""
 
 
 class Repeat(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One draw of a question that was asked several times: what came of it, as of a question that
-    was asked once."""
+    """Result of one draw of a question that was asked several times."""
 
     outcome: Outcome
     score: float | None = None
@@ -77,12 +81,12 @@ class Repeat(Struct, frozen=True, gc=False, omit_defaults=True):
     saved: int = 0
     failure: FailureKind | None = None
     passes: tuple[Pass, ...] = ()
-    """Of the first draw they stand in the record. A pass that showed what the first draw's showed
-    leaves its prompt out."""
+    """Empty for the first draw, whose passes are in the record. A pass with the prompt of the
+    first draw's pass leaves its prompt out."""
 
 
 class Record(Struct, frozen=True, gc=False, omit_defaults=True):
-    """A sample's whole story. `score` is 0..1, or None with the reason in `unscored`."""
+    """One finished sample. `score` is 0..1, or None with the reason in `unscored`."""
 
     id: str
     kind: Kind
@@ -96,43 +100,135 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     groups: dict[str, str] = {}
     media: tuple[str, ...] = ()
     data_media: tuple[str, ...] | None = None
-    """The pictures and videos in the data, where others were made of them to be shown (frames,
-    pages, boxes); `media` has those. None where the data's own were shown."""
+    """Images and videos of the data, if the prompt held others that were derived from them
+    (frames, pages, boxes), which `media` names. None if the prompt held those of the data."""
     passes: tuple[Pass, ...] = ()
     values: dict[str, float] = {}
-    """Further per-sample numbers, e.g. `vanilla` beside a circular score."""
+    """Further per-sample numbers, e.g. `vanilla` in addition to a circular score."""
     saved: int = 0
     """Requests that early stop made unnecessary."""
     asked_once: bool = False
-    """Under CircularEval: a choice whose options cannot be rotated, asked once."""
+    """CircularEval: whether the options cannot be rotated, so that it was asked once."""
     lacking: int = 0
-    """Under CircularEval: rotations of its options that the data should hold and do not."""
+    """CircularEval: number of rotations of its options that are missing from the data."""
     failure: FailureKind | None = None
-    """What went wrong, where something did: of the request that ended the sample."""
+    """Kind of the failure that ended the sample, if any."""
     unit: str = ""
     """`Sample.unit`."""
     requests: tuple[str, ...] = ()
-    """Digests (hex) of the requests, in order: where the outputs are in the store."""
+    """Digests (hex) of the requests, in order: the keys of the outputs in the store."""
     holds_verdict: bool = False
-    """Whether a reply that judges graded states what looks like a verdict, or asks for one."""
+    """Whether a graded reply itself states what looks like a verdict, or asks for one."""
     repeats: tuple[Repeat, ...] = ()
-    """The draws of a question that was asked several times, in order. `score` is then their mean,
-    `answer` and `outcome` what most of them have, `passes` are those of the first draw."""
+    """Draws of a question that was asked several times, in order. Then `score` is their mean,
+    `answer` and `outcome` are the most common ones, `passes` are those of the first draw."""
 
     @property
     def is_retryable(self) -> bool:
-        """Whether it has no score because it failed or its reply is missing."""
+        """Whether it failed or its reply is missing, so that it is asked again on resume."""
         return self.unscored in RETRYABLE
 
 
 def credits_empty_reply(score: float | None, passes: Sequence[Pass]) -> bool:
-    """Whether a score comes of a reply without words: some rules of other people read one there."""
+    """Whether a score was given to an empty reply, as some rules of other tools do."""
     if not score:
         return False
-    empty = [isinstance(one.output, Generated) and not one.output.text.strip() for one in passes]
+    empty = [
+        isinstance(pass_.output, Generated) and not pass_.output.text.strip() for pass_ in passes
+    ]
     if all(empty):
         return bool(empty)
     return any(
-        silent and bool(one.correct or one.credit)
-        for silent, one in zip(empty, passes, strict=True)
+        is_empty and bool(pass_.correct or pass_.credit)
+        for is_empty, pass_ in zip(empty, passes, strict=True)
     )
+
+
+def merge_draws(draws: Sequence[Record]) -> Record:
+    """Merge the draws of one question into one record; a single draw is returned as it is.
+
+    The score is the mean of the draws that have one. If a draw is retryable (it failed, or its
+    reply is missing), so is the question, without a score: on resume that draw alone is asked.
+    """
+    first = draws[0]
+    if len(draws) == 1:
+        return first
+    retryable = next((draw for draw in draws if draw.is_retryable), None)
+    scores = [draw.score for draw in draws if draw.score is not None]
+    answers = [draw.answer for draw in draws if draw.answer is not None]
+    unscored = None if scores else first.unscored
+    return replace(
+        first,
+        outcome=retryable.outcome if retryable else _most_common(draw.outcome for draw in draws),
+        score=None if retryable or not scores else fmean(scores),
+        unscored=retryable.unscored if retryable else unscored,
+        answer=_most_common(answers) if answers else None,
+        media=tuple(dict.fromkeys(digest for draw in draws for digest in draw.media)),
+        values=_mean_values(draws),
+        saved=sum(draw.saved for draw in draws),
+        failure=retryable.failure if retryable else first.failure,
+        repeats=tuple(_repeat(draw, first) for draw in draws),
+    )
+
+
+def draws_of(record: Record) -> tuple[Record, ...]:
+    """Split a record into its draws, each as if the question had been asked once.
+
+    They come without the digests of requests. A record of one draw is returned as it is.
+    """
+    if not record.repeats:
+        return (record,)
+    return tuple(
+        replace(
+            record,
+            outcome=draw.outcome,
+            score=draw.score,
+            unscored=draw.unscored,
+            answer=draw.answer,
+            values=draw.values,
+            saved=draw.saved,
+            failure=draw.failure,
+            passes=draw.passes if index else record.passes,
+            requests=(),
+            repeats=(),
+        )
+        for index, draw in enumerate(record.repeats)
+    )
+
+
+def every_pass(record: Record) -> Iterator[Pass]:
+    """Iterate over the passes of all draws."""
+    yield from record.passes
+    for draw in record.repeats:
+        yield from draw.passes
+
+
+def _repeat(draw: Record, first: Record) -> Repeat:
+    return Repeat(
+        outcome=draw.outcome,
+        score=draw.score,
+        unscored=draw.unscored,
+        answer=draw.answer,
+        values=draw.values,
+        saved=draw.saved,
+        failure=draw.failure,
+        passes=() if draw is first else tuple(_without_equal_prompts(draw.passes, first.passes)),
+    )
+
+
+def _without_equal_prompts(passes: Sequence[Pass], firsts: Sequence[Pass]) -> Iterator[Pass]:
+    for index, pass_ in enumerate(passes):
+        is_same = index < len(firsts) and pass_.prompt == firsts[index].prompt
+        yield replace(pass_, prompt=()) if is_same else pass_
+
+
+def _most_common(values: Iterable[T]) -> T:
+    """The most common value; of equally common ones, the first."""
+    return Counter(values).most_common(1)[0][0]
+
+
+def _mean_values(draws: Sequence[Record]) -> dict[str, float]:
+    names = dict.fromkeys(name for draw in draws for name in draw.values)
+    return {
+        name: fmean(draw.values[name] for draw in draws if name in draw.values) for name in names
+    }

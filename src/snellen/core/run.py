@@ -1,7 +1,8 @@
-"""What a run folder says about itself: `run.json` and `report.json`."""
+"""The description of a run: `run.json` and `report.json`."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct
@@ -11,46 +12,45 @@ from snellen.core.origin import Origin
 from snellen.core.output import FailureKind, Usage
 from snellen.core.price import Price
 from snellen.core.request import Sampling
-from snellen.core.reused_replies import ReusedReplies
 from snellen.core.served_identity import ServedIdentity
 from snellen.core.summary import Summary
 
 
 class FewShotInfo(Struct, frozen=True, omit_defaults=True):
-    """Questions that stood with their answers before every question of their kind. Where they
-    come from and by which seed stands in the run's parameters (`shots_from`, `shots_seed`)."""
+    """Few-shot examples: questions with answers before every question of their kind. Their source
+    and seed are parameters of the run (`shots_from`, `shots_seed`)."""
 
     ids: tuple[str, ...]
-    """Ids of the examples, in the order in which they are shown."""
+    """Ids of the examples, in prompt order."""
     digest: str
     """SHA-256 (hex) of the examples: questions, options, answers and hashes of their media."""
     aside: int = 0
-    """Questions of the data that are not asked: the examples, what asks the same, and what belongs
-    to one unit with them."""
+    """Questions of the data that are not asked: the examples, their duplicates, and questions of
+    their units."""
 
 
 Status = Literal["running", "interrupted", "incomplete", "complete"]
-"""`incomplete`: ended, but samples failed or are missing; the next start asks them again."""
+"""`incomplete`: ended, but samples failed or are missing; they are asked again on resume."""
 
 
 class DataInfo(Struct, frozen=True, omit_defaults=True):
-    """The data a run was asked about. `digest` is the SHA-256 of their content."""
+    """The data of a run. `digest` is the SHA-256 of their content."""
 
     path: str
     digest: str
     rows: int
     origin: Origin | None = None
-    """None in runs that did not note it, and for data that do not tell it."""
+    """None if it was not recorded or is unknown."""
 
     @property
     def note(self) -> str:
-        """What a reader must know of the data; empty where they are the published ones."""
+        """What a reader must know of the data; empty if they are the published ones."""
         return self.origin.note if self.origin is not None else ""
 
 
 class RunConfig(Struct, frozen=True, omit_defaults=True):
-    """Everything that decides which requests a run makes and how they are scored. Its digest
-    names the folder, so that the same command finds its run again."""
+    """Everything that decides which requests a run makes and how they are scored. Its digest is
+    part of the folder's name, so that the same command resumes its run."""
 
     identity: Identity
     benchmark: str
@@ -66,24 +66,24 @@ class RunConfig(Struct, frozen=True, omit_defaults=True):
     until: str = ""
     """The rule by which the run may end before all samples are asked: `±1`, `A>B`."""
     examples: FewShotInfo | None = None
-    """What was shown before each question, where something was."""
+    """Few-shot examples, if any."""
     repeats: int = 1
-    """How often each question was asked."""
+    """Draws of each question."""
     fresh: str = ""
-    """The name under which replies were asked for anew, whatever the store had; empty: stored
-    replies were taken."""
+    """Name under which replies were requested anew, whatever the store held; empty if stored
+    replies were used."""
     sampling: dict[str, Sampling] = {}
-    """By role (`model`, `judge`, ...): how replies were sampled, where the command said so."""
+    """By role (`model`, `judge`, ...): sampling settings of the command, if any."""
 
 
 class Counts(Struct, frozen=True, omit_defaults=True):
-    """Requests of the run so far, over all starts where the word is `total`."""
+    """Requests of the run so far."""
 
     samples: int = 0
     done: int = 0
     failed: int = 0
     sent: int = 0
-    """Requests that were sent to the model in the latest start, each as often as it was sent."""
+    """Requests sent to the model in the latest start, retries included."""
     reused: int = 0
     """Requests answered by the store in the latest start."""
     saved: int = 0
@@ -93,34 +93,89 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     process_memory: int = 0
-    """Bytes of main memory that the process held at its highest; 0 where it is not known."""
+    """Peak main memory of the process, in bytes; 0 if unknown."""
     device_memory: int = 0
-    """Bytes of accelerator memory that torch held at its highest in the latest start; 0 where
-    none was used by this process."""
+    """Peak accelerator memory of torch in the latest start, in bytes; 0 if this process used
+    none."""
     largest_batch: int = 0
-    """Prompts that a local model computed together at most in the latest start; 0 where it is not
-    known."""
+    """Prompts of the largest batch of a local model in the latest start; 0 if unknown."""
 
 
 class RoleUsage(Struct, frozen=True, omit_defaults=True):
-    """What one model cost, over all starts of a run."""
+    """What one model used and cost, over all starts of a run."""
 
     sent: int = 0
-    """Requests, each as often as it was sent."""
+    """Requests, retries included."""
     answered: int = 0
     reused: int = 0
-    """Answers that were taken from the store."""
+    """Answers from the store."""
     failures: dict[FailureKind, int] = {}
     """Requests that failed for good in the latest start, by kind."""
     usage: Usage = Usage()
-    """Tokens of the answers that were asked for."""
+    """Tokens of the requested answers."""
     reused_usage: Usage = Usage()
     """Tokens of the answers from the store, which were paid for earlier."""
     seconds: float = 0.0
-    """Sum of the times the model took; longer than the run where requests overlap."""
+    """Sum of the wall times of requests; exceeds that of the run if requests overlap."""
     price: Price | None = None
     cost: float | None = None
-    """Of `usage`, in the currency of `price`; None where no price is known."""
+    """Cost of `usage`, in the currency of `price`; None if no price is known."""
+
+
+_MAX_RUNS = 8
+"""Runs that are counted by name; the others are counted together."""
+_OTHER_RUNS = "other runs"
+
+
+class ReusedReplies(Struct, frozen=True, omit_defaults=True):
+    """Replies that a run took from the store: who had requested them, and when.
+
+    Counted over all starts and roles. Replies that the run itself had stored do not count.
+    """
+
+    replies: int = 0
+    first: str = ""
+    """When the oldest was stored, in UTC, ISO 8601; empty if that was not recorded."""
+    last: str = ""
+    runs: dict[str, int] = {}
+    """Replies by the folder of the run that requested them, as far as recorded."""
+
+    def with_reply(self, stored_at: float | None, run: str | None) -> ReusedReplies:
+        """Add one reply, stored at `stored_at` (seconds since 1970) for a run."""
+        when = _iso(stored_at)
+        times = [time for time in (self.first, self.last, when) if time]
+        runs = dict(self.runs)
+        if run:
+            name = run if run in runs or len(runs) < _MAX_RUNS else _OTHER_RUNS
+            runs[name] = runs.get(name, 0) + 1
+        first, last = min(times, default=""), max(times, default="")
+        return ReusedReplies(self.replies + 1, first, last, runs)
+
+    def sentence(self, model: str) -> str:
+        """A sentence for readers; empty if no reply was reused."""
+        if not self.replies:
+            return ""
+        were = "reply was" if self.replies == 1 else "replies were"
+        text = f"{model}: {self.replies:,} {were} in the store"
+        if self.first:
+            first, last = self.first[:10], self.last[:10]
+            text += f", made on {first}" if first == last else f", made from {first} to {last}"
+        if self.runs:
+            name, *others = sorted(self.runs, key=lambda run: (-self.runs[run], run))
+            more = f" and {len(others)} other{'s' if len(others) > 1 else ''}" if others else ""
+            text += f" by {name}{more}"
+        return f"{text}; --fresh asks anew"
+
+
+def _iso(seconds: float | None) -> str:
+    try:
+        return (
+            ""
+            if seconds is None
+            else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+        )
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 class RunInfo(Struct, frozen=True, omit_defaults=True):
@@ -147,21 +202,20 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     source: str = ""
     headline: str = "accuracy"
     remarks: tuple[str, ...] = ()
-    """What the model says about how its replies were computed, where a reader should know."""
+    """What the model reports about how its replies were computed."""
     capabilities: Capabilities | None = None
-    """What the model declared it can take and give; None in runs that did not note it."""
+    """Inputs and outputs that the model declared; None if not recorded."""
     spent: dict[str, RoleUsage] = {}
     """By role: `model`, `judge`, `extractor`, ..."""
     repairs: tuple[str, ...] = ()
-    """What was left out of the folder's files or asked again, and why, over all starts."""
+    """What was dropped from the folder's files or asked again, and why, over all starts."""
     reused: ReusedReplies = ReusedReplies()
-    """Replies that were in the store before the run asked for them."""
+    """Replies that were in the store before the run requested them."""
     served: dict[str, tuple[ServedIdentity, ...]] = {}
-    """By role: what servers said of the models behind them; more than one where that changed
+    """By role: what servers reported about their models; more than one entry if that changed
     between two starts."""
     stopped: str = ""
-    """Why the latest start ended before all was asked: a spent budget, too many failures, a rule
-    that had seen enough."""
+    """Why the latest start ended early: budget spent, too many failures, a stop rule."""
 
 
 class Report(Struct, frozen=True, omit_defaults=True):

@@ -1,5 +1,5 @@
-"""Rows in.
+"""Rows in: where data and predictions files are, how they are downloaded and read.
 
-Where data and predictions files are, how they are downloaded and read; what a row means to a
-benchmark is decided in `benchmarks`, and messages to a model are built in `prompts`.
+What a row means to a benchmark is decided in `benchmarks`; messages to a model are built in
+`prompts`.
 """

@@ -1,4 +1,5 @@
-"""What columns are called: ids, golds, replies and options, joined from the names tools use."""
+"""Column names: which columns are ids, gold answers, replies and options, across the names that
+tools use."""
 
 from __future__ import annotations
 
@@ -37,14 +38,14 @@ REPLY_COLUMNS = (
     "predict",
 )
 SUBMISSION_COLUMNS = ("caption", "answer")
-"""Columns that hold the reply in files handed in to a server: `[{"image_id", "caption"}]` and
-`[{"question_id", "answer"}]`, where no column of another name does."""
+"""Columns that hold the reply in files for an evaluation server, `[{"image_id", "caption"}]` and
+`[{"question_id", "answer"}]`, if none of `REPLY_COLUMNS` exists."""
 COMPOSITE_IDS = (("image",), ("image_id",), ("questionid",), ("video", "dim", "i"))
-"""Columns that serve as an id together where none of `ID_COLUMNS` exists, the last first."""
+"""Columns that form the id if none of `ID_COLUMNS` exists; the last tuple is tried first."""
 FIGURE_IDS = ("category", "subcategory", "set_id", "figure_id", "question_id")
-"""Columns that are HallusionBench's id together: its `question_id` counts within a figure."""
+"""Columns that form HallusionBench's id: its `question_id` counts within a figure."""
 DATA_ROW = "row of the data"
-"""Column of lmms-eval's logs: the place in the data of the row that was asked, from 0."""
+"""Column of lmms-eval's logs: index of the data row that the model was asked, from 0."""
 VIDEO_COLUMNS = ("video_path", "video")
 """Columns that name a video; the first that leads to a file counts."""
 OPTION_LISTS = ("choices", "options", "index2ans")
@@ -73,11 +74,11 @@ COLUMN_KEYS = (
     "l2-category",
     "unit",
 )
-"""What a column may be named to be with `--columns`, beside the option letters."""
+"""What `--columns` may map a column to, besides the option letters."""
 
 
 def check_column_keys(columns: Mapping[str, str]) -> None:
-    """Raises UnknownName for a role that nothing reads."""
+    """Raises UnknownName for a key that is no column key."""
     for role in columns:
         if role not in COLUMN_KEYS and role not in _LETTERS:
             letters = f"and the option letters {_LETTERS[0]} to {_LETTERS[-1]}"
@@ -87,9 +88,10 @@ def check_column_keys(columns: Mapping[str, str]) -> None:
 
 
 def column_name(name: str, position: int) -> str:
-    """VLMEvalKit's convention: all names but single capital letters are lower-case.
+    """Normalise a column name by VLMEvalKit's convention: lower case, except single capital
+    letters.
 
-    `choice_a` and `option a` are the option A. A nameless column is called by its position.
+    `choice_a` and `option a` become A. A nameless column is called by its position.
     """
     name = name.strip()
     if not name:
@@ -102,22 +104,22 @@ def column_name(name: str, position: int) -> str:
 
 
 def is_image_column(name: str) -> bool:
-    """`image`, `images`, `image_1`, `image_path` ... of a text format hold pictures."""
+    """Whether a column of a text format holds images: `image`, `image_1`, `image_path`, ..."""
     return _IMAGE_COLUMN.fullmatch(name) is not None
 
 
 def is_video_column(name: str) -> bool:
-    """`video_path` and `video` name or hold a video."""
+    """Whether a column names or holds a video: `video_path` or `video`."""
     return name in VIDEO_COLUMNS
 
 
 def option_letters(count: int) -> str | None:
-    """The first letters of the alphabet, or None if it is too short."""
+    """The first `count` letters of the alphabet, or None if `count` is more than 26."""
     return _LETTERS[:count] if count <= len(_LETTERS) else None
 
 
 def id_text(cell: str) -> str:
-    """An id as it is compared: spreadsheets write 241 as 241.0."""
+    """The form in which ids are compared: spreadsheets write 241 as 241.0."""
     if cell.isalnum():
         return cell
     return cell.split(".")[0] if _INTEGRAL_FLOAT.fullmatch(cell) else cell.strip()
@@ -148,10 +150,10 @@ def gold_column(columns: Iterable[str]) -> str | None:
 
 
 def gold_answers(cells: Mapping[str, str], column: str | None) -> tuple[str, ...]:
-    """Every accepted answer; empty where the cell is (a hidden split).
+    """All accepted answers; empty if the cell is empty (a hidden split).
 
-    A JSON or Python list of strings is several answers; a list of numbers is so only in
-    `answers` and `refs`, because `[0, 1]` may also be the answer to a question of mathematics.
+    A JSON or Python list of strings holds several answers. A list of numbers does so only in
+    `answers` and `refs`, because `[0, 1]` may also be the answer to a mathematical question.
     """
     cell = cells.get(column, "").strip() if column else ""
     if not cell:
@@ -168,7 +170,7 @@ def row_gold(row: Row) -> tuple[str, ...]:
 
 
 def parse_list(text: str) -> Sequence[object] | None:
-    """A list of scalars written as JSON or as Python writes it, or None."""
+    """Parse a list of scalars in JSON or Python syntax; None for anything else."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None
@@ -185,72 +187,81 @@ def parse_list(text: str) -> Sequence[object] | None:
 
 
 def rename_columns(columns: Sequence[str], column_map: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of `columns` after the user's choice (our name -> name in the file).
+    """Apply the user's column map (our name -> name in the file) to column names.
 
-    A chosen column takes our name; another one that already bore it is called `<name> (unused)`.
-    `a+b` is left to `join_columns`. Raises UnknownName for a column the file does not have.
+    A mapped column takes our name; another column that already has this name becomes `<name>
+    (unused)`. Composite columns, `a+b`, are left to `join_columns`. Raises UnknownName for a column
+    that the file does not have.
     """
     if not column_map:
         return tuple(columns)
-    named: dict[str, str] = {}
-    for ours, theirs in column_map.items():
-        parts = [_find_column(part, columns) for part in theirs.split("+")]
+    new_names: dict[str, str] = {}
+    for key, name_in_file in column_map.items():
+        parts = [_find_column(part, columns) for part in name_in_file.split("+")]
         if len(parts) == 1:
-            named[parts[0]] = canonical_column(ours)
-    taken = {canonical_column(ours) for ours in column_map}
+            new_names[parts[0]] = canonical_column(key)
+    new_keys = {canonical_column(key) for key in column_map}
     return tuple(
-        named.get(name) or (f"{name} (unused)" if name in taken else name) for name in columns
+        new_names.get(name) or (f"{name} (unused)" if name in new_keys else name)
+        for name in columns
     )
 
 
 def rename_cells(cells: dict[str, str], column_map: Mapping[str, str]) -> dict[str, str]:
-    """`rename_columns` for formats whose rows need not all have the same cells."""
+    """Apply `rename_columns` to one row, for formats whose rows may have different cells."""
     if not column_map:
         return cells
-    here = {
-        ours: theirs
-        for ours, theirs in column_map.items()
-        if all(part in cells or column_name(part, 0) in cells for part in theirs.split("+"))
+    present = {
+        key: name_in_file
+        for key, name_in_file in column_map.items()
+        if all(part in cells or column_name(part, 0) in cells for part in name_in_file.split("+"))
     }
-    new = dict(zip(rename_columns(tuple(cells), here), cells.values(), strict=True))
-    join_columns(new, here)
+    new = dict(zip(rename_columns(tuple(cells), present), cells.values(), strict=True))
+    join_columns(new, present)
     return new
 
 
 def join_columns(cells: dict[str, str], column_map: Mapping[str, str]) -> None:
-    """Make the cells the user asked for as `id=split+question_id`: values joined by `/`.
+    """Add composite cells such as `id=split+question_id` to a row: values joined by `/`.
 
-    The cells have their new names already: a part that another role took stands under that role.
+    `cells` already have their new names, so a part that was renamed itself is looked up under the
+    new name.
     """
-    joined = {
-        canonical_column(ours): theirs for ours, theirs in column_map.items() if "+" in theirs
+    composites = {
+        canonical_column(key): name_in_file
+        for key, name_in_file in column_map.items()
+        if "+" in name_in_file
     }
-    if not joined:
+    if not composites:
         return
-    taken = {canonical_column(ours) for ours in column_map}
-    now_called = {
-        column_name(theirs, 0): canonical_column(ours)
-        for ours, theirs in column_map.items()
-        if "+" not in theirs
+    new_keys = {canonical_column(key) for key in column_map}
+    new_names = {
+        column_name(name_in_file, 0): canonical_column(key)
+        for key, name_in_file in column_map.items()
+        if "+" not in name_in_file
     }
 
     def value(part: str) -> str:
         name = column_name(part, 0)
-        name = now_called.get(name) or (f"{name} (unused)" if name in taken else name)
+        name = new_names.get(name) or (f"{name} (unused)" if name in new_keys else name)
         return cells.get(name, "")
 
-    made = {ours: [value(part) for part in theirs.split("+")] for ours, theirs in joined.items()}
-    cells.update({ours: "/".join(values) for ours, values in made.items()})
+    parts = {
+        key: [value(part) for part in name_in_file.split("+")]
+        for key, name_in_file in composites.items()
+    }
+    cells.update({key: "/".join(values) for key, values in parts.items()})
 
 
 def _find_column(name: str, columns: Sequence[str]) -> str:
-    found = name if name in columns else column_name(name, 0)
-    if found not in columns:
+    column = name if name in columns else column_name(name, 0)
+    if column not in columns:
         raise UnknownName("column", name, columns)
-    return found
+    return column
 
 
 def canonical_column(name: str) -> str:
-    """`id`, `gold` and `prediction` of `--columns` by the name that is looked for first."""
+    """The column name for `id`, `gold` or `prediction` of `--columns`: the first that is searched
+    for."""
     heads = {"id": ID_COLUMNS[0], "gold": GOLD_COLUMNS[0], "reply": REPLY_COLUMNS[0]}
     return heads.get(name, name)

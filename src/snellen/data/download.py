@@ -1,4 +1,4 @@
-"""Checked downloads: resumed where they broke off, verified, and whole or not there at all."""
+"""Downloads that are resumed, verified by checksum and published atomically."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from snellen.core.errors import DataError, StorageError
 from snellen.data.media.image_files import Algorithm, FileDigests
 
 DownloadProgress = Callable[[int, int | None], None]
-"""Called with the bytes that are there, and the bytes there will be if that is known."""
+"""Called with the bytes received so far and the total, if it is known."""
 
 _CHUNK = 1 << 20
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -28,14 +28,15 @@ _SCHEMES = frozenset({"http", "https", "file"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteFile:
-    """A file on the network. `urls` are tried in turn; a checksum, if known, must fit."""
+    """A file on the network. `urls` are tried in turn; if a checksum is set, the content must have
+    it."""
 
     urls: tuple[str, ...]
     md5: str | None = None
     sha256: str | None = None
 
     def checksum(self) -> tuple[Algorithm, str] | None:
-        """The stronger of the known checksums, in hex."""
+        """The strongest checksum that is set, as algorithm and hex digest."""
         if self.sha256:
             return "sha256", self.sha256.lower()
         return ("md5", self.md5.lower()) if self.md5 else None
@@ -46,18 +47,18 @@ class DownloadRetries:
     """How often a cut or refused connection is tried again. Times in seconds."""
 
     attempts: int = 5
-    """Attempts in a row, over all addresses, that brought nothing."""
+    """Consecutive attempts, over all addresses, that may receive nothing."""
     first_wait: float = 1.0
     """Doubled after every such attempt."""
     timeout: float = 30.0
 
 
 class _TransientError(Exception):
-    """This attempt failed in a way that may pass."""
+    """An attempt failed in a way that may pass."""
 
 
 class _PermanentError(Exception):
-    """This address will not give the file."""
+    """This address will not serve the file."""
 
 
 def download(
@@ -69,11 +70,11 @@ def download(
     offline: bool = False,
     retries: DownloadRetries | None = None,
 ) -> Path:
-    """Fetch a file to `target`, unless it is there with the right checksum already.
+    """Fetch a file to `target`, unless it exists with the right checksum.
 
-    A second process that wants the same file waits for the first. Raises DataError (cannot be
-    had, or not what it should be) and StorageError (no room, no rights). What was fetched of an
-    unfinished file is kept beside the target for the next try.
+    A second process that requests the same file waits for the first. A partial download is kept
+    next to `target` and resumed by the next call. Raises DataError if the file cannot be fetched or
+    has another checksum, StorageError if it cannot be written.
     """
     from filelock import FileLock
 
@@ -93,36 +94,38 @@ def download(
 
 
 def wrong_checksum(path: Path, remote: RemoteFile, cache: Path) -> str | None:
-    """None if the file is what it should be, else the checksum it has. Remembered by time of
-    change, so that a large file is read once."""
-    wanted = remote.checksum()
-    if wanted is None:
+    """The checksum of a file if it is not the expected one, else None.
+
+    Digests are cached by size and modification time, so that a large file is read once.
+    """
+    expected = remote.checksum()
+    if expected is None:
         return None
     with FileDigests(cache) as files:
-        found = files.digest(path, wanted[0])
-    return None if found == wanted[1] else found
+        actual = files.digest(path, expected[0])
+    return None if actual == expected[1] else actual
 
 
 def manual_instructions(remote: RemoteFile, target: Path) -> str:
-    """Says how the user can put the file there."""
-    wanted = remote.checksum()
-    check = f" ({wanted[0]} {wanted[1]})" if wanted else ""
+    """A clause that tells the user where to put the file by hand."""
+    expected = remote.checksum()
+    check = f" ({expected[0]} {expected[1]})" if expected else ""
     return f"fetch {' or '.join(remote.urls)}{check} elsewhere and put it at {target}"
 
 
 def _check_existing(remote: RemoteFile, target: Path, cache: Path) -> Path:
-    found = wrong_checksum(target, remote, cache)
-    if found:
+    wrong = wrong_checksum(target, remote, cache)
+    if wrong:
         raise DataError(
-            _mismatch_message(remote, target, found) + f"; delete {target} to fetch it again"
+            _mismatch_message(remote, target, wrong) + f"; delete {target} to fetch it again"
         )
     return target
 
 
 def _mismatch_message(remote: RemoteFile, target: Path, checksum: str) -> str:
-    wanted = remote.checksum()
-    assert wanted is not None
-    return f"{target.name} has the {wanted[0]} {checksum}, but {wanted[1]} was expected"
+    expected = remote.checksum()
+    assert expected is not None
+    return f"{target.name} has the {expected[0]} {checksum}, but {expected[1]} was expected"
 
 
 def _fetch(
@@ -132,20 +135,24 @@ def _fetch(
     progress: DownloadProgress | None,
     retries: DownloadRetries,
 ) -> Path:
+    """Download to a partial file, verify its checksum and rename it to `target`.
+
+    If a resumed download has a wrong checksum, it is repeated once from the start.
+    """
     part = target.with_name(target.name + ".part")
     resumed = _part_size(part) > 0
     _download_part(remote, target, part, progress, retries)
-    found = wrong_checksum(part, remote, cache)
-    if found and resumed:
-        # The beginning may be of an older file: once more from the start.
+    wrong = wrong_checksum(part, remote, cache)
+    if wrong and resumed:
+        # The first part may come from an older version of the file: start over once.
         part.unlink()
         _download_part(remote, target, part, progress, retries)
-        found = wrong_checksum(part, remote, cache)
-    if found:
+        wrong = wrong_checksum(part, remote, cache)
+    if wrong:
         part.unlink()
         _etag_file(part).unlink(missing_ok=True)
         raise DataError(
-            _mismatch_message(remote, target, found)
+            _mismatch_message(remote, target, wrong)
             + "; it was not kept, the file there may have changed"
         )
     with part.open("rb") as file:
@@ -162,13 +169,13 @@ def _download_part(
     progress: DownloadProgress | None,
     retries: DownloadRetries,
 ) -> None:
-    """Fill `part`, from address to address and attempt to attempt."""
+    """Fill `part`: try each address, then wait and try again as `retries` allow."""
     problems: dict[str, str] = {}
     failures = 0
     while failures < retries.attempts:
-        hopeful = grown = False
+        may_succeed = progressed = False
         for url in remote.urls:
-            had = _part_size(part)
+            size_before = _part_size(part)
             try:
                 _attempt_download(url, part, progress, retries.timeout)
                 return
@@ -176,18 +183,19 @@ def _download_part(
                 problems[url] = str(error)
             except _TransientError as error:
                 problems[url] = str(error)
-                hopeful = True
-                grown = _part_size(part) > had
-            if grown:
-                break  # The same address goes on best.
-        if not hopeful:
+                may_succeed = True
+                progressed = _part_size(part) > size_before
+            if progressed:
+                # Some bytes came: wait, then start again with the first address.
+                break
+        if not may_succeed:
             break
-        failures = 0 if grown else failures + 1
+        failures = 0 if progressed else failures + 1
         if failures < retries.attempts:
             time.sleep(retries.first_wait * 2 ** max(0, failures - 1))
-    told = "; ".join(f"{url}: {problem}" for url, problem in problems.items())
+    details = "; ".join(f"{url}: {problem}" for url, problem in problems.items())
     raise DataError(
-        f"{target.name} cannot be fetched ({told}); " + manual_instructions(remote, target)
+        f"{target.name} cannot be fetched ({details}); " + manual_instructions(remote, target)
     )
 
 
@@ -198,14 +206,14 @@ def _part_size(part: Path) -> int:
 def _attempt_download(
     url: str, part: Path, progress: DownloadProgress | None, timeout: float
 ) -> None:
-    """One attempt, going on where `part` ends. Raises _Retry or _NotThere."""
+    """One attempt, resuming at the end of `part`. Raises _TransientError or _PermanentError."""
     if urlsplit(url).scheme not in _SCHEMES:
         raise _PermanentError("only http, https and file addresses are fetched")
     offset = _part_size(part)
     with _translate_errors(part), _open_url(url, part, offset, timeout) as response:
         resumed = getattr(response, "status", 200) == http.HTTPStatus.PARTIAL_CONTENT
         if offset and not resumed:
-            offset = 0  # The server does not resume, or the file there is another now.
+            offset = 0  # The server cannot resume, or has another version of the file.
         remaining = response.headers.get("Content-Length")
         total = offset + int(remaining) if remaining else None
         _check_free_space(part, total, offset)
@@ -232,7 +240,8 @@ def _open_url(url: str, part: Path, offset: int, timeout: float) -> Any:
 
 
 def _read_chunk(response: Any) -> bytes:
-    """The next bytes. Errors of the connection are told apart from those of the disk."""
+    """The next bytes. Raises _TransientError for connection errors, which are thus separate from
+    disk errors."""
     try:
         chunk: bytes = response.read(_CHUNK)
     except (http.client.HTTPException, OSError) as error:
@@ -249,7 +258,7 @@ def _translate_errors(part: Path) -> Iterator[None]:
         if error.code in _TRANSIENT_STATUSES:
             raise _TransientError(problem) from error
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            part.unlink(missing_ok=True)  # More is here than there: another file, begin anew.
+            part.unlink(missing_ok=True)  # Longer than the file there: another version.
             raise _TransientError(problem) from error
         raise _PermanentError(problem) from error
     except urllib.error.URLError as error:

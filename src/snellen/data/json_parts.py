@@ -1,4 +1,5 @@
-"""Questions that are published as several JSON files: fetched, and written as one file of lines."""
+"""Questions that are published as several JSON files: fetched and merged into one JSON Lines
+file."""
 
 from __future__ import annotations
 
@@ -18,13 +19,13 @@ Records = Iterable[Mapping[str, Any]]
 
 
 def list_records(document: Any) -> Records:
-    """The records of a document that is a list of them."""
+    """The records of a document that is a list; empty for other documents."""
     return document if isinstance(document, list) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class JsonPart:
-    """A JSON file; `cells` are those that its records lack, such as the task it is about."""
+    """A JSON file; `cells` are added to each of its records, such as the name of the task."""
 
     url: str
     cells: Mapping[str, str] = field(default_factory=dict)
@@ -33,14 +34,15 @@ class JsonPart:
 
 @dataclass(frozen=True, slots=True)
 class JsonParts:
-    """The files of which the table `name` (JSON Lines) is made; rows are numbered through all."""
+    """Files that are merged into the table `name` (JSON Lines); rows are numbered across the
+    files."""
 
     name: str
     about: str
     parts: tuple[JsonPart, ...]
 
     def fetch(self, settings: Settings, progress: DownloadProgress | None = None) -> str:
-        """The path of the table, made if it is not there. Raises DataError, StorageError."""
+        """The path of the table, built if it does not exist. Raises DataError, StorageError."""
         target = datasets_folder(settings) / self.name
         if target.is_file():
             return str(target)
@@ -55,14 +57,16 @@ class JsonParts:
                 offline=settings.offline,
             )
             try:
-                found = [dict(one) for one in part.records(msgspec.json.decode(path.read_bytes()))]
+                records = [
+                    dict(record) for record in part.records(msgspec.json.decode(path.read_bytes()))
+                ]
             except (msgspec.DecodeError, AttributeError, LookupError, TypeError) as error:
                 raise DataError(
                     f"{path} is not the published form of {self.about}: {error}"
                 ) from None
-            if not found:
+            if not records:
                 raise DataError(f"{path} is not the published form of {self.about}: no records")
-            for record in found:
+            for record in records:
                 lines.append(msgspec.json.encode({"index": len(lines), **part.cells, **record}))
         try:
             with atomic_file(target) as file:

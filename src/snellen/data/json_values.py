@@ -1,4 +1,4 @@
-"""JSON from files, with one sentence for whatever is wrong with it."""
+"""Decode JSON from files; every error is one sentence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from snellen.core.limits import Limits, is_too_deep, nesting_error
 
 
 def decode_json(data: bytes, where: str, limits: Limits) -> Any:
-    """A JSON value, where NaN is allowed as Python writes it and half a surrogate pair becomes
-    U+FFFD. Raises DataError that begins with `where`."""
+    """Decode a JSON value; NaN is accepted, and half a surrogate pair becomes U+FFFD.
+
+    Raises DataError that begins with `where`.
+    """
     try:
         value = _decode(data, where)
     except RecursionError:
@@ -40,7 +42,7 @@ def _decode(data: bytes, where: str) -> Any:
 
 
 def replace_surrogates(value: Any) -> Any:
-    """The value without halves of surrogate pairs, which no UTF-8 text can hold."""
+    """The value with lone surrogates replaced, which UTF-8 cannot encode."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, list):

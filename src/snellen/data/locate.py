@@ -1,4 +1,4 @@
-"""Where the data file of a benchmark is: given, cached, in LMUData, or to be fetched."""
+"""Locate a benchmark's data file: a path, the cache, LMUData, or a download."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ from snellen.settings import Settings
 
 
 def datasets_folder(settings: Settings) -> Path:
-    """Where downloads go, and where a file put by hand is found."""
+    """Folder for downloads and for files that the user puts there by hand."""
     return settings.cache / "datasets"
 
 
 def find_files(name: str, settings: Settings) -> list[Path]:
-    """The files that may be meant by `name`, best first: as a path, in the cache, in LMUData.
+    """Existing files that `name` may mean, best first: as a path, in the cache, in LMUData.
 
-    Each is also looked for with `.gz`.
+    Each is also tried with `.gz`.
     """
-    places = [Path(name).expanduser(), datasets_folder(settings) / name]
+    candidates = [Path(name).expanduser(), datasets_folder(settings) / name]
     if settings.lmu_data:
-        places.append(settings.lmu_data / name)
-    both = [path for place in places for path in (place, place.with_name(place.name + ".gz"))]
-    return [path for path in both if path.is_file()]
+        candidates.append(settings.lmu_data / name)
+    with_gz = [
+        path
+        for candidate in candidates
+        for path in (candidate, candidate.with_name(candidate.name + ".gz"))
+    ]
+    return [path for path in with_gz if path.is_file()]
 
 
 def locate_data_file(
@@ -45,23 +49,23 @@ def locate_data_file(
     retries: DownloadRetries | None = None,
     hint: str = "",
 ) -> Path:
-    """The data file called `name`, fetched if need be.
+    """The path of the data file called `name`, downloaded if necessary.
 
-    A file that is found counts only if its content has the checksum of `remote`: an older release,
-    or a file of one's own by that name, would give another number. One in LMUData is passed over;
-    one in the current folder may be meant, and is refused with the way to say so. `hint` tells how
-    one comes by a file without an address. Raises DataError, StorageError.
+    An existing file is used only if it has the checksum of `remote`: an older release, or a user's
+    file of the same name, would give another score. Such a file is skipped in LMUData and refused
+    in the current folder, with a message that tells how to use it on purpose. `hint` says how to
+    get a file that has no address. Raises DataError, StorageError.
     """
-    here, differing = find_verified(name, settings, remote)
-    if here is not None:
-        return here
+    verified, differing = find_verified(name, settings, remote)
+    if verified is not None:
+        return verified
     target = datasets_folder(settings) / name
     if remote is None or not remote.urls:
-        looked = [str(target.parent), *([str(settings.lmu_data)] if settings.lmu_data else ())]
-        told = f" ({hint})" if hint else ""
+        folders = [str(target.parent), *([str(settings.lmu_data)] if settings.lmu_data else ())]
+        advice = f" ({hint})" if hint else ""
         raise DataError(
-            f"the data file {name} is not here and no address is known{told}; put it in "
-            + " or ".join(looked)
+            f"the data file {name} is not here and no address is known{advice}; put it in "
+            + " or ".join(folders)
             + (f"; {'; '.join(differing)}" if differing else "")
         )
     if settings.offline and not target.exists() and differing:
@@ -77,15 +81,17 @@ def locate_data_file(
 
 
 class VerifiedFile(NamedTuple):
-    """The file that may be used, or those that have its name and may not."""
+    """The file that may be used, or descriptions of files with its name and another content."""
 
     path: Path | None
     differing: tuple[str, ...] = ()
 
 
 def find_verified(name: str, settings: Settings, remote: RemoteFile | None) -> VerifiedFile:
-    """The file called `name` on this machine whose content is that of `remote`. Raises OtherData
-    for another one in the current folder."""
+    """The local file called `name` that has the content of `remote`.
+
+    Raises OtherData for a file of another content in the current folder.
+    """
     differing: list[str] = []
     for path in find_files(name, settings):
         wrong = (
@@ -104,8 +110,11 @@ def find_verified(name: str, settings: Settings, remote: RemoteFile | None) -> V
 def wrong_content_checksum(
     path: Path, remote: RemoteFile, cache: Path, limits: Limits = DEFAULT_LIMITS
 ) -> str | None:
-    """The checksum of a file's content, unpacked, where it is not that of `remote`; None where it
-    is, or where none is known. Remembered by size and time of change. Raises DataError."""
+    """The checksum of a file's unpacked content if it differs from `remote`'s; None if equal or
+    unset.
+
+    Digests are cached by size and modification time. Raises DataError.
+    """
     if remote.checksum() is None:
         return None
     try:
@@ -115,9 +124,10 @@ def wrong_content_checksum(
 
 
 def _other_release_message(path: Path, remote: RemoteFile, checksum: str) -> str:
-    algorithm, wanted = remote.checksum() or ("checksum", "none")
+    algorithm, expected = remote.checksum() or ("checksum", "none")
     return (
         f"{path} in the current folder has the name of the published file and is not that file "
-        f"({algorithm} {checksum}, the published file has {wanted}); to use it all the same, name it: "
-        f"--data {path}; to use the published file, move this one or work in another folder"
+        f"({algorithm} {checksum}, the published file has {expected}); to use it all the same, "
+        f"name it: --data {path}; to use the published file, move this one or work in another "
+        "folder"
     )

@@ -1,7 +1,8 @@
-"""Which row of the data a row of a predictions file answers.
+"""Match the rows of a predictions file to the rows of the data.
 
-The ids say it where both files call their column alike and its values are unique. Where one tool
-calls it otherwise, or its id is a picture's, what was asked and the gold have to agree.
+By id, if both files use the same column and its values are unique. If a tool names the column
+otherwise, or its id identifies an image rather than a question, then questions and gold answers
+have to agree.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _IMAGE_NAME_COLUMNS = (
     "file_name",
     "question_id",
 )
-"""Columns that name a row's picture; `question_id` does so in lmms-eval's captions."""
+"""Columns that name a row's image; `question_id` does so in lmms-eval's captions."""
 _ADVICE = (
     "say which columns name the question with --columns id=... (id=split+question_id joins two), "
     "or give the data file that was asked with --data"
@@ -50,14 +51,14 @@ _FIGURE_ID = re.compile(r"(?:\d+_)?([A-Z]+)[-_/]([A-Za-z]+)[_/](\d+)[_/](\d+)[_/
 question."""
 _TRAILING_NUMBER = re.compile(r"(\d+)(?:\.\w+)?$")
 _QUESTION_SIGN = "#"
-"""Before the number of a question, where several have the id of their picture."""
+"""Precedes the question's number if several questions have their image's id."""
 _MIN_AGREEMENT = 0.9
-"""Of the rows whose question is known, so many must be those of the data."""
+"""Fraction of the rows with a known question or answer that must agree with the data."""
 _MIN_MATCHED = 0.5
 
 
 class _DataRow(NamedTuple):
-    """What tells a row of the data."""
+    """A row of the data with the parts that predictions are matched by."""
 
     id: str
     cells: Mapping[str, str]
@@ -66,9 +67,11 @@ class _DataRow(NamedTuple):
 
 
 def match_rows(predictions: Predictions, table: Table) -> Predictions:
-    """The predictions with the ids of the rows of `table` that they answer.
+    """The predictions with the ids of the data rows that they answer.
 
-    Raises DataError where the ids of both do not tell it, and nothing else in the file does.
+    Several matchings are tried; of those whose questions and gold answers agree with the data, the
+    one that matches most rows is used. Raises DataError if ids are ambiguous and no matching
+    agrees.
     """
     if (
         predictions.id_columns == ("index",)
@@ -78,13 +81,14 @@ def match_rows(predictions: Predictions, table: Table) -> Predictions:
         return predictions
     shared = _shared_column(predictions, table)
     if shared == predictions.id_columns:
+        # Unique ids in the data's own id column: nothing to match, and the rows need not be read.
         own = next((name for name in ID_COLUMNS if name in table.columns), None)
         if shared == (own,) and DATA_ROW not in predictions.columns:
             return predictions
     rows = _data_rows(table)
     by_value = _match_by_value(predictions, rows, shared) if shared else []
     by_name = _match_by_image_name(predictions, rows)
-    # The number of a picture may be the id of another's row.
+    # An image's number may by chance be the id of a row with another image.
     by_id = [] if predictions.id_columns == ("image_id",) else _match_by_id(predictions, rows)
     candidates = [
         by_value,
@@ -94,20 +98,22 @@ def match_rows(predictions: Predictions, table: Table) -> Predictions:
         by_name,
     ]
     agreed = [
-        way
-        for way in (*candidates, _match_by_text(predictions, rows))
-        if any(way) and _is_consistent(predictions, way)
+        matches
+        for matches in (*candidates, _match_by_text(predictions, rows))
+        if any(matches) and _is_consistent(predictions, matches)
     ]
     if agreed:
         return _with_row_ids(predictions, max(agreed, key=_matched_count))
-    by_names = next((way for way in (by_value, by_id, by_name) if any(way)), None)
+    # Without questions or gold answers to check, ids and names are all there is to go by.
+    by_names = next((matches for matches in (by_value, by_id, by_name) if any(matches)), None)
     if by_names is not None and not _is_checkable(predictions, rows):
         return _with_row_ids(predictions, by_names)
     if not any(map(any, candidates)):
         return predictions
     raise DataError(
-        f"{predictions.path}: its ids ({'+'.join(predictions.id_columns)}) do not say which row of {table.path} "
-        f"was asked: questions or answers differ between rows that they join; {_ADVICE}"
+        f"{predictions.path}: its ids ({'+'.join(predictions.id_columns)}) do not say which row "
+        f"of {table.path} was asked: questions or answers differ between rows that they join; "
+        f"{_ADVICE}"
     )
 
 
@@ -118,18 +124,18 @@ def _matched_count(matches: Sequence[_DataRow | None]) -> int:
 def _match_by_value(
     predictions: Predictions, rows: Sequence[_DataRow], columns: Sequence[str]
 ) -> list[_DataRow | None]:
-    known = {value: row for row in rows if (value := _joint_value(row.cells, columns))}
-    return [known.get(_joint_value(one.cells, columns)) for one in predictions]
+    row_by_value = {value: row for row in rows if (value := _joint_value(row.cells, columns))}
+    return [row_by_value.get(_joint_value(prediction.cells, columns)) for prediction in predictions]
 
 
 def _data_rows(table: Table) -> list[_DataRow]:
-    """The rows of the data; the second question of an id that a pair shares is `<id>#2`."""
-    seen: Counter[str] = Counter()
+    """The rows of the data; the second row with the same id gets `<id>#2`."""
+    id_counts: Counter[str] = Counter()
     rows = []
     for row in table:
         name = row_id(row)
-        seen[name] += 1
-        name = name if seen[name] == 1 else f"{name}#{seen[name]}"
+        id_counts[name] += 1
+        name = name if id_counts[name] == 1 else f"{name}#{id_counts[name]}"
         golds = (
             *row_gold(row),
             *([row.cells[INDEXED_ANSWER]] if INDEXED_ANSWER in row.cells else []),
@@ -145,15 +151,19 @@ def _joint_value(cells: Mapping[str, str], columns: Sequence[str]) -> str:
 
 
 def _shared_column(predictions: Predictions, table: Table) -> tuple[str, ...] | None:
-    """The columns that both call alike and whose values are unique, those of the ids first."""
+    """Columns that both files have and whose values are unique, the id columns first."""
     candidates = [predictions.id_columns, *((name,) for name in _KEY_COLUMNS)]
     for columns in filter(None, dict.fromkeys(candidates)):
         if not set(columns) <= set(table.columns) or not set(columns) <= set(predictions.columns):
             continue
-        ours = _unique_values(
-            _joint_value(one.cells, columns) for one in _distinct_rows(predictions)
+        prediction_values = _unique_values(
+            _joint_value(prediction.cells, columns) for prediction in _distinct_rows(predictions)
         )
-        if ours and _QUESTION_SIGN not in "".join(ours) and ours & _values_in(table, columns):
+        if (
+            prediction_values
+            and _QUESTION_SIGN not in "".join(prediction_values)
+            and prediction_values & _values_in(table, columns)
+        ):
             return columns
     return None
 
@@ -166,7 +176,7 @@ def _values_in(table: Table, columns: Sequence[str]) -> set[str]:
 
 
 def _unique_values(values: Iterable[str]) -> set[str]:
-    """The values; none where one is empty or stands there twice."""
+    """The set of the values; empty if a value is empty or a duplicate."""
     seen: set[str] = set()
     for value in values:
         if not value.strip("/") or value in seen:
@@ -176,47 +186,55 @@ def _unique_values(values: Iterable[str]) -> set[str]:
 
 
 def _distinct_rows(predictions: Predictions) -> Iterator[Prediction]:
-    """The rows without those that only repeat an earlier one."""
+    """The rows without exact repeats of an earlier row."""
     first: dict[str, Prediction] = {}
-    for one in predictions:
-        known = first.setdefault(one.id, one)
-        if known is one or known.cells != one.cells:
-            yield one
+    for prediction in predictions:
+        earlier = first.setdefault(prediction.id, prediction)
+        if earlier is prediction or earlier.cells != prediction.cells:
+            yield prediction
 
 
 def _has_unique_ids(predictions: Predictions) -> bool:
-    return bool(_unique_values(one.id for one in _distinct_rows(predictions)))
+    return bool(_unique_values(prediction.id for prediction in _distinct_rows(predictions)))
 
 
 def _match_by_id(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """The rows of the same ids, whatever the columns are called; those of figures by their place.
+    """Match equal ids, whatever the columns are called; HallusionBench's ids by their figure.
 
-    Empty where ids are not unique.
+    Empty if the ids of the predictions are not unique.
     """
     if not _has_unique_ids(predictions):
         return []
-    known = {row.id: row for row in rows}
-    figures = {place: row for row in rows if (place := _figure_id(row.id))}
-    return [known.get(one.id) or figures.get(_figure_id(one.id) or "") for one in predictions]
+    row_by_id = {row.id: row for row in rows}
+    row_by_figure = {figure: row for row in rows if (figure := _figure_id(row.id))}
+    return [
+        row_by_id.get(prediction.id) or row_by_figure.get(_figure_id(prediction.id) or "")
+        for prediction in predictions
+    ]
 
 
 def _figure_id(name: str) -> str | None:
-    found = _FIGURE_ID.fullmatch(name)
-    return "/".join(found.groups()) if found else None
+    match = _FIGURE_ID.fullmatch(name)
+    return "/".join(match.groups()) if match else None
 
 
 def _match_by_image_name(
     predictions: Predictions, rows: Sequence[_DataRow]
 ) -> list[_DataRow | None]:
-    """The rows whose picture bears the name, or the number, that is the id."""
+    """Match ids with the names, or numbers, of the rows' images."""
     if not _has_unique_ids(predictions):
         return []
     for column in _IMAGE_NAME_COLUMNS:
-        named = {name: row for row in rows for name in _image_names(row.cells.get(column, ""))}
-        if named:
-            found = [named.get(one.id) or named.get(_image_number(one.id)) for one in predictions]
-            if any(found):
-                return found
+        row_by_name = {
+            name: row for row in rows for name in _image_names(row.cells.get(column, ""))
+        }
+        if row_by_name:
+            matches = [
+                row_by_name.get(prediction.id) or row_by_name.get(_image_number(prediction.id))
+                for prediction in predictions
+            ]
+            if any(matches):
+                return matches
     return []
 
 
@@ -230,55 +248,61 @@ def _image_names(cell: str) -> list[str]:
 
 
 def _image_number(name: str) -> str:
-    """The number at the end of a picture's name: 42 of COCO_val2014_000000000042.jpg."""
-    found = _TRAILING_NUMBER.search(name)
-    return str(int(found[1])) if found else name
+    """The number at the end of an image's name: 42 for COCO_val2014_000000000042.jpg."""
+    match = _TRAILING_NUMBER.search(name)
+    return str(int(match[1])) if match else name
 
 
 def _match_by_row_number(
     predictions: Predictions, rows: Sequence[_DataRow]
 ) -> list[_DataRow | None]:
-    places = [
-        one.cells.get(DATA_ROW, "") if predictions.id_columns else one.id for one in predictions
+    """Match lmms-eval's row number, or the ids as numbers, with the rows of the data in order."""
+    numbers = [
+        prediction.cells.get(DATA_ROW, "") if predictions.id_columns else prediction.id
+        for prediction in predictions
     ]
     return [
-        rows[int(place)] if place.isdecimal() and int(place) < len(rows) else None
-        for place in places
+        rows[int(number)] if number.isdecimal() and int(number) < len(rows) else None
+        for number in numbers
     ]
 
 
 def _match_by_text(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """The rows of the same questions, where no two ask the same."""
-    asked = {row.question: row for row in rows if row.question}
-    texts = [normalised_question(one.cells) for one in predictions]
-    if len(asked) < len(rows) or not _unique_values(texts):
+    """Match equal questions; empty if two rows have the same question."""
+    row_by_question = {row.question: row for row in rows if row.question}
+    texts = [normalised_question(prediction.cells) for prediction in predictions]
+    if len(row_by_question) < len(rows) or not _unique_values(texts):
         return []
-    return [asked.get(text) for text in texts]
+    return [row_by_question.get(text) for text in texts]
 
 
 def _match_by_question(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
-    """The rows by id and question, where an id is a picture's and stands there once for each of
-    its questions; none where ids do not repeat, or the rows hold no questions."""
-    if _has_unique_ids(predictions) and not any(_QUESTION_SIGN in one.id for one in predictions):
+    """Match by image id and question, for files with one row for each question about an image.
+
+    Empty if ids do not repeat, or at most half of the rows match.
+    """
+    if _has_unique_ids(predictions) and not any(
+        _QUESTION_SIGN in prediction.id for prediction in predictions
+    ):
         return []
     groups: dict[str, list[_DataRow]] = {}
     for row in rows:
         for key in _group_keys(row):
             groups.setdefault(key, []).append(row)
-    found: list[_DataRow | None] = []
-    for one in predictions:
-        asked = normalised_question(one.cells)
-        of_picture = groups.get(one.id.split(_QUESTION_SIGN)[0], [])
-        fitting = [row for row in of_picture if row.question and row.question in asked]
-        longest = max((len(row.question) for row in fitting), default=0)
-        fitting = [row for row in fitting if len(row.question) == longest]
-        found.append(fitting[0] if len(fitting) == 1 else None)
-    return found if _matched_count(found) > len(found) * _MIN_MATCHED else []
+    matches: list[_DataRow | None] = []
+    for prediction in predictions:
+        question = normalised_question(prediction.cells)
+        rows_of_image = groups.get(prediction.id.split(_QUESTION_SIGN)[0], [])
+        candidates = [row for row in rows_of_image if row.question and row.question in question]
+        max_length = max((len(row.question) for row in candidates), default=0)
+        candidates = [row for row in candidates if len(row.question) == max_length]
+        matches.append(candidates[0] if len(candidates) == 1 else None)
+    return matches if _matched_count(matches) > len(matches) * _MIN_MATCHED else []
 
 
 def _group_keys(row: _DataRow) -> set[str]:
-    """What a tool may call the picture of a row: its name, or the row's id without the number of
-    the question."""
+    """Names that a tool may use for the image of a row: the image's name, or the row's id without
+    the question's number."""
     cells = row.cells
     names = {cells.get(column, "") for column in (*_IMAGE_NAME_COLUMNS, "question_id")}
     category = cells.get("category", "")
@@ -291,56 +315,56 @@ def _group_keys(row: _DataRow) -> set[str]:
 
 
 def _is_checkable(predictions: Predictions, rows: Sequence[_DataRow]) -> bool:
-    """Whether the predictions hold anything by which a join can be checked."""
-    return any(one.gold or normalised_question(one.cells) for one in predictions) and any(
-        row.gold or row.question for row in rows
-    )
+    """Whether predictions and data both hold questions or gold answers to check a matching by."""
+    return any(
+        prediction.gold or normalised_question(prediction.cells) for prediction in predictions
+    ) and any(row.gold or row.question for row in rows)
 
 
 def _is_consistent(predictions: Predictions, matches: Sequence[_DataRow | None]) -> bool:
-    """Whether questions and golds of the predictions are those of the rows they are joined to.
+    """Whether questions and gold answers of the predictions agree with the matched rows.
 
-    Golds alone may agree by chance, so that without questions nearly all rows have to be joined.
+    Gold answers alone may agree by chance, so without questions nearly all rows have to be matched.
     """
-    asked = any(
-        row is not None and row.question and normalised_question(one.cells)
-        for one, row in zip(predictions, matches, strict=True)
+    has_questions = any(
+        row is not None and row.question and normalised_question(prediction.cells)
+        for prediction, row in zip(predictions, matches, strict=True)
     )
-    if not asked and _matched_count(matches) < _MIN_AGREEMENT * len(matches):
+    if not has_questions and _matched_count(matches) < _MIN_AGREEMENT * len(matches):
         return False
     agreement: Counter[bool] = Counter()
-    for one, row in zip(predictions, matches, strict=True):
-        if row is not None and (same := _is_about(one, row)) is not None:
-            agreement[same] += 1
+    for prediction, row in zip(predictions, matches, strict=True):
+        if row is not None and (is_same := _is_about(prediction, row)) is not None:
+            agreement[is_same] += 1
     return agreement[True] > 0 and agreement[True] >= _MIN_AGREEMENT * agreement.total()
 
 
 def _is_about(prediction: Prediction, row: _DataRow) -> bool | None:
-    """Whether a prediction is about a row; None where the two files do not say it."""
-    gold = _has_same_gold(prediction, row)
-    asked = normalised_question(prediction.cells)
-    if not asked or not row.question:
-        return gold
-    if row.question in asked or asked in row.question:
-        return gold is not False
+    """Whether a prediction is about a row; None if the two files do not tell."""
+    same_gold = _has_same_gold(prediction, row)
+    question = normalised_question(prediction.cells)
+    if not question or not row.question:
+        return same_gold
+    if row.question in question or question in row.question:
+        return same_gold is not False
     return False
 
 
 def _has_same_gold(prediction: Prediction, row: _DataRow) -> bool | None:
-    """Whether the golds are equal; None where one is missing or the two are of different kinds, as
-    a letter and a text."""
-    ours, theirs = _normalised_texts(prediction.gold), _normalised_texts(row.gold)
-    if not ours or not theirs:
+    """Whether the gold answers are equal; None if one is missing or they differ in kind (letter,
+    text)."""
+    prediction_golds, row_golds = _normalised_texts(prediction.gold), _normalised_texts(row.gold)
+    if not prediction_golds or not row_golds:
         return None
-    if ours & theirs:
+    if prediction_golds & row_golds:
         return True
     labels = _normalised_texts(
-        [row.cells[label.upper()] for label in theirs if label.upper() in row.cells]
+        [row.cells[label.upper()] for label in row_golds if label.upper() in row.cells]
     )
-    if ours & labels:
+    if prediction_golds & labels:
         return True
-    alike = {len(text) == 1 for text in ours | theirs}
-    return False if len(alike) == 1 else None
+    is_letter = {len(text) == 1 for text in prediction_golds | row_golds}
+    return False if len(is_letter) == 1 else None
 
 
 def _normalised_texts(golds: Iterable[str]) -> set[str]:
@@ -348,10 +372,15 @@ def _normalised_texts(golds: Iterable[str]) -> set[str]:
 
 
 def _with_row_ids(predictions: Predictions, matches: Sequence[_DataRow | None]) -> Predictions:
-    """The predictions by the ids of the data; those of no row keep theirs, marked if taken."""
-    taken = {row.id for row in matches if row is not None}
+    """The predictions with the ids of the data; unmatched ones keep theirs, marked if it is in
+    use."""
+    row_ids = {row.id for row in matches if row is not None}
     rows = []
-    for one, row in zip(predictions, matches, strict=True):
-        kept = one.id if one.id not in taken else f"{one.id} (row {one.number})"
-        rows.append(structs.replace(one, id=kept if row is None else row.id))
+    for prediction, row in zip(predictions, matches, strict=True):
+        own_id = (
+            prediction.id
+            if prediction.id not in row_ids
+            else f"{prediction.id} (row {prediction.number})"
+        )
+        rows.append(structs.replace(prediction, id=own_id if row is None else row.id))
     return replace(predictions, rows=tuple(rows))

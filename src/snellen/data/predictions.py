@@ -1,4 +1,4 @@
-"""Predictions files: what some system replied, in whatever format it was written down."""
+"""Predictions files: the replies of some system, in any of the supported formats."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
 
 QUESTION_COLUMNS = ("question", "prompt", "input")
-"""Columns that hold what was asked, the first that exists."""
+"""Columns that hold the question, the first that exists."""
 EACH_COUNTED, COUNTED_ONCE = "counted as given", "counted once"
-"""What becomes of rows that repeat an earlier one: alone, and beside data that hold it once."""
+"""What becomes of repeated rows: alone, and with data that have the row once."""
 _WORD = re.compile(r"\w+")
 _MEDIA_SIGN = re.compile(r"<[^<>]*>")
-"""Where a picture or a video stands in a prompt."""
+"""Placeholder of an image or a video in a prompt."""
 
 
 def normalised_question(cells: Mapping[str, str]) -> str:
-    """What was asked, as words in small letters: tools put signs and blanks around it."""
+    """The question as lower-case words: tools put signs and blanks around it."""
     for column in QUESTION_COLUMNS:
         if cells.get(column):
             return normalised_text(cells[column])
@@ -51,7 +51,7 @@ def normalised_question(cells: Mapping[str, str]) -> str:
 
 
 def normalised_text(text: str) -> str:
-    """A text's words in small letters with blanks between them."""
+    """A text's words in lower case, separated by single blanks."""
     return " ".join(_WORD.findall(_MEDIA_SIGN.sub(" ", text).lower()))
 
 
@@ -62,45 +62,47 @@ def check_repeats(
     name: str,
     count_each: bool = False,
 ) -> tuple[str, ...]:
-    """Warnings about rows whose id stands there already: with the same content, or, where the id
-    is a picture's, with another question. With `count_each` two replies to one question are both
-    taken. Raises DataError where they are not.
+    """Warnings about rows whose id occurred before, with equal cells or (ids of images) another
+    question.
+
+    With `count_each`, two different replies to one question are both kept; otherwise they raise
+    DataError.
     """
     first: dict[str, Prediction] = {}
     same: list[Prediction] = []
     others: list[Prediction] = []
     for row in rows:
-        known = first.setdefault(row.id, row)
-        if known is row:
+        earlier = first.setdefault(row.id, row)
+        if earlier is row:
             continue
-        if known.cells == row.cells:
+        if earlier.cells == row.cells:
             same.append(row)
-        elif count_each or _has_other_question(known, row):
+        elif count_each or _has_other_question(earlier, row):
             others.append(row)
         else:
-            raise DataError(_clash_message(known, row, rows, id_columns, columns, name))
+            raise DataError(_clash_message(earlier, row, rows, id_columns, columns, name))
     warnings = []
     if same:
-        again = same[0]
+        example = same[0]
         rows_repeat = "1 row repeats" if len(same) == 1 else f"{len(same)} rows repeat"
         warnings.append(
             f"{name}: {rows_repeat} an earlier one, {EACH_COUNTED} "
-            f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
+            f"(id {example.id!r}: rows {first[example.id].number} and {example.number})"
         )
     if others:
-        again = others[0]
+        example = others[0]
         rows_have = "1 row has" if len(others) == 1 else f"{len(others)} rows have"
         warnings.append(
             f"{name}: {rows_have} the id of an earlier one and other content, each is counted "
-            f"(id {again.id!r}: rows {first[again.id].number} and {again.number})"
+            f"(id {example.id!r}: rows {first[example.id].number} and {example.number})"
         )
     return tuple(warnings)
 
 
 def _has_other_question(first: Prediction, second: Prediction) -> bool:
-    """Whether two rows hold two questions, as those of a picture whose id they have."""
-    asked = normalised_question(first.cells), normalised_question(second.cells)
-    return all(asked) and asked[0] != asked[1]
+    """Whether two rows hold two questions, as for two questions about one image."""
+    questions = normalised_question(first.cells), normalised_question(second.cells)
+    return all(questions) and questions[0] != questions[1]
 
 
 def _clash_message(
@@ -111,7 +113,8 @@ def _clash_message(
     columns: Sequence[str],
     name: str,
 ) -> str:
-    """Says which rows clash, and which column would tell them apart, if there is one."""
+    """The message for two rows that clash, with the column that would separate them, if there is
+    one."""
     advice = "leave one of them out"
     for column in columns:
         if column in id_columns or first.cells.get(column) == second.cells.get(column):
@@ -137,18 +140,20 @@ _FAILURE_TEXT = re.compile(
     r"Failed to obtain answer|\[LMMS_EVAL_REQUEST_FAILED"
     r"|Video \S+ generate failed, check the source$"
 )
-"""What VLMEvalKit and lmms-eval write where a reply should be that they did not get."""
+"""Text that VLMEvalKit and lmms-eval write in place of a failed reply."""
 _ERROR_COLUMN = "error"
 _SUBMISSION_EXTRAS = frozenset({"answer", "answer_id", "model_id", "metadata", "score"})
-"""What may stand beside the ids in a file handed in to a server, whose `answer` is the reply."""
+"""Other columns in a file for an evaluation server, whose `answer` is the reply."""
 _ANNOTATION_COLUMN = "annotation"
-"""The gold in Qwen-VL's files of results, where `answer` is the reply."""
+"""The gold answer in Qwen-VL's result files, whose `answer` is the reply."""
 
 
 class Prediction(Struct, frozen=True, gc=False):
-    """One row of a predictions file. An empty `reply` is an answer of no words; a row that is
-    `missing` has none: its cell is null, or not there. Empty `gold` means that the file has none
-    for this row."""
+    """One row of a predictions file.
+
+    An empty `reply` is an empty answer; a `missing` row has no answer: its cell is null or absent.
+    Empty `gold` means that the file has no gold answer for this row.
+    """
 
     id: str
     reply: str
@@ -157,22 +162,22 @@ class Prediction(Struct, frozen=True, gc=False):
     number: int
     """Row of the file, from 1."""
     failure: str | None = None
-    """Why there is no reply: the row carries an error in place of one."""
+    """Why there is no reply, if the row carries an error instead."""
     stop_reason: StopReason = "stop"
     missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """The rows of a file in its order. Rows that stand there twice and agree are both kept."""
+    """The rows of a file, in order, including exact repeats."""
 
     path: str
     digest: str
-    """SHA-256 of the file, unpacked, in hex."""
+    """SHA-256 of the unpacked file, in hex."""
     columns: tuple[str, ...]
     rows: tuple[Prediction, ...]
     id_columns: tuple[str, ...]
-    """Empty where ids are the rows' places in the file, from 0."""
+    """Empty if the ids are the rows' indices in the file, from 0."""
     reply_column: str
     gold_column: str | None
     warnings: tuple[str, ...] = ()
@@ -184,52 +189,55 @@ class Predictions:
         return iter(self.rows)
 
     def names(self) -> list[str]:
-        """An id for each row; a row that stands there again is told apart by its number."""
-        seen: set[str] = set()
+        """An id for each row; the second row with the same id has its number appended."""
+        earlier_ids: set[str] = set()
         names = []
         for row in self.rows:
-            names.append(f"{row.id} (row {row.number})" if row.id in seen else row.id)
-            seen.add(row.id)
+            names.append(f"{row.id} (row {row.number})" if row.id in earlier_ids else row.id)
+            earlier_ids.add(row.id)
         return names
 
     def replies(self) -> dict[str, Generated | Failure]:
-        """Replies by the names of their rows; a row with an error is a failure, never text, and
-        one without a reply is left out."""
-        named = zip(self.names(), self.rows, strict=True)
-        return {name: _as_output(row) for name, row in named if not row.missing}
+        """Replies by row name. A row with an error is a Failure; a row without a reply is left
+        out."""
+        named_rows = zip(self.names(), self.rows, strict=True)
+        return {name: _as_output(row) for name, row in named_rows if not row.missing}
 
     def with_empty_replies(self) -> Predictions:
-        """The same with an answer of no words where there is none."""
+        """The same with empty replies in place of missing ones."""
         return replace(self, rows=tuple(structs.replace(row, missing=False) for row in self.rows))
 
     def without_repeats(self) -> Predictions:
-        """The same with rows that stand there twice and agree kept once, as the data have them."""
+        """The same without exact repeats of earlier rows, for data that have each row once."""
         first: dict[str, Prediction] = {}
-        kept = [
+        rows = [
             row
             for row in self.rows
-            if (known := first.setdefault(row.id, row)) is row or known.cells != row.cells
+            if (earlier := first.setdefault(row.id, row)) is row or earlier.cells != row.cells
         ]
         warnings = tuple(warning.replace(EACH_COUNTED, COUNTED_ONCE) for warning in self.warnings)
-        return replace(self, rows=tuple(kept), warnings=warnings)
+        return replace(self, rows=tuple(rows), warnings=warnings)
 
     def column(self, name: str) -> dict[str, str]:
-        """The cells of a column by the names of their rows; empty ones are absent. Raises
-        UnknownName."""
+        """The non-empty cells of a column by row name. Raises UnknownName."""
         column = name if name in self.columns else column_name(name, 0)
         if column not in self.columns:
             raise UnknownName("column", name, self.columns)
-        named = zip(self.names(), self.rows, strict=True)
-        return {row: one.cells[column] for row, one in named if one.cells.get(column)}
+        named_rows = zip(self.names(), self.rows, strict=True)
+        return {
+            row: prediction.cells[column]
+            for row, prediction in named_rows
+            if prediction.cells.get(column)
+        }
 
     def table(self) -> Table:
-        """The file's own rows as data, for files that hold questions and options themselves."""
+        """The file's own rows as data, for files that include questions and options."""
         return PredictionTable(self)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionTable:
-    """A predictions file as a `Table` without pictures."""
+    """A predictions file as a `Table` without images."""
 
     predictions: Predictions
 
@@ -252,8 +260,8 @@ class PredictionTable:
         return iter(self.predictions.names())
 
     def __iter__(self) -> Iterator[Row]:
-        named = zip(self.predictions.names(), self.predictions.rows, strict=True)
-        for number, (name, row) in enumerate(named):
+        named_rows = zip(self.predictions.names(), self.predictions.rows, strict=True)
+        for number, (name, row) in enumerate(named_rows):
             cells = {**row.cells, ID_COLUMNS[0]: name}
             if self.predictions.reply_column in GOLD_COLUMNS:
                 cells.pop(self.predictions.reply_column, None)
@@ -274,14 +282,13 @@ def read_predictions(
     settings: Settings | None = None,
     repeats: bool = False,
 ) -> Predictions:
-    """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked. Sample logs
-    of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and SEED-Bench's
-    results.json are known by their content.
+    """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked.
 
-    `columns` says where `id`, `prediction` and `gold` stand (`id=split+question_id` joins two
-    columns); `where` keeps the rows that have these values; with `repeats` every row counts, also
-    where two replies to one question differ. Raises DataError (unreadable, no ids or replies, rows
-    with one id that differ) and UnknownName (no such column).
+    Sample logs of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and
+    SEED-Bench's results.json are detected by content. `columns` names the columns of `id`,
+    `prediction` and `gold` (`id=split+question_id` joins two columns); `where` keeps the rows with
+    these values; with `repeats`, two different replies to one question both count. Raises DataError
+    (unreadable, no ids or replies, rows with one id that differ) and UnknownName (no such column).
     """
     column_map, where = dict(columns or {}), dict(where or {})
     name = str(path)
@@ -293,7 +300,8 @@ def read_predictions(
         dict.fromkeys([*scan.columns, *(column for _, cells in numbered for column in cells)])
     )
     new_names = {
-        column_name(theirs, 0): canonical_column(ours) for ours, theirs in column_map.items()
+        column_name(name_in_file, 0): canonical_column(key)
+        for key, name_in_file in column_map.items()
     }
     numbered = _select_rows(numbered, where, new_names, names, name)
     id_columns = _id_columns(names)
@@ -305,7 +313,7 @@ def read_predictions(
             f"{', '.join(ID_COLUMNS)}, but the columns are {_column_list(names)}; "
             "choose one with --columns id=..."
         )
-    # A table has a cell in every row: an empty one is a reply of no words.
+    # In a table every row has the reply column, so an empty cell is an empty reply.
     has_reply_column = reply_column in scan.columns
     rows = tuple(
         _prediction(cells, number, id_columns, reply_column, gold, has_reply_column, name)
@@ -324,6 +332,8 @@ def _prediction(
     has_reply_column: bool,
     name: str,
 ) -> Prediction:
+    """One row of the file. A row is missing if it has no error and its reply cell is null or
+    absent."""
     failure = _failure_message(cells, reply_column)
     return Prediction(
         _row_id(cells, id_columns, number, name),
@@ -338,7 +348,8 @@ def _prediction(
 
 
 def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
-    """Why a row has no reply: its `error`, or what other tools write where a reply should be."""
+    """The error of a row without a reply: its `error` cell, or what other tools write in its
+    place."""
     reply = cells.get(reply_column, "").strip()
     if _FAILURE_TEXT.match(reply):
         return reply
@@ -346,6 +357,7 @@ def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
 
 
 def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
+    """Pick the reader by content and suffix, and read the file. Raises DataError."""
     limits = settings.limits
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()
@@ -394,31 +406,38 @@ def _select_rows(
     columns: Sequence[str],
     name: str,
 ) -> list[tuple[int, dict[str, str]]]:
-    """The rows with the wanted values; `new_names` has the columns that were renamed."""
-    for asked, value in where.items():
-        column = asked if asked in columns else column_name(asked, 0)
+    """The rows with the requested values; `new_names` maps renamed columns to their new names."""
+    for requested, value in where.items():
+        column = requested if requested in columns else column_name(requested, 0)
         column = new_names.get(column, column)
         if column not in columns:
-            raise UnknownName("column", asked, columns)
-        found = [row for row in rows if row[1].get(column, "") == value]
-        if not found:
+            raise UnknownName("column", requested, columns)
+        selected = [row for row in rows if row[1].get(column, "") == value]
+        if not selected:
             values = sorted({cells.get(column, "") for _, cells in rows})
             more = f" and {len(values) - _MAX_LISTED} more" if len(values) > _MAX_LISTED else ""
             raise DataError(
-                f"{name}: no row has {asked}={value}; "
+                f"{name}: no row has {requested}={value}; "
                 f"values of {column!r}: {', '.join(map(repr, values[:_MAX_LISTED]))}{more}"
             )
-        rows = found
+        rows = selected
     return rows
 
 
 def _id_columns(columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns that are the id together; none where a row has its place alone."""
+    """The columns that form the id; empty if rows are only identified by their index."""
     figures = set(FIGURE_IDS) <= set(columns)
     for column in ID_COLUMNS:
         if column in columns:
             return FIGURE_IDS if figures and column == FIGURE_IDS[-1] else (column,)
-    return next((one for one in COMPOSITE_IDS[::-1] if set(one) <= set(columns)), ())
+    return next(
+        (
+            columns_of_id
+            for columns_of_id in COMPOSITE_IDS[::-1]
+            if set(columns_of_id) <= set(columns)
+        ),
+        (),
+    )
 
 
 def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
@@ -428,9 +447,11 @@ def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
     if _ERROR_COLUMN in columns:
         return REPLY_COLUMNS[0]
     for column in SUBMISSION_COLUMNS:
-        beside = {one for one in columns if one not in ids and not is_image_column(one)}
-        submitted = beside <= _SUBMISSION_EXTRAS or _ANNOTATION_COLUMN in beside
-        if column in columns and (column != "answer" or submitted):
+        other_columns = {
+            other for other in columns if other not in ids and not is_image_column(other)
+        }
+        is_submission = other_columns <= _SUBMISSION_EXTRAS or _ANNOTATION_COLUMN in other_columns
+        if column in columns and (column != "answer" or is_submission):
             return column
     raise DataError(
         f"{name}: no column holds the replies; expected prediction or response, but the columns "

@@ -1,4 +1,4 @@
-"""Descriptions in TOML files of the user's own."""
+"""Read TOML files that the user wrote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snellen.core.errors import DataError
 
 
 def read_toml(path: str) -> dict[str, Any]:
-    """Raises DataError with the place of a mistake."""
+    """Decode a TOML file. Raises DataError with the line of a mistake."""
     try:
         return tomllib.loads(Path(path).expanduser().read_text(encoding="utf-8"))
     except FileNotFoundError:

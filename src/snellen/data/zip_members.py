@@ -1,5 +1,4 @@
-"""Members of ZIP archives, also of those packed with zstandard, which `zipfile` of Python 3.14
-reads."""
+"""Members of ZIP archives, including zstandard, which `zipfile` reads only from Python 3.14 on."""
 
 from __future__ import annotations
 
@@ -13,18 +12,18 @@ from snellen.core.errors import DataError
 from snellen.core.limits import GB, MB, Limits, check_ratio, check_size, raising_advice
 
 ZSTANDARD = 93
-"""Method of compression, as APPNOTE.TXT 4.4.5 numbers it."""
+"""Compression method, APPNOTE.TXT 4.4.5."""
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
-"""Of a member's local header: its mark, and how long its name and its extra field are."""
+"""A member's local header: signature, length of the name and of the extra field."""
 _SIGNATURE = b"PK\x03\x04"
 
 
 def check_members(archive: ZipFile, limits: Limits, where: str) -> None:
-    """Raises DataError where the members of an archive hold too much, one or all of them.
+    """Raises DataError if the members of an archive, one or all together, exceed the limits.
 
-    The sizes that the archive gives can be relied on: of a member that holds more, only so many
-    bytes are unpacked, and its checksum does not fit.
+    The sizes in the archive's directory can be relied on: no more bytes than that are unpacked, and
+    then the checksum of a longer member does not match.
     """
     members = archive.infolist()
     if sum(info.file_size for info in members) > limits.unpacked_gb * GB:
@@ -38,8 +37,8 @@ def check_members(archive: ZipFile, limits: Limits, where: str) -> None:
 
 
 def read_member(archive: ZipFile, name: str) -> bytes:
-    """The content of a member, as long as the archive says. Raises BadZipFile where it is damaged
-    or encrypted, NotImplementedError for a method that is not known."""
+    """The content of a member. Raises BadZipFile if it is damaged or encrypted,
+    NotImplementedError for an unknown compression method."""
     info = archive.getinfo(name)
     if info.flag_bits & _ENCRYPTED:
         raise BadZipFile(f"{info.filename!r} is encrypted")
@@ -61,7 +60,7 @@ def _read_packed(file: IO[bytes], info: ZipInfo) -> bytes:
         raise BadZipFile(f"Bad magic number for file header of {info.filename!r}")
     _, name, extra = _LOCAL_HEADER.unpack(header)
     file.seek(name + extra, 1)
-    # What is read is no longer than the file, whatever the archive says.
+    # At most the rest of the file is read, whatever size the directory gives.
     return file.read(info.compress_size)
 
 

@@ -1,4 +1,4 @@
-"""Read a reply to a question with several right labels (LogicVista) into the set it names."""
+"""Parse a reply to a question with several right labels (LogicVista) into the set of labels."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ _LIST_END = re.compile(r"[)\]\"']*\s*(?:$|[.:;\n]|because\b|since\b|as\b)")
 def parse_multi_label(reply: str, labels: Iterable[str], *, stop_reason: str = "stop") -> Answer:
     """The labels a reply names, as one value in alphabetical order ("B, D").
 
-    A list of labels counts where it is the whole reply ("BD", "B and D"), opens it, or is stated
-    ("the answers are B and D"); else the reply is read as a choice of one. "B or D" is no list.
+    A list of labels counts if it is the complete reply ("BD", "B and D"), opens it, or is stated
+    ("the answers are B and D"); else the reply is parsed as a single choice. "B or D" is no list.
     """
-    known = frozenset(labels)
+    known_labels = frozenset(labels)
     text = clean_reply(without_thinking(fold(reply)))
-    for found, rule in _find_lists(text):
-        letters = re.findall("[A-Z]", text.plain[found[0] : found[1]])
-        if len(set(letters)) == len(letters) and known.issuperset(letters):
-            return ParsedAnswer(SEPARATOR.join(sorted(letters)), rule, found)
-    return parse_choice(reply, dict.fromkeys(sorted(known), ""), stop_reason=stop_reason)
+    for span, rule in _find_lists(text):
+        letters = re.findall("[A-Z]", text.plain[span[0] : span[1]])
+        if len(set(letters)) == len(letters) and known_labels.issuperset(letters):
+            return ParsedAnswer(SEPARATOR.join(sorted(letters)), rule, span)
+    return parse_choice(reply, dict.fromkeys(sorted(known_labels), ""), stop_reason=stop_reason)
 
 
 def _find_lists(text: CleanedReply) -> list[tuple[tuple[int, int], str]]:
-    """Places of lists of labels with the rule that found them, the most trusted first."""
+    """Spans of lists of labels with the rule that found them, the most trusted first."""
     run = _LABEL_RUN.match(text.plain)
-    places = [(run.span("run"), "bare labels")] if run else []
-    places += [(place, "stated answers") for place in reversed(_find_stated_lists(text))]
+    spans = [(run.span("run"), "bare labels")] if run else []
+    spans += [(span, "stated answers") for span in reversed(_find_stated_lists(text))]
     opening = _LIST_LEAD_IN.match(text.plain)
     lead = _LABEL_LIST.match(text.plain, opening.end()) if opening else None
     if lead and _LIST_END.match(text.plain, lead.end()):
-        places.append((lead.span(), "leading labels"))
-    return places
+        spans.append((lead.span(), "leading labels"))
+    return spans
 
 
 def _find_stated_lists(text: CleanedReply) -> list[tuple[int, int]]:
-    found = []
+    spans = []
     for noun_end, starts in announcements(text) if may_state(text) else ():
         if announces_list(text, noun_end):
             continue
         for start in starts:
             target = TARGET.match(text.plain, start)
-            named = target and _LABEL_LIST.match(text.plain, target.start("letter"))
-            if named and not is_denied(text.plain, *named.span()):
-                found.append(named.span())
+            label_list = target and _LABEL_LIST.match(text.plain, target.start("letter"))
+            if label_list and not is_denied(text.plain, *label_list.span()):
+                spans.append(label_list.span())
                 break
-    return found
+    return spans

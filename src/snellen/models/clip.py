@@ -12,21 +12,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.core.errors import MediaError, ModelError, UsageError
-from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.model import Capabilities, Identity, Model, ModelDefaults
 from snellen.core.output import Compared, Failure, Output
 from snellen.core.request import Compare, Request, Sampling
 from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.models.image_cache import ImageCache
-from snellen.models.naming.provider import ModelListing, ModelOption, read_options
+from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
 from snellen.models.split_batch import split_and_retry
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-KNOWN = (
-    ModelListing("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--clip)."),
-)
 OPTIONS = (
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
     ModelOption("dtype", "default float32", ("float32", "bfloat16", "float16")),
@@ -37,7 +34,7 @@ _MAX_CACHED_FEATURES = 4096
 """Images whose features are cached: candidates recur, e.g. with the image of another model."""
 
 
-class ClipModel:
+class ClipModel(ModelDefaults):
     """A checkpoint that embeds images. Weights load on the first request."""
 
     def __init__(
@@ -125,7 +122,7 @@ class _EmbeddingFailed(Exception):
         self.failure = failure
 
 
-def provider(name: str, options: Mapping[str, str]) -> Model:
+def open_clip(name: str, options: Mapping[str, str]) -> Model:
     """Open `clip/<name>`. Raises UsageError (name, folder, option) and MissingExtra."""
     if not name:
         raise UsageError("clip needs a model: clip/<hub id> or clip/<folder>")
@@ -168,3 +165,13 @@ def _read_weights(name: str, folder: str, dtype: str) -> _LoadedClip:
     except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise ModelError(f"{name} cannot be loaded: {error}") from error
     return _LoadedClip(model, processor, sorted(report.get("missing_keys") or ()))
+
+
+PROVIDER = Provider(
+    name="clip",
+    open=open_clip,
+    options=OPTIONS,
+    models=(
+        ModelListing("clip/<hub id or folder>", "A CLIP model: compares drawn pictures (--clip)."),
+    ),
+)

@@ -20,18 +20,17 @@ import msgspec
 
 from snellen.core.errors import MediaError, MissingExtra, ModelError, UsageError
 from snellen.core.message import Media, Message
-from snellen.core.model import Capabilities, Identity, Modality, Model
+from snellen.core.model import Capabilities, Identity, Modality, Model, ModelDefaults
 from snellen.core.output import Drawn, Failure, Output
 from snellen.core.request import Draw, Request, Sampling
 from snellen.models.drawn_images import DrawingSetting, as_drawn, request_seed, unsupported_settings
 from snellen.models.file_hash import file_digest
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.models.image_cache import ImageCache
-from snellen.models.naming.provider import ModelListing, ModelOption, read_options
+from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
 from snellen.models.split_batch import Unsupported, split_and_retry
 from snellen.settings import Settings
 
-KNOWN = (ModelListing("diffusers/<hub id or folder>", "A diffusers pipeline: draws pictures."),)
 OPTIONS = (
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
     ModelOption(
@@ -61,7 +60,7 @@ class Pipeline:
     """Class of the pipeline."""
 
 
-class DiffusersModel:
+class DiffusersModel(ModelDefaults):
     """A pipeline that draws one image at a time: in a batch, images would differ from those drawn
     singly. Weights load on the first request."""
 
@@ -151,7 +150,7 @@ class DiffusersModel:
         return self._pipeline
 
 
-def provider(name: str, options: Mapping[str, str]) -> Model:
+def open_diffusers(name: str, options: Mapping[str, str]) -> Model:
     """Open `diffusers/<name>`. Raises UsageError (name, folder, option) and MissingExtra."""
     if not name:
         raise UsageError("diffusers needs a pipeline: diffusers/<hub id> or diffusers/<folder>")
@@ -255,3 +254,11 @@ def _media(request: Draw) -> list[Media]:
 
 def _text(messages: Sequence[Message]) -> str:
     return "\n".join(filter(None, (message.text() for message in messages)))
+
+
+PROVIDER = Provider(
+    name="diffusers",
+    open=open_diffusers,
+    options=OPTIONS,
+    models=(ModelListing("diffusers/<hub id or folder>", "A diffusers pipeline: draws pictures."),),
+)

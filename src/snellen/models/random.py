@@ -6,16 +6,15 @@ import random
 from collections.abc import Mapping
 
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.model import Capabilities, Identity, Model, ModelDefaults
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.request import Generate, Rank, Request, Sampling, request_digest
-from snellen.models.naming.provider import ModelListing, ModelOption, read_options
+from snellen.models.naming.provider import ModelListing, ModelOption, Provider, read_options
 
-KNOWN = (ModelListing("random", "Answers by lot from the valid replies; option seed (default 0)."),)
 OPTIONS = (ModelOption("seed", "a whole number; the same seed gives the same answers"),)
 
 
-class Random:
+class Random(ModelDefaults):
     """Chooses uniformly among `request.choices`; scores candidates by standard normal numbers.
 
     A reply depends on the seed and the request's digest only, so that order, batches and restarts
@@ -46,7 +45,7 @@ class Random:
         return Generated(draw.choice(request.choices) if request.choices else "")
 
 
-def provider(name: str, options: Mapping[str, str]) -> Model:
+def open_random(name: str, options: Mapping[str, str]) -> Model:
     """Open `random`. Raises UnknownName for a model behind it, UsageError for a bad seed."""
     if name:
         raise UnknownName("model", f"random/{name}", ["random"])
@@ -55,3 +54,13 @@ def provider(name: str, options: Mapping[str, str]) -> Model:
         return Random(int(seed))
     except ValueError:
         raise UsageError(f"option seed={seed!r} of random: expected a whole number") from None
+
+
+PROVIDER = Provider(
+    name="random",
+    open=open_random,
+    options=OPTIONS,
+    models=(
+        ModelListing("random", "Answers by lot from the valid replies; option seed (default 0)."),
+    ),
+)

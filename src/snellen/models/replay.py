@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import UsageError
-from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Compare, Generate, Request, Sampling
-from snellen.models.naming.provider import ModelListing, read_options
-
-KNOWN = (ModelListing("replay/<file>", "Replies recorded in a file of predictions (id, text)."),)
-
+from snellen.models.naming.provider import ModelListing, Provider, read_options
 
 RecordedReply = str | Generated | Failure
 """A recorded reply; a failure is one that the other system did not get."""
@@ -29,7 +27,7 @@ PredictionsReader = Callable[[str], Recording]
 """Reads a predictions file. Raises DataError."""
 
 
-class Replay:
+class Replay(ModelDefaults):
     """Answers from recorded predictions, by the id of the data row, else of the sample.
 
     A question without a prediction is a `missing` failure, never an empty reply.
@@ -70,16 +68,20 @@ class Replay:
         return Generated(reply) if isinstance(reply, str) else reply
 
 
-def replay_provider(read: PredictionsReader) -> Callable[[str, Mapping[str, str]], Model]:
+def replay_provider(read: PredictionsReader) -> Provider:
     """The provider `replay`, which reads files of predictions by `read`."""
 
-    def open_replay(name: str, options: Mapping[str, str]) -> Model:
-        from pathlib import Path
-
+    def open_replay(name: str, options: Mapping[str, str]) -> Replay:
         read_options("replay", options, ())
         if not name:
             raise UsageError("replay needs a file of predictions: replay/<file>")
         recording = read(name)
         return Replay(recording.predictions, recording.digest, Path(name).name)
 
-    return open_replay
+    return Provider(
+        name="replay",
+        open=open_replay,
+        models=(
+            ModelListing("replay/<file>", "Replies recorded in a file of predictions (id, text)."),
+        ),
+    )

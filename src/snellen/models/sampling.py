@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UsageError
-from snellen.core.model import Model, RestrictedSampler
+from snellen.core.model import Model, RestrictedSampler, abilities
 from snellen.core.request import Sampling
 from snellen.models.naming.provider import ModelOption
-from snellen.models.naming.registry import GROUP, options_of, split_options, split_spec
+from snellen.models.naming.registry import options_of, split_options, split_spec
 
 OPTIONS = (
     ModelOption("temperature", "how freely replies are drawn; 0 takes the likeliest words"),
@@ -103,7 +101,7 @@ def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | N
 
 def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: int) -> None:
     """Raise UsageError if the model cannot be sampled like this or asked repeatedly."""
-    if repeats > 1 and getattr(model, "by_row", False) is True:
+    if repeats > 1 and abilities(model).by_row:
         raise UsageError(f"{name} holds one reply to each question; leave out --repeats")
     reason = None
     if sampling is not None and isinstance(model, RestrictedSampler):
@@ -114,11 +112,4 @@ def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: i
 
 def _provider_takes(provider: str, name: str) -> bool:
     """Whether a provider has its own option of this name, or a plug-in's class an argument."""
-    if provider not in plugin_entry_points(GROUP):
-        return False
-    if any(option.name == name for option in options_of(provider)):
-        return True
-    provider_object = load_entry_point(plugin_entry_points(GROUP)[provider])
-    return (
-        inspect.isclass(provider_object) and name in inspect.signature(provider_object).parameters
-    )
+    return any(option.name == name for option in options_of(provider))

@@ -1,5 +1,5 @@
-"""Sample to messages.
+"""From a sample to messages: prompt templates, controls, recipes of model authors, rubrics of
+judges, and images derived from a sample's own.
 
-Prompt templates, few-shot turns, rotation of options, controls, recipes of model authors; nothing
-here asks a model.
+Nothing here asks a model or parses a reply.
 """

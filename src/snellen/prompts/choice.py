@@ -1,8 +1,8 @@
 """Multiple choice, yes/no and open questions as messages.
 
-The default wording is the one most published numbers of these question types were made with
-(images, hint, question, options, one closing line); others come in through `PromptTemplate`, those of
-papers and tools from `stored`.
+The default template is the one behind most published numbers for these question types: images,
+hint, question, options, one closing line. Other templates are `PromptTemplate` values; those of
+papers and tools are stored as files (`stored`).
 """
 
 from __future__ import annotations
@@ -31,20 +31,19 @@ class PromptTemplate:
     yes_no: str = "Please answer yes or no."
     open: str = "Answer the question using a single word or phrase."
     chinese: PromptTemplate | None = None
-    """The wording for questions with Chinese characters, where it is another one."""
+    """The template for questions with Chinese characters, if there is another one for them."""
     lead: str = ""
-    """What stands before the text, right before its first word."""
+    """Text right before the first word of the prompt."""
     hint_after: bool = False
-    """Whether the hint of a choice stands after its question."""
+    """Whether the hint of a multiple-choice question comes after the question."""
     always: bool = False
-    """Whether a question that asks for yes or no by itself gets `yes_no` although that asks for
-    it too."""
+    """Whether `yes_no` is added even if the question and `yes_no` both ask for yes or no."""
     steps: bool = False
-    """Whether the closing lines ask for steps and a conclusion: a question that asks for yes or
-    no by itself gets them too."""
+    """Whether the closing lines ask for steps and a conclusion. If so, they are added even if the
+    question itself asks for yes or no."""
     listed: bool = True
-    """Whether the options of a choice are written, with `choose`; not where they stand in the
-    picture."""
+    """Whether the options of a multiple-choice question are written out, with `choose`. False if
+    they are in the image."""
 
 
 DEFAULT_TEMPLATE = PromptTemplate()
@@ -55,11 +54,12 @@ def prompt(
     options: Mapping[str, str] | None = None,
     template: PromptTemplate = DEFAULT_TEMPLATE,
 ) -> tuple[Message, ...]:
-    """One user message for a sample; `options` replaces its options (a rotation)."""
-    shown = sample.options if options is None else options
-    if template.chinese is not None and _is_chinese(sample, shown):
+    """The prompt for a sample, as one user message. `options` replaces the sample's options, for a
+    rotation."""
+    displayed = sample.options if options is None else options
+    if template.chinese is not None and _is_chinese(sample, displayed):
         template = template.chinese
-    text = template.lead + _TEXT_OF_KIND[sample.kind](sample, shown, template)
+    text = template.lead + _TEXT_OF_KIND[sample.kind](sample, displayed, template)
     return (Message("user", tuple(_interleave(text, sample.media))),)
 
 
@@ -104,13 +104,14 @@ _TEXT_OF_KIND = {"choice": _choice_text, "yes_no": _yes_no_text, "open": _open_t
 
 
 def _interleave(text: str, media: Sequence[MediaRef]) -> Iterator[Part]:
-    """Media before the text, but those that the text names (`<image 2>`) where it names them."""
-    named = _named_media(text, len(media))
+    """Media come before the text, except those that the text names (`<image 2>`): they come where
+    it names them."""
+    placeholders = _named_media(text, len(media))
     for position, ref in enumerate(media):
-        if position not in named.values():
+        if position not in placeholders.values():
             yield Media(ref.kind, ref.digest)
     start = 0
-    for (begin, end), position in named.items():
+    for (begin, end), position in placeholders.items():
         if text[start:begin].strip():
             yield Text(text[start:begin])
         yield Media(media[position].kind, media[position].digest)
@@ -120,12 +121,12 @@ def _interleave(text: str, media: Sequence[MediaRef]) -> Iterator[Part]:
 
 
 def _named_media(text: str, count: int) -> dict[tuple[int, int], int]:
-    """Spans of the placeholders that name an existing medium, with its position from 0."""
+    """The spans of placeholders that name an existing medium, with the medium's index."""
     if "<image" not in text:
         return {}
-    found: dict[tuple[int, int], int] = {}
+    positions: dict[tuple[int, int], int] = {}
     for order, match in enumerate(_PLACEHOLDER.finditer(text)):
         position = int(match[1]) - 1 if match[1] else order
-        if 0 <= position < count and position not in found.values():
-            found[match.span()] = position
-    return found
+        if 0 <= position < count and position not in positions.values():
+            positions[match.span()] = position
+    return positions

@@ -1,10 +1,10 @@
-"""Grounding controls: is the picture needed, and is it this picture? (MMT-Bench Appendix I.2,
+"""Grounding controls: does the question need an image, and this image? (MMT-Bench Appendix I.2,
 Table A13)
 
-`remove_media` shows no picture at all, so that text-only models can be asked too; `blacken_images` shows a black
-picture of the same size, for models that must have one; `blur` shows the picture blurred;
-`wrong-image` shows another sample's picture. `shuffled-options` shows the right picture and puts
-the options of multiple choice into another order.
+`blind` shows no image at all, so that text-only models can take part; `black` shows a black image
+of the same size, for models that require one; `blur` shows the image blurred; `wrong-image` shows
+another sample's image. `shuffled-options` shows the right image and reorders the options of
+multiple choice.
 """
 
 from __future__ import annotations
@@ -32,55 +32,55 @@ from snellen.prompts.rotation import is_rotatable
 Control = Literal["blind", "black", "blur", "wrong-image", "shuffled-options"]
 
 _IMAGE_PLACEHOLDER = "<image>"
-"""A place for a picture that is told by its position among all such places."""
+"""A placeholder without a number: which image it means depends on its position."""
 
 
 def remove_media(sample: Sample) -> Sample:
-    """The sample without its media."""
+    """Remove the sample's media, and the placeholders for them."""
     return replace(rename_placeholders(sample, ()), media=())
 
 
 def blacken_images(sample: Sample) -> Sample:
-    """The sample with black pictures in place of its images; other media are left out."""
+    """Replace the sample's images by black ones; other media are removed."""
     images = tuple(ref for ref in sample.media if ref.kind == "image")
     return replace(sample, media=tuple(map(_blacken, images)))
 
 
 def blur_images(sample: Sample, percent: float) -> Sample:
-    """The sample with its images under a Gaussian blur whose radius is `percent` of the longer
-    side; other media are left out."""
+    """Blur the sample's images; other media are removed. The radius of the Gaussian is `percent` of
+    the longer side."""
     images = tuple(ref for ref in sample.media if ref.kind == "image")
     return replace(sample, media=tuple(_blur(ref, percent) for ref in images))
 
 
 @dataclass(frozen=True, slots=True)
 class ImagePool:
-    """The media of a benchmark's samples, for showing the wrong ones."""
+    """The media of all samples of a benchmark, from which wrong ones are drawn."""
 
     by_kind: Mapping[MediaKind, Sequence[MediaRef]]
     """Each medium once."""
     digests_by_unit: Mapping[str, frozenset[str]]
-    """Digests of the media of a unit's samples."""
+    """Digests of the media in the samples of a unit."""
 
     @classmethod
     def from_samples(cls, samples: Iterable[Sample]) -> ImagePool:
-        found: dict[MediaKind, dict[str, MediaRef]] = defaultdict(dict)
+        by_kind: dict[MediaKind, dict[str, MediaRef]] = defaultdict(dict)
         units: dict[str, set[str]] = defaultdict(set)
         for sample in samples:
             for ref in sample.media:
-                found[ref.kind].setdefault(ref.digest, ref)
+                by_kind[ref.kind].setdefault(ref.digest, ref)
                 units[sample.unit or sample.id].add(ref.digest)
         return cls(
-            {kind: tuple(refs.values()) for kind, refs in found.items()},
+            {kind: tuple(refs.values()) for kind, refs in by_kind.items()},
             {unit: frozenset(digests) for unit, digests in units.items()},
         )
 
     def swap_images(self, sample: Sample, seed: int) -> Sample:
-        """The sample with other samples' media in place of its own: as many, each of the same
-        kind, none of its own unit's and none twice. Drawn by the seed and the unit, so that all
-        questions about one picture are asked about the same other one.
+        """Replace the sample's media by other samples' media of the same kinds, each used once and
+        none from the sample's own unit. The draw depends on the seed and the unit, so that all
+        questions about one image get the same wrong image.
 
-        Raises UsageError where there are not enough others.
+        Raises UsageError if there are too few other media.
         """
         unit = sample.unit or sample.id
         excluded = set(self.digests_by_unit.get(unit, ())) | {ref.digest for ref in sample.media}
@@ -90,7 +90,7 @@ class ImagePool:
             other = self._draw_other(ref.kind, excluded, rng)
             if other is None:
                 raise UsageError(
-                    f"--control wrong-image: the data hold too few other pictures for the sample "
+                    f"--control wrong-image: the data hold too few other images for the sample "
                     f"{sample.id!r}, which has {len(sample.media)}; ask more samples, or use black"
                 )
             excluded.add(other.digest)
@@ -101,23 +101,26 @@ class ImagePool:
         self, kind: MediaKind, excluded: set[str], rng: random.Random
     ) -> MediaRef | None:
         pool = self.by_kind.get(kind, ())
+        # Nearly always one of the first draws is allowed; only if not, the pool is filtered.
         for _ in range(4 if pool else 0):
-            drawn = rng.choice(pool)
-            if drawn.digest not in excluded:
-                return drawn
-        left = [ref for ref in pool if ref.digest not in excluded]
-        return rng.choice(left) if left else None
+            other = rng.choice(pool)
+            if other.digest not in excluded:
+                return other
+        remaining = [ref for ref in pool if ref.digest not in excluded]
+        return rng.choice(remaining) if remaining else None
 
 
 def shuffle_options(sample: Sample, seed: int) -> Sample:
-    """A multiple-choice sample whose options stand in another order, never in their own; the gold
-    answer moves along. Others, and options that mean something only where they stand, stay.
+    """Reorder the options of a multiple-choice sample, never into their own order; the gold answer
+    moves with its option.
 
-    Rotations that the data hold as rows are left out: those of the new order are made instead.
+    Other kinds of samples do not change, nor do options whose meaning depends on their position.
+    Rotations that are rows of the data are dropped, since rotations of the new order are built
+    instead.
     """
     labels = list(sample.options)
     fixed = not is_rotatable(sample.options) or any(
-        _IMAGE_PLACEHOLDER in one for one in sample.options.values()
+        _IMAGE_PLACEHOLDER in text for text in sample.options.values()
     )
     if sample.kind != "choice" or fixed:
         return sample
@@ -149,11 +152,11 @@ def _blur(ref: MediaRef, percent: float) -> MediaRef:
     from PIL import ImageFilter
 
     try:
-        picture = load_image(ref)
+        image = load_image(ref)
     except MediaError as error:
         return unavailable_image((ref,), str(error))
-    radius = percent / 100 * max(picture.size)
-    return derived_image(picture.filter(ImageFilter.GaussianBlur(radius)))
+    radius = percent / 100 * max(image.size)
+    return derived_image(image.filter(ImageFilter.GaussianBlur(radius)))
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,9 +1,9 @@
-"""Coordinates in pixels or normalised to 0..1, rewritten in question and options alike
-(MMT-Bench Appendix E, Fig. A2).
+"""Convert coordinates in a question and its options between pixels and 0..1 (MMT-Bench Appendix E,
+Fig. A2).
 
-A coordinate list is an even number of numbers in brackets, [x, y, x, y, ...]: boxes in any
-corner or width-and-height format, points and polygons all scale this way. Digits are added where
-two different options would become one.
+A coordinate list is an even number of numbers in brackets, [x, y, x, y, ...]; boxes by corners or
+by width and height, points and polygons all scale the same way. Decimals are added if two different
+options would become equal.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NORMALISED_NOTE = (
 
 
 class ImageSize(NamedTuple):
-    """Of an image, in pixels."""
+    """The size of an image in pixels."""
 
     width: int
     height: int
@@ -43,13 +43,14 @@ class RewrittenQuestion(NamedTuple):
 
 
 def size_in_question(question: str) -> ImageSize | None:
-    """The image's size where the question says it ("the width ... is 640 and the height 480")."""
+    """The image size that the question states ("the width ... is 640 and the height 480")."""
     note = _SIZE_NOTE.search(question)
     return ImageSize(int(note[1]), int(note[2])) if note else None
 
 
 def coordinate_format(question: str, options: Mapping[str, str]) -> Coordinates | None:
-    """The format the lists are in: normalised if no number exceeds 1; None without a list."""
+    """The format of the coordinate lists: normalised if no number exceeds 1; None without a
+    list."""
     numbers = [
         number
         for text in (question, *options.values())
@@ -65,12 +66,13 @@ def coordinate_format(question: str, options: Mapping[str, str]) -> Coordinates 
 def rewrite_coordinates(
     question: str, options: Mapping[str, str], to: Coordinates, size: ImageSize
 ) -> RewrittenQuestion:
-    """Question and options with their coordinates in the asked format."""
+    """The question and options with their coordinates converted to the format `to`."""
     if coordinate_format(question, options) in (None, to):
         return RewrittenQuestion(question, dict(options))
     factors = _factors(to, size)
     distinct = len(set(options.values()))
     digits = NORMALISED_DIGITS if to == "normalised" else PIXEL_DIGITS
+    # More decimals until options that differed still differ, or to the limit.
     while True:
         scale = _scaler(factors, digits)
         changed = {label: _LIST.sub(scale, text) for label, text in options.items()}
@@ -88,7 +90,7 @@ def _scaler(factors: tuple[float, float], digits: int) -> Callable[[re.Match[str
     def scale(match: re.Match[str]) -> str:
         if not _is_coordinates(match):
             return match[0]
-        scaled = [number * factors[at % 2] for at, number in enumerate(_numbers(match))]
+        scaled = [number * factors[index % 2] for index, number in enumerate(_numbers(match))]
         inner = ", ".join(f"{number:.{digits}f}" for number in scaled)
         return f"{match[0][0]}{inner}{match[0][-1]}"
 
@@ -96,15 +98,15 @@ def _scaler(factors: tuple[float, float], digits: int) -> Callable[[re.Match[str
 
 
 def _add_note(question: str, to: Coordinates, size: ImageSize) -> str:
-    """The question with a note of its coordinates' meaning."""
+    """The question with a note that explains its coordinates."""
     note = _SIZE_NOTE.search(question)
     if to == "normalised":
         bare = question if note is None else question[: note.start()] + question[note.end() :]
         return bare.rstrip() + _NORMALISED_NOTE
     if note is not None:
         return question
-    told = f"the width of the input image is {size.width} and the height is {size.height}"
-    return f"{question.rstrip()} Note that {told}."
+    sentence = f"the width of the input image is {size.width} and the height is {size.height}"
+    return f"{question.rstrip()} Note that {sentence}."
 
 
 def _is_coordinates(match: re.Match[str]) -> bool:

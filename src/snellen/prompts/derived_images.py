@@ -1,7 +1,7 @@
-"""Pictures made of others right before a question is asked: stitched, boxed or black.
+"""Images derived from others just before a question is asked: stitched, with boxes, or black.
 
-A made picture is a medium of its own, named by the hash of its own bytes. The bytes are PNG and
-the same each time for the same pictures and the same version of Pillow.
+A derived image is a medium like any other, named by the hash of its bytes. The bytes are PNG, and
+equal for equal images and versions of Pillow.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from snellen.core.sample import MediaRef, Sample
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 _PLACEHOLDER = re.compile(r"<image ?(\d*)>")
 
 
 @dataclass(frozen=True, slots=True)
 class UnavailableImage:
-    """In place of a picture that could not be made: reading it fails its sample, typed."""
+    """Stands in for an image that could not be derived: reading it raises MediaError, which fails
+    its sample."""
 
     problem: str
 
@@ -36,13 +37,13 @@ class UnavailableImage:
         raise MediaError(self.problem)
 
 
-def load_image(ref: MediaRef) -> Picture:
-    """The picture in RGB, upright. Raises MediaError."""
+def load_image(ref: MediaRef) -> PILImage:
+    """Decode the image to RGB, upright. Raises MediaError."""
     return decode_image(ref.source.read(), max_image_pixels())
 
 
-def derived_image(image: Picture) -> MediaRef:
-    """A drawn picture as a medium."""
+def derived_image(image: PILImage) -> MediaRef:
+    """A medium of its own for `image`."""
     buffer = io.BytesIO()
     image.save(buffer, "PNG", compress_level=6)
     data = buffer.getvalue()
@@ -50,14 +51,14 @@ def derived_image(image: Picture) -> MediaRef:
 
 
 def unavailable_image(refs: Sequence[MediaRef], problem: str) -> MediaRef:
-    """A medium that fails when read, named after the pictures it would have been made of."""
-    joined = ":".join(("unmade", *(ref.digest for ref in refs)))
-    return MediaRef(hashlib.sha256(joined.encode()).hexdigest(), UnavailableImage(problem))
+    """A medium that fails when it is read, with a digest derived from `refs`."""
+    name = ":".join(("unmade", *(ref.digest for ref in refs)))
+    return MediaRef(hashlib.sha256(name.encode()).hexdigest(), UnavailableImage(problem))
 
 
 def rename_placeholders(sample: Sample, names: Sequence[str]) -> Sample:
-    """Texts whose `<image>` and `<image 2>` are replaced by words, for pictures that no longer
-    stand there. Placeholders are counted through question, hint and options."""
+    """Replace the placeholders `<image>` and `<image 2>` by names, for images that are no longer
+    there. Placeholders are counted through question, hint and options."""
     texts = (sample.question, sample.hint, *sample.options.values())
     if not any("<image" in text for text in texts):
         return sample

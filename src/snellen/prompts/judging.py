@@ -1,6 +1,6 @@
-"""What judges are asked, kept as data: `judging/<name>.toml`, each with its source.
+"""Prompts for judges, kept as data with their source: `judging/<name>.toml`.
 
-A file's SHA-256 is recorded with every run that used it: another wording is another judge.
+The SHA-256 of the file is recorded with every run that uses it: another prompt makes another judge.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
 class Rubric(NamedTuple):
-    """A task for a judge; `text` names its fields in braces."""
+    """A prompt for a judge; fields in `text` are in braces."""
 
     name: str
     title: str
@@ -28,7 +28,7 @@ class Rubric(NamedTuple):
     system: str
     text: str
     rules: Mapping[str, str]
-    """Texts that a benchmark puts into a field by kind of question, where there are any."""
+    """Texts that a benchmark inserts into a field, by kind of question; often empty."""
     digest: str
     """SHA-256 of the file, in hex."""
 
@@ -37,24 +37,24 @@ class Rubric(NamedTuple):
         return self.digest[:_SHORT_DIGEST_LENGTH]
 
     def messages(self, **fields: str) -> tuple[Message, ...]:
-        """The task with its fields filled in. Raises KeyError for a field that is not given."""
+        """The prompt with its fields filled in. Raises KeyError for a missing field."""
         # One pass, so that braces in a question or reply are never taken for fields.
-        asked = _FIELD.sub(lambda match: fields[match[1]], self.text)
+        text = _FIELD.sub(lambda match: fields[match[1]], self.text)
         system = (Message("system", (Text(self.system),)),) if self.system else ()
-        return (*system, user(Text(asked)))
+        return (*system, user(Text(text)))
 
 
 @functools.cache
 def load_rubric(name: str) -> Rubric:
-    """The rubric of that name."""
+    """Read a rubric by its name."""
     data = (files("snellen.prompts") / "judging" / f"{name}.toml").read_bytes()
-    told = tomllib.loads(data.decode())
+    table = tomllib.loads(data.decode())
     return Rubric(
         name,
-        told["title"],
-        told["source"],
-        told.get("system", ""),
-        told["text"].removesuffix("\n"),
-        told.get("rules", {}),
+        table["title"],
+        table["source"],
+        table.get("system", ""),
+        table["text"].removesuffix("\n"),
+        table.get("rules", {}),
         hashlib.sha256(data).hexdigest(),
     )

@@ -1,4 +1,4 @@
-"""Pages of PDF documents as pictures, drawn right before a question is asked."""
+"""Pages of PDF documents as images, rendered just before a question is asked."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from snellen.prompts.derived_images import derived_image, unavailable_image
 
 MAGIC = b"%PDF-"
 DOTS_PER_INCH = 144
-"""VLMEvalKit's; a PDF measures in points, 72 to the inch."""
+"""The resolution of VLMEvalKit. PDF measures in points, 72 to the inch."""
 MAX_PAGES = 120
-"""VLMEvalKit's: of longer documents the first pages are shown."""
+"""The limit of VLMEvalKit: of longer documents only the first pages are used."""
 _DRAWING = Lock()
-"""One thread at a time: PDFium is not made for several."""
+"""PDFium is not thread-safe."""
 
 
 def with_pages(sample: Sample) -> Sample:
-    """The sample with a picture of each page in place of its PDF documents. One that cannot be
-    drawn leaves a medium whose reading fails, so that the sample does, typed.
+    """Replace the sample's PDF documents by images of their pages. If a document cannot be
+    rendered, its medium raises MediaError when it is read, which fails the sample.
 
-    Raises MissingExtra where a document has to be drawn and pypdfium2 is not installed.
+    Raises MissingExtra if a document has to be rendered and pypdfium2 is not installed.
     """
-    shown = tuple(picture for ref in sample.media for picture in _page_images(ref))
-    return sample if shown == sample.media else replace(sample, media=shown[:MAX_PAGES])
+    media = tuple(page for ref in sample.media for page in _page_images(ref))
+    return sample if media == sample.media else replace(sample, media=media[:MAX_PAGES])
 
 
 def _page_images(ref: MediaRef) -> Iterator[MediaRef]:
     try:
         data = ref.source.read()
     except MediaError:
-        yield ref  # it fails again, and is reported, when its picture is asked for
+        yield ref  # it fails again, and is reported, when its image is read
         return
     if not data.startswith(MAGIC):
         yield ref
@@ -46,7 +46,7 @@ def _page_images(ref: MediaRef) -> Iterator[MediaRef]:
 
 
 def render_pages(data: bytes, max_pages: int = MAX_PAGES) -> list[MediaRef]:
-    """The first pages of a PDF as pictures. Raises MediaError, MissingExtra."""
+    """Render the first pages of a PDF. Raises MediaError, MissingExtra."""
     try:
         import pypdfium2
     except ImportError as error:
@@ -58,7 +58,8 @@ def render_pages(data: bytes, max_pages: int = MAX_PAGES) -> list[MediaRef]:
                 count = min(len(document), max_pages)
                 scale = DOTS_PER_INCH / 72
                 return [
-                    derived_image(document[at].render(scale=scale).to_pil()) for at in range(count)
+                    derived_image(document[index].render(scale=scale).to_pil())
+                    for index in range(count)
                 ]
             finally:
                 document.close()

@@ -1,4 +1,4 @@
-"""How the authors of a model say it is to be asked: data, matched by model and benchmark."""
+"""The prompts that model authors recommend, kept as data and matched by model and benchmark."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ class Recipe(NamedTuple):
     benchmarks: Sequence[str]
     """Patterns of benchmark names."""
     prompt: str
-    """Name of the wording."""
+    """Name of the prompt template."""
     source: str
     read: str
-    """Day on which the source was read."""
+    """The day on which the source was read."""
     max_new_tokens: int | None = None
-    """Longest reply, where the authors set one."""
+    """The longest reply in tokens, if the authors set one."""
     not_for: Sequence[str] = ()
-    """Benchmarks it does not speak of, as patterns, although `benchmarks` has them."""
+    """Patterns of benchmarks to which the recipe does not apply although `benchmarks` matches."""
     note: str = ""
-    """What the authors prescribe beside the wording and nothing here does."""
+    """What the authors recommend beyond the template; it is not applied."""
 
 
 @functools.cache
 def load_recipes() -> tuple[Recipe, ...]:
     data = (files("snellen.prompts") / "recipes.toml").read_bytes()
-    return tuple(Recipe(**one) for one in tomllib.loads(data.decode())["recipe"])
+    return tuple(Recipe(**table) for table in tomllib.loads(data.decode())["recipe"])
 
 
 def find_recipe(model: str, benchmark: str) -> Recipe | None:
-    """The first recipe that matches, or None. `model` is as on the command line; what serves it
-    (`hf/`, `vllm/`, `http://host/v1#`) and its options (`:dtype=...`) play no part."""
+    """The first recipe that matches, or None. `model` is as on the command line; its provider
+    (`hf/`, `vllm/`, `http://host/v1#`) and options (`:dtype=...`) do not matter."""
     name = _hub_id(model).lower()
     for recipe in load_recipes():
         if _matches_any(name, recipe.models) and _applies_to(recipe, benchmark.lower()):

@@ -1,10 +1,10 @@
-"""Visual referring: the places a question speaks of, drawn on the image or written in the text
-(MMT-Bench Sec. 4.3, Fig. 3i).
+"""Visual referring: the regions of a question, drawn on the image or written in the text (MMT-Bench
+Sec. 4.3, Fig. 3i).
 
-`box` draws them; `pixel` and `normalised` write their corners [x1, y1, x2, y2], in pixels or in
-0..1 of width and height, on an image without boxes; `both` draws them and writes pixels. A
-question's own words for the mark ("marked with a GREEN bounding box") give way to the corners.
-The paper prints no wording of the written prompts; this one is ours.
+`box` draws the regions; `pixel` and `normalised` write their corners [x1, y1, x2, y2], in pixels or
+as fractions of width and height, and draw nothing; `both` draws them and writes pixels. The corners
+replace the question's own words for the mark ("marked with a GREEN bounding box"). The paper prints
+no template for the written prompts; this one is ours.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from snellen.core.sample import Region, Sample
 from snellen.prompts.derived_images import derived_image, load_image, unavailable_image
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 Referring = Literal["box", "pixel", "normalised", "both"]
 
@@ -34,28 +34,28 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _INK = {"green": "#00ff00"}
-"""Colours that are drawn brighter than their web names: the published boxes are pure green."""
+"""Colours drawn brighter than their web names, like the pure green of the published boxes."""
 _THICKNESS = 200
-"""The drawn line is a 200th of the shorter side, at least two pixels."""
+"""The line width is the shorter side divided by this, at least two pixels."""
 
 
 def apply_referring(sample: Sample, referring: Referring) -> Sample:
-    """The sample with its regions (corners in pixels of its first image) shown as asked.
+    """Show the sample's regions (corners in pixels of its first image) as `referring` says.
 
-    A sample without regions or images stays as it is.
+    A sample without regions or without images does not change.
     """
     if not sample.regions or not sample.media:
         return sample
     try:
-        picture = load_image(sample.media[0])
+        image = load_image(sample.media[0])
     except MediaError as error:
         broken = unavailable_image(sample.media[:1], f"no regions can be shown: {error}")
         return replace(sample, media=(broken, *sample.media[1:]))
-    size = picture.size
+    size = image.size
     media = sample.media
     if referring in ("box", "both"):
-        drawn = derived_image(draw_boxes(picture, sample.regions, marker_colour(sample.question)))
-        media = (drawn, *media[1:])
+        boxed = derived_image(draw_boxes(image, sample.regions, marker_colour(sample.question)))
+        media = (boxed, *media[1:])
     question = (
         sample.question
         if referring == "box"
@@ -65,13 +65,13 @@ def apply_referring(sample: Sample, referring: Referring) -> Sample:
 
 
 def marker_colour(question: str) -> str:
-    """The colour in which the question says its regions are marked."""
+    """The colour of the marks according to the question."""
     mark = _MARK.search(question)
     return mark["colour"].lower() if mark and mark["colour"] else DEFAULT_COLOUR
 
 
-def draw_boxes(image: Picture, regions: Sequence[Region], colour: str) -> Picture:
-    """A copy of the picture with each region framed."""
+def draw_boxes(image: PILImage, regions: Sequence[Region], colour: str) -> PILImage:
+    """A copy of the image with a rectangle around each region."""
     from PIL import ImageDraw
 
     copy = image.copy()
@@ -86,16 +86,17 @@ def draw_boxes(image: Picture, regions: Sequence[Region], colour: str) -> Pictur
 def write_corners(
     question: str, sample: Sample, size: tuple[int, int], referring: Referring
 ) -> str:
-    """The question with the regions' corners in its text; `size` is width and height in pixels."""
+    """The question with the corners of the regions in its text; `size` is width and height in
+    pixels."""
     width, height = size
     listed = _enumerate_words([_corners_text(region, size, referring) for region in sample.regions])
     mark = _MARK.search(question)
     if mark is not None:
-        kept = f"{mark[0]}, at {listed}" if referring == "both" else f"at {listed}"
-        question = question[: mark.start()] + kept + question[mark.end() :]
+        reference = f"{mark[0]}, at {listed}" if referring == "both" else f"at {listed}"
+        question = question[: mark.start()] + reference + question[mark.end() :]
     else:
-        several = len(sample.regions) > 1
-        question += f" The region{'s' if several else ''} in question: {listed}."
+        is_plural = len(sample.regions) > 1
+        question += f" The region{'s' if is_plural else ''} in question: {listed}."
     if referring == "normalised":
         unit = "normalised to 0..1 by the width and the height of the image"
     else:

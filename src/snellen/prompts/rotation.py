@@ -1,4 +1,4 @@
-"""Cyclic shifts of the options: MMBench's CircularEval (Sec. 4.2 of the paper)."""
+"""Cyclic shifts of the options, for MMBench's CircularEval (Sec. 4.2 of the paper)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class RotatedOptions(NamedTuple):
 
 
 def rotate_options(options: Mapping[str, str], gold: str | None, by: int) -> RotatedOptions:
-    """Options moved down by `by` places, labels staying: by 1, A,B,C,D = a,b,c,d becomes d,a,b,c.
+    """Shift the option texts down by `by` labels; by 1, A, B, C, D = a, b, c, d becomes d, a, b, c.
 
-    `gold` is the label of the right option, and moves with it.
+    `gold`, the label of the right option, moves with its text.
     """
     labels, texts = list(options), list(options.values())
     count = len(labels)
@@ -38,8 +38,8 @@ def rotate_options(options: Mapping[str, str], gold: str | None, by: int) -> Rot
 def is_rotatable(options: Mapping[str, str]) -> bool:
     """Whether the options mean the same in any order.
 
-    Bare letters (the options stand in the picture) and options that speak of other options or
-    of positions ("both A and B", "none of the above") do not: such a question is asked once.
+    False for bare letters, whose texts are in the image, and for options that refer to other
+    options or to positions ("both A and B", "none of the above"). Such a question is asked once.
     """
     texts = [text.strip() for text in options.values()]
     if len(texts) < 2 or all(_BARE_LABEL.fullmatch(text) for text in texts):

@@ -1,8 +1,8 @@
-"""Several images for a model that is shown one: drawn into one picture, or the first alone.
+"""Several images for a model that takes one: combined into one image, or only the first.
 
-MMT-Bench's single-image prompts combine the images of a question into one by hand (Sec. 4.3), the
-query and each candidate under its name. Ours does it by rule: equal heights, in rows, a name
-above each.
+The single-image prompts of MMT-Bench combine the images of a question by hand (Sec. 4.3), the query
+and each candidate under its name. Here it follows rules: equal heights, in rows, a name above each
+image.
 """
 
 from __future__ import annotations
@@ -23,39 +23,42 @@ from snellen.prompts.derived_images import (
 )
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 MAX_HEIGHT = 448
 GAP = 16
 MAX_SINGLE_ROW = 5
-"""Up to so many images stand in one row; more in as many columns as rows, as near as may be."""
+"""Up to this many images form one row; more form about as many rows as columns."""
 _MAX_ASPECT_RATIO = 8
-"""No image is shown wider than so many times its height: a strip of text stays legible."""
+"""The width of an image is at most this many times its height, so that a strip of text stays
+legible."""
 _FONT_FRACTION = 14
 _MIN_FONT_SIZE = 14
 
 
 class _Tile(NamedTuple):
-    image: Picture
+    image: PILImage
     name: str
 
 
 def stitch_images(sample: Sample, names: Sequence[str] = ()) -> Sample:
-    """The sample with its images drawn into one picture; one image stays as it is.
+    """Combine the sample's images into one; a sample with one image does not change.
 
-    `names` stand above the images, "Image 1", "Image 2" ... where none are given; the text's
-    placeholders become those names. An image that cannot be decoded fails the sample.
+    `names` are written above the images, by default "Image 1", "Image 2" ...; placeholders in the
+    text become these names. An image that cannot be decoded fails the sample.
     """
     if len(sample.media) < 2 or any(ref.kind != "image" for ref in sample.media):
         return sample
     count = len(sample.media)
-    shown = tuple(names) if len(names) == count else default_names(count)
-    return replace(rename_placeholders(sample, shown), media=(combine_images(sample.media, shown),))
+    labels = tuple(names) if len(names) == count else default_names(count)
+    return replace(
+        rename_placeholders(sample, labels), media=(combine_images(sample.media, labels),)
+    )
 
 
 def keep_first_image(sample: Sample) -> Sample:
-    """The sample with its first image only. It never counts as taking several images."""
+    """Keep only the sample's first image."""
     if len(sample.media) < 2:
         return sample
     names = ("<image 1>", *("" for _ in sample.media[1:]))
@@ -67,19 +70,19 @@ def default_names(count: int) -> tuple[str, ...]:
 
 
 def combine_images(refs: Sequence[MediaRef], names: Sequence[str]) -> MediaRef:
-    """One picture of several, each under its name."""
+    """One image of all `refs`, each under its name."""
     try:
-        pictures = [load_image(ref) for ref in refs]
+        images = [load_image(ref) for ref in refs]
     except MediaError as error:
         return unavailable_image(refs, f"the images cannot be stitched: {error}")
-    height = min(MAX_HEIGHT, max(picture.height for picture in pictures))
-    scaled = [_resize(picture, height) for picture in pictures]
+    height = min(MAX_HEIGHT, max(image.height for image in images))
+    scaled = [_resize(image, height) for image in images]
     return derived_image(
         _draw_sheet([_Tile(*pair) for pair in zip(scaled, names, strict=True)], height)
     )
 
 
-def _resize(image: Picture, height: int) -> Picture:
+def _resize(image: PILImage, height: int) -> PILImage:
     from PIL import Image
 
     scale = min(height / image.height, _MAX_ASPECT_RATIO * height / image.width)
@@ -87,13 +90,14 @@ def _resize(image: Picture, height: int) -> Picture:
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
-def _draw_sheet(tiles: Sequence[_Tile], height: int) -> Picture:
+def _draw_sheet(tiles: Sequence[_Tile], height: int) -> PILImage:
+    """Draw the tiles in rows on white; an image is centred in its column, below its name."""
     from PIL import Image, ImageDraw, ImageFont
 
     size = max(_MIN_FONT_SIZE, height // _FONT_FRACTION)
     font = ImageFont.load_default(size)
     rows = list(_rows(tiles))
-    widths = [_column_width(cell, font) for cell in tiles]
+    widths = [_column_width(tile, font) for tile in tiles]
     spare = iter(widths)
     row_widths = [sum(next(spare) for _ in row) + GAP * (len(row) + 1) for row in rows]
     band = size + GAP
@@ -102,14 +106,14 @@ def _draw_sheet(tiles: Sequence[_Tile], height: int) -> Picture:
     )
     draw = ImageDraw.Draw(sheet)
     width = iter(widths)
-    for number, row in enumerate(rows):
-        left, top = GAP, number * (band + height + GAP)
-        for cell in row:
+    for index, row in enumerate(rows):
+        left, top = GAP, index * (band + height + GAP)
+        for tile in row:
             column = next(width)
             middle = left + column // 2
-            draw.text((middle, top + band - GAP // 2), cell.name, "black", font, anchor="ms")
-            below = top + band + (height - cell.image.height) // 2
-            sheet.paste(cell.image, (middle - cell.image.width // 2, below))
+            draw.text((middle, top + band - GAP // 2), tile.name, "black", font, anchor="ms")
+            below = top + band + (height - tile.image.height) // 2
+            sheet.paste(tile.image, (middle - tile.image.width // 2, below))
             left += column + GAP
     return sheet
 

@@ -1,6 +1,6 @@
-"""Wordings kept as data, word for word with their source: `wordings/<name>.toml`.
+"""Prompt templates kept as data, word for word with their source: `wordings/<name>.toml`.
 
-A file's SHA-256 is recorded with every run that used it.
+The SHA-256 of the file is recorded with every run that uses it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SHORT_DIGEST_LENGTH = 12
 
 class StoredTemplate(NamedTuple):
     fields: Mapping[str, Any]
-    """Fields of `PromptTemplate` that the file gives."""
+    """The fields of `PromptTemplate` that the file sets."""
     chinese: Mapping[str, Any]
-    """Those that are others for questions with Chinese characters."""
+    """Fields that differ for questions with Chinese characters."""
     title: str
     source: str
     read_on: str
-    """Day on which the source was read."""
+    """The day on which the source was read."""
     digest: str
     """SHA-256 of the file, in hex."""
 
@@ -36,9 +36,11 @@ class StoredTemplate(NamedTuple):
         return self.override(DEFAULT_TEMPLATE)
 
     def override(self, base: PromptTemplate) -> PromptTemplate:
-        """The wording; strings that the file leaves out are those of `base`."""
-        wording = replace(base, **self.fields)
-        return replace(wording, chinese=replace(wording, **self.chinese) if self.chinese else None)
+        """The template; fields that the file does not set are those of `base`."""
+        template = replace(base, **self.fields)
+        return replace(
+            template, chinese=replace(template, **self.chinese) if self.chinese else None
+        )
 
     @property
     def short_digest(self) -> str:
@@ -47,16 +49,16 @@ class StoredTemplate(NamedTuple):
 
 @functools.cache
 def load_template(name: str) -> StoredTemplate:
-    """The wording of that name."""
+    """Read a template by its name."""
     data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
-    told = tomllib.loads(data.decode())
+    table = tomllib.loads(data.decode())
     digest = hashlib.sha256(data).hexdigest()
-    facts = (told["title"], told["source"], told["read"], digest)
-    return StoredTemplate(told["wording"], told.get("chinese", {}), *facts)
+    facts = (table["title"], table["source"], table["read"], digest)
+    return StoredTemplate(table["wording"], table.get("chinese", {}), *facts)
 
 
 def with_chain_of_thought(template: PromptTemplate) -> PromptTemplate:
-    """The wording with closing lines that ask for a chain of thought and a conclusion."""
+    """The template with closing lines that ask for a chain of thought and a conclusion."""
     steps = load_template(CHAIN_OF_THOUGHT).template
     return replace(
         template,
@@ -70,7 +72,7 @@ def with_chain_of_thought(template: PromptTemplate) -> PromptTemplate:
 
 @functools.cache
 def load_full_prompts(name: str) -> Mapping[str, str]:
-    """The whole prompts of a file that keeps several, by name, with `{question}` in each."""
+    """The complete prompts of a file that holds several, by name, with `{question}` in each."""
     data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
     templates = tomllib.loads(data.decode())["templates"]
     return {key: str(text) for key, text in templates.items()}

@@ -1,4 +1,5 @@
-"""Records to words and images; never runs anything.
+"""Records as words, tables and images. Nothing here runs a model or computes a statistic.
 
-Formats of numbers and exports; pages, terminal tables, plots and findings have a folder each.
+Number formats and exports are in this folder; pages, terminal tables, plots and findings have a
+folder each.
 """

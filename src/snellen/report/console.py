@@ -1,4 +1,4 @@
-"""The terminal that tables and lines are printed to."""
+"""The console that prints tables and lines."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 _UNBOUNDED = 100_000
-"""Characters; wider than any table."""
+"""A width in characters that no table reaches."""
 
 
 def natural_width(table: Table, console: Console) -> int:
-    """Characters of its longest line when no cell is folded."""
+    """The characters of the table's longest line if no cell is folded."""
     return console.measure(table, options=console.options.update(width=_UNBOUNDED)).maximum
 
 
 class Terminal(Console):
-    """Rich's console, on which the control characters of a text are visible and without effect:
-    names, categories and messages come from data files, models and servers."""
+    """Rich's console, with control characters of texts made visible and harmless: names, categories
+    and messages come from data files, models and servers."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -1,4 +1,4 @@
-"""Runs for other programs and for papers: JSON, CSV, Markdown, LaTeX."""
+"""Reports of runs for other programs and for papers: JSON, CSV, Markdown, LaTeX."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ _LATEX = str.maketrans(
 
 
 class ExportTable(NamedTuple):
-    """A titled table of formatted cells; the first `texts` columns are words, not numbers."""
+    """A titled table of formatted cells; the first `texts` columns hold texts, the others
+    numbers."""
 
     title: str
     header: tuple[str, ...]
@@ -57,9 +58,12 @@ def to_json(runs: Sequence[Report]) -> str:
 
 
 def to_csv(runs: Sequence[Report]) -> str:
-    """One line per run and metric or group, full precision; empty cells where a number is
-    missing. Columns: see `CSV_COLUMNS`; `data` is the kind of `ServerOrigin`. Texts that a spreadsheet
-    would take for formulas stand behind an apostrophe."""
+    """One line for each run and metric or group, with full precision; a missing number is an empty
+    cell.
+
+    The columns are `CSV_COLUMNS`; `data` is the kind of the data's `Origin`. Texts that a
+    spreadsheet would read as formulas get an apostrophe in front.
+    """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -86,7 +90,7 @@ def _numbers(metric: Metric) -> tuple[object, ...]:
 
 
 def to_markdown(runs: Sequence[Report]) -> str:
-    """The notices, the runs, and their groups as Markdown tables."""
+    """The notices, the runs and their groups as Markdown tables."""
     notices = bullets(_notices(runs))
     blocks = ["\n".join(notices)] if notices else []
     for sheet in export_tables(runs):
@@ -108,7 +112,7 @@ def _notices(runs: Sequence[Report]) -> list[str]:
 
 
 def to_latex(runs: Sequence[Report]) -> str:
-    """The runs and their groups as `table` environments; needs the package booktabs."""
+    """The runs and their groups as LaTeX `table` environments, which need the package booktabs."""
     comments = ["% " + " ".join(notice.split()) for notice in _notices(runs)]
     return "\n".join([*comments, *(_latex_table(sheet) for sheet in export_tables(runs))]) + "\n"
 
@@ -138,8 +142,8 @@ def _escape_latex(text: str) -> str:
 
 
 def export_tables(runs: Sequence[Report]) -> Iterator[ExportTable]:
-    """The runs, one row each, one sheet per benchmark and group column, then what repeated
-    questions tell."""
+    """The runs as tables with a row for each run: one table for each benchmark and group column,
+    then one for repeated questions."""
     yield _overall(runs)
     columns = dict.fromkeys(
         (report.run.benchmark, column) for report in runs for column in report.summary.groups
@@ -159,9 +163,10 @@ def export_tables(runs: Sequence[Report]) -> Iterator[ExportTable]:
 
 
 def _overall(runs: Sequence[Report]) -> ExportTable:
+    """The runs of one benchmark with score, interval, further metrics and outcomes."""
     present = {key for report in runs for key in report.summary.metrics}
-    beside = dict.fromkeys(name for report in runs for name in report.summary.beside)
-    more = [key for key in (*_CIRCULAR, *beside, *fmt.BASELINES) if key in present]
+    secondary = dict.fromkeys(name for report in runs for name in report.summary.beside)
+    more = [key for key in (*_CIRCULAR, *secondary, *fmt.BASELINES) if key in present]
     levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in runs)
     header = ("model", "benchmark", "metric", "score", f"{' / '.join(levels)} interval", "n")
     rows = []
@@ -187,7 +192,7 @@ def _overall(runs: Sequence[Report]) -> ExportTable:
 
 
 def _names(runs: Sequence[Report]) -> list[str]:
-    """Names of runs of several benchmarks, each set apart among the runs of its own."""
+    """Names for runs of several benchmarks; each name is unique among the runs of its benchmark."""
     boards: dict[str, list[Report]] = {}
     for report in runs:
         boards.setdefault(report.run.benchmark, []).append(report)
@@ -203,9 +208,9 @@ def _by_group(benchmark: str, column: str, runs: Sequence[Report]) -> ExportTabl
     groups = dict.fromkeys(group for report in runs for group in report.summary.groups[column])
     rows = []
     for group in groups:
-        found = [report.summary.groups[column].get(group) for report in runs]
-        cells = [fmt.score_with_interval(metric) if metric else "" for metric in found]
-        counts = dict.fromkeys(fmt.count_text(metric.n) for metric in found if metric)
+        metrics = [report.summary.groups[column].get(group) for report in runs]
+        cells = [fmt.score_with_interval(metric) if metric else "" for metric in metrics]
+        counts = dict.fromkeys(fmt.count_text(metric.n) for metric in metrics if metric)
         rows.append((group, *cells, " / ".join(counts)))
     models = fmt.run_labels(runs)
     return ExportTable(
@@ -219,4 +224,4 @@ EXPORTS: Mapping[str, Callable[[Sequence[Report]], str]] = {
     "markdown": to_markdown,
     "latex": to_latex,
 }
-"""Formats of `snellen report --format` that are plain text."""
+"""The plain-text formats of `snellen report --format`."""

@@ -1,4 +1,4 @@
-"""How numbers and outcomes are written: one place, so that every report says the same."""
+"""How numbers, outcomes and runs are written, for all reports alike."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from snellen.core.summary import Interval, Metric
 from snellen.scoring.guessing import GUESSES
 
 NONE = "–"
-"""Stands where a number could not be given."""
+"""Written in place of a missing number."""
 
 BASELINES = GUESSES
-"""Metrics that no model earned: shown beside the headline, dimmed."""
+"""Metrics that no model earned. They are displayed next to the headline, dimmed."""
 
 ESTIMAND = "the score on questions like these, drawn as they were, not on these very questions"
-"""What an interval is about, where nothing else is said."""
+"""What an interval describes, unless something else is said."""
 
 METRIC_LABELS = {
     "accuracy_plus": "accuracy+",
@@ -43,7 +43,7 @@ METRIC_LABELS = {
     "rouge_l": "ROUGE-L",
     **{f"bleu_{order}": f"BLEU-{order}" for order in range(1, 5)},
 }
-"""Names of metrics that need more than their underscores replaced."""
+"""Labels of metrics whose name needs more than its underscores replaced."""
 
 OUTCOME_LABELS: dict[Outcome, str] = {
     "answered": "answered",
@@ -59,7 +59,7 @@ OUTCOME_LABELS: dict[Outcome, str] = {
 
 
 class OutcomeCount(NamedTuple):
-    """How many samples ended so."""
+    """The number of samples with an outcome."""
 
     outcome: Outcome
     label: str
@@ -67,7 +67,7 @@ class OutcomeCount(NamedTuple):
 
 
 def score_text(value: float | None) -> str:
-    """A number on the 0..100 scale, one decimal."""
+    """A number on the scale of 0..100, with one decimal."""
     if value is None:
         return NONE
     text = f"{value:.1f}"
@@ -75,7 +75,7 @@ def score_text(value: float | None) -> str:
 
 
 def interval_text(interval: Interval | None) -> str:
-    """Both ends of an interval, e.g. `61.0–64.2`; a negative end is set apart by `to`."""
+    """Both ends of an interval, e.g. `61.0–64.2`; `to` separates them if one is negative."""
     if interval is None:
         return NONE
     joint = " to " if interval.low < 0 or interval.high < 0 else "–"
@@ -83,20 +83,20 @@ def interval_text(interval: Interval | None) -> str:
 
 
 def difference_text(value: float) -> str:
-    """A difference with its sign, one decimal."""
+    """A difference with its sign and one decimal."""
     text = f"{value:+.1f}"
     return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "–")
 
 
 def difference_interval_text(interval: Interval | None) -> str:
-    """Both ends of the interval of a difference, e.g. `–1.5 to +7.0`."""
+    """Both ends of an interval of a difference, e.g. `–1.5 to +7.0`."""
     if interval is None:
         return NONE
     return f"{difference_text(interval.low)} to {difference_text(interval.high)}"
 
 
 def p_text(p: float | None) -> str:
-    """Two digits that matter; below a ten-thousandth only that."""
+    """A p-value with two significant digits; below 0.0001 only that it is."""
     if p is None:
         return NONE
     if p < 0.0001:
@@ -105,26 +105,26 @@ def p_text(p: float | None) -> str:
 
 
 def p_clause(p: float) -> str:
-    """A p-value in a sentence."""
+    """A p-value as it follows the letter p in a sentence: `= 0.02` or `< 0.0001`."""
     text = p_text(p)
     return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
 def score_with_interval(metric: Metric) -> str:
-    """Value and interval, e.g. `62.5 (61.0–64.2)`. Never `±`: intervals near 0 and 100 are far
-    from symmetric."""
+    """A value and its interval, e.g. `62.5 (61.0–64.2)`. Never with `±`: intervals near 0 and 100
+    are far from symmetric."""
     if metric.value is None or metric.interval is None:
         return score_text(metric.value)
     return f"{score_text(metric.value)} ({interval_text(metric.interval)})"
 
 
 def level_text(interval: Interval | None) -> str:
-    """The confidence level, e.g. `95 %`."""
+    """The confidence level of an interval, e.g. `95 %`."""
     return f"{100 * (interval.level if interval else 0.95):g} %"
 
 
 def count_text(value: int) -> str:
-    """A count, thousands set apart."""
+    """A count with separators for thousands."""
     return f"{value:,}"
 
 
@@ -133,19 +133,19 @@ def plural(count: int, singular: str, plural_form: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """A span of time in the two units that matter, e.g. `3 min 20 s`."""
+    """A time in its two largest units, e.g. `3 min 20 s`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    large, small = ("min", "s") if whole < 3600 else ("h", "min")
-    count, rest = divmod(whole if whole < 3600 else whole // 60, 60)
-    return f"{count} {large} {rest} {small}" if rest else f"{count} {large}"
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    large, small = ("min", "s") if total < 3600 else ("h", "min")
+    count, remainder = divmod(total if total < 3600 else total // 60, 60)
+    return f"{count} {large} {remainder} {small}" if remainder else f"{count} {large}"
 
 
 def size(count: int) -> str:
-    """Bytes in the unit that fits, e.g. `1.2 GB`."""
+    """A number of bytes in a fitting unit, e.g. `1.2 GB`."""
     for unit, bytes_ in (("GB", 1e9), ("MB", 1e6)):
         if count >= bytes_:
             return f"{count / bytes_:.1f} {unit}"
@@ -153,66 +153,73 @@ def size(count: int) -> str:
 
 
 def display_name(name: str) -> str:
-    """A group's or field's name for people: underscores become blanks."""
+    """The name of a group or field for readers: blanks in place of underscores."""
     return name.replace("_", " ")
 
 
 def metric_label(name: str) -> str:
-    """A metric's name for people."""
+    """The name of a metric for readers."""
     return METRIC_LABELS.get(name, display_name(name))
 
 
 def run_labels(runs: Sequence[Report]) -> list[str]:
-    """A name for each run among its like."""
+    """Names that tell the runs apart; see `run_info_labels`."""
     return run_info_labels([report.run for report in runs])
 
 
 def run_info_labels(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
-    """A name for each run among its like: the model, and in brackets what sets it apart (who
-    else was asked, parameters that the runs do not share, a limit where `limits` are told)."""
+    """Names that tell the runs apart: the model, and in brackets what differs between the runs:
+    the models of other roles, the data, parameters, sampling, and (with `limits`) the limit of
+    samples."""
     configs = [run.config for run in runs]
     keys = dict.fromkeys(key for config in configs for key in config.parameters)
     differing = [key for key in keys if len({c.parameters.get(key) for c in configs}) > 1]
     names = []
     for run, config, data in zip(runs, configs, data_qualifiers(runs), strict=True):
-        apart = [f"{role} {one.name}" for role, one in config.roles.items()]
-        apart += [data] if data else []
-        given = [key for key in differing if key in config.parameters]
-        apart += [f"{key}={config.parameters[key]}" for key in given]
-        apart += _sampling_qualifiers(run, configs)
+        qualifiers = [f"{role} {model_info.name}" for role, model_info in config.roles.items()]
+        qualifiers += [data] if data else []
+        present = [key for key in differing if key in config.parameters]
+        qualifiers += [f"{key}={config.parameters[key]}" for key in present]
+        qualifiers += _sampling_qualifiers(run, configs)
         if limits and config.limit is not None:
-            apart.append(f"limit {config.limit}")
-        names.append(f"{run.model} ({', '.join(apart)})" if apart else run.model)
+            qualifiers.append(f"limit {config.limit}")
+        names.append(f"{run.model} ({', '.join(qualifiers)})" if qualifiers else run.model)
     return names
 
 
 def _sampling_qualifiers(run: RunInfo, configs: Sequence[RunConfig]) -> Iterable[str]:
-    """How often and how freely replies were drawn, where the runs do not share that and the model's
-    name does not tell it."""
+    """How often replies were sampled and with which settings, as far as the runs differ in it and
+    the model's name does not say so."""
     config = run.config
-    if len({one.repeats for one in configs}) > 1 and config.repeats > 1:
+    if len({each.repeats for each in configs}) > 1 and config.repeats > 1:
         yield f"{config.repeats} draws"
-    if config.fresh and len({one.fresh for one in configs}) > 1:
+    if config.fresh and len({each.fresh for each in configs}) > 1:
         yield f"asked anew, {config.fresh}"
-    hows = [one.sampling.get("model", Sampling()) for one in configs]
-    how = config.sampling.get("model", Sampling())
+    samplings = [each.sampling.get("model", Sampling()) for each in configs]
+    own_sampling = config.sampling.get("model", Sampling())
     for name in ("temperature", "top_p", "seed"):
-        value = getattr(how, name)
-        named = f"{name}=" in run.model
-        if value is not None and not named and len({getattr(one, name) for one in hows}) > 1:
+        value = getattr(own_sampling, name)
+        is_in_name = f"{name}=" in run.model
+        if (
+            value is not None
+            and not is_in_name
+            and len({getattr(sampling, name) for sampling in samplings}) > 1
+        ):
             yield f"{name} {value:g}"
 
 
 def table_order(runs: Sequence[RunInfo]) -> list[int]:
-    """Places of runs of one benchmark in a table: models as they come, of each the plainest run
-    first."""
+    """The indices of runs of one benchmark in the order of a table: models as they come, and of
+    each model the runs with the shortest labels first."""
     models = list(dict.fromkeys(run.model for run in runs))
     names = run_info_labels(runs)
-    return sorted(range(len(runs)), key=lambda at: (models.index(runs[at].model), names[at]))
+    return sorted(
+        range(len(runs)), key=lambda index: (models.index(runs[index].model), names[index])
+    )
 
 
 def other_outcomes(report: Report) -> tuple[OutcomeCount, ...]:
-    """The outcomes other than `answered` that did occur."""
+    """The outcomes other than `answered` that occurred."""
     counts = report.summary.outcomes
     return tuple(
         OutcomeCount(outcome, OUTCOME_LABELS[outcome], counts[outcome])
@@ -226,35 +233,37 @@ def outcomes_text(report: Report) -> str:
 
 
 def notices(report: Report, command: bool = True) -> tuple[str, ...]:
-    """What a reader must know before the number: that the data are not the published ones, what
-    the benchmark says, the bounds that failed and missing samples leave, and that a run has not
-    ended, with the `command` that goes on with it."""
+    """What a reader must know before the number: whether the data are not the published ones, the
+    benchmark's own notices, the bounds that failed and missing samples leave, and whether the run
+    has not ended, with the `command` that continues it."""
     first, *others = report.summary.notices or (_loss_notice(report),)
     bounds = report.summary.bounds
     if bounds is not None:
         first += f"; bounds {score_text(bounds.worst)}–{score_text(bounds.best)}"
     status = status_notice(report.run)
     if bounds is not None and status:
-        # Those never asked have no record: the bounds know nothing of them.
+        # Samples that were never asked have no record, so the bounds do not include them.
         first += f" of the {count_text(report.run.counts.done + report.run.counts.failed)} asked"
     if status and command and report.run.command:
         status += f"; {resume_command(report.run)}"
     changed = (
-        one for role, starts in report.run.served.items() for one in identity_changes(role, starts)
+        change
+        for role, starts in report.run.served.items()
+        for change in identity_changes(role, starts)
     )
     own = (*others, *report.run.repairs, *changed, status)
     return tuple(filter(None, (report.run.data.note, first, *own)))
 
 
 def _loss_notice(report: Report) -> str:
-    """For summaries that say nothing themselves of what failed or is missing."""
+    """The failed and missing samples, for summaries that have no notice about them."""
     counts = report.summary.outcomes
     lost = [f"{count_text(counts[key])} {key}" for key in RETRYABLE if counts.get(key, 0)]
     return f"of {plural(report.summary.total, 'sample')}: {', '.join(lost)}" if lost else ""
 
 
 def status_notice(run: RunInfo) -> str:
-    """That a run has not ended, and how far it came; nothing for one that has."""
+    """That a run has not ended, and how far it is; empty for a run that has ended."""
     if run.status not in ("running", "interrupted"):
         return ""
     state = "is going on, or was killed" if run.status == "running" else "was interrupted"
@@ -265,12 +274,12 @@ def status_notice(run: RunInfo) -> str:
 
 
 def resume_command(run: RunInfo) -> str:
-    """The command that goes on with a run that has not ended; nothing where there is none."""
+    """The command that continues a run; empty if the run has ended or its command is unknown."""
     return f"continue with: {run.command}" if run.command and status_notice(run) else ""
 
 
 def spending_text(spent: RoleUsage) -> str:
-    """Sends, failures by kind, tokens and money, where they are known."""
+    """Requests, failures by kind, tokens and money, as far as they are known."""
     parts = [*_sends(spent), *_tokens(spent)]
     if spent.cost is not None and spent.price is not None:
         parts.append(money(spent.cost, spent.price.currency))
@@ -278,14 +287,14 @@ def spending_text(spent: RoleUsage) -> str:
 
 
 def notable_usage(run: RunInfo) -> Iterable[str]:
-    """What was spent by role, where it cost money or did not go smoothly."""
+    """The usage of each role that cost money or had failed requests."""
     for role, spent in run.spent.items():
         if spent.cost is not None or spent.failures or any(_sends(spent)):
             yield f"{display_name(role)}: {spending_text(spent)}"
 
 
 def money(amount: float, currency: str) -> str:
-    """Two decimals, more below a cent."""
+    """An amount of money with two decimals, or more if it is below a cent."""
     digits = 2 if amount >= 0.01 or not amount else 4
     return f"{amount:,.{digits}f} {currency}"
 
@@ -296,8 +305,8 @@ def _sends(spent: RoleUsage) -> Iterable[str]:
         yield f"{plural(spent.sent, 'send')} for {plural(spent.answered, 'answer')}"
     if spent.failures:
         kinds = sorted(spent.failures.items(), key=lambda item: -item[1])
-        told = ", ".join(f"{count_text(count)} {display_name(kind)}" for kind, count in kinds)
-        yield f"{plural(sum(spent.failures.values()), 'request')} failed ({told})"
+        kinds_text = ", ".join(f"{count_text(count)} {display_name(kind)}" for kind, count in kinds)
+        yield f"{plural(sum(spent.failures.values()), 'request')} failed ({kinds_text})"
 
 
 def _tokens(spent: RoleUsage) -> Iterable[str]:

@@ -17,7 +17,7 @@ from snellen.scoring.leaderboard import LeaderboardRow
 
 
 class BoardLine(NamedTuple):
-    """A place of a board, as a row of the CSV file; empty where nothing is known."""
+    """A row of a leaderboard in the CSV file; unknown values are empty."""
 
     benchmark: str
     board: str
@@ -33,12 +33,12 @@ class BoardLine(NamedTuple):
 
 
 def board_lines(standings: Sequence[ComparableRuns]) -> list[BoardLine]:
-    """Every place of every board."""
+    """The rows of all leaderboards."""
     return [
-        _board_line(standing.title, shown.name, place)
+        _board_line(standing.title, board.name, row)
         for standing in standings
-        for shown in standing.boards
-        for place in shown.places
+        for board in standing.boards
+        for row in board.places
     ]
 
 
@@ -61,7 +61,8 @@ def _board_line(title: str, name: str, row: LeaderboardRow) -> BoardLine:
 
 
 def to_json(standings: Sequence[ComparableRuns]) -> str:
-    """One object: the standings with their boards and notices, scores unrounded."""
+    """One JSON object with the sets of comparable runs, their leaderboards and notices; scores are
+    not rounded."""
     return (
         json.dumps(
             [
@@ -70,10 +71,10 @@ def to_json(standings: Sequence[ComparableRuns]) -> str:
                     "notices": standing.notices,
                     "boards": [
                         {
-                            **shown._asdict(),
-                            "places": [_row_object(place) for place in shown.places],
+                            **board._asdict(),
+                            "places": [_row_object(row) for row in board.places],
                         }
-                        for shown in standing.boards
+                        for board in standing.boards
                     ],
                 }
                 for standing in standings
@@ -106,18 +107,20 @@ def to_markdown(standings: Sequence[ComparableRuns]) -> str:
         blocks.append(f"**{literal(standing.title)}**")
         if standing.notices:
             blocks.append("\n".join(bullets(standing.notices)))
-        for shown in standing.boards:
-            if shown.places:
-                head = board_headings(shown)
-                right = [at for at, name in enumerate(head) if name not in ("model", "alike")]
-                head[1] = fmt.display_name(shown.name)
-                blocks.append("\n".join(table(head, board_cells(shown), right=right)))
+        for board in standing.boards:
+            if board.places:
+                head = board_headings(board)
+                right = [
+                    column for column, name in enumerate(head) if name not in ("model", "alike")
+                ]
+                head[1] = fmt.display_name(board.name)
+                blocks.append("\n".join(table(head, board_cells(board), right=right)))
         blocks += [literal(line) for line in standing.legend]
     return "\n\n".join(blocks) + "\n"
 
 
 def to_html(standings: Sequence[ComparableRuns]) -> str:
-    """A page of its own."""
+    """The leaderboards as an HTML page."""
     template = template_environment().get_template("leaderboard.html")
     page: str = template.render(
         **page_layout(("page.css",), ("theme.js",)),
@@ -128,12 +131,12 @@ def to_html(standings: Sequence[ComparableRuns]) -> str:
                 "legend": standing.legend,
                 "boards": [
                     {
-                        "name": shown.name,
-                        "headings": board_headings(shown),
-                        "rows": list(board_cells(shown)),
+                        "name": board.name,
+                        "headings": board_headings(board),
+                        "rows": list(board_cells(board)),
                     }
-                    for shown in standing.boards
-                    if shown.places
+                    for board in standing.boards
+                    if board.places
                 ],
             }
             for standing in standings

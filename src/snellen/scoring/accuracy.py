@@ -1,8 +1,8 @@
-"""Per-sample scores to accuracy, its groups, baselines and bounds.
+"""Per-sample scores to accuracy, with groups, baselines and bounds.
 
 Denominator (MMBench Sec. 4.1, MMT-Bench Sec. 4.1): replies that are unparsed, refused, truncated,
-empty or fit no option count as wrong; failed, missing and no-gold samples are left out, and the
-bounds say what they could have changed.
+empty or match no option count as wrong; failed and missing samples and samples without gold are
+left out, and the bounds show what they could have changed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from snellen.stats.intervals import score_interval
 FailurePolicy = Literal["exclude", "count-wrong", "withhold"]
 
 _SECONDARY = ("vanilla", "drop", "by_rules")
-"""Metrics that belong next to the headline, where there are any."""
+"""Metrics displayed next to the headline if they exist."""
 _MAX_REASONS = 3
-"""Reasons why samples were not asked that are told."""
+"""Most reasons for unsupported samples that a notice lists."""
 
 
 def summarise(
@@ -38,20 +38,20 @@ def summarise(
     secondary: tuple[str, ...] = (),
     cluster_ids: Sequence[str] | None = None,
 ) -> Summary:
-    """Summary of records scored 0..1; metrics in percent, with intervals over `clusters` of the
-    records, which are `cluster_ids` where they were found already. Passes are never looked at. `secondary`
-    names values of the records that stand next to the headline in tables."""
+    """Summarise records scored 0..1; metrics in percent, with cluster-robust intervals. `secondary`
+    names per-record values displayed next to the headline in tables. `cluster_ids` are those of
+    `cluster_samples(records)`, if already computed. Passes are not looked at."""
     cluster_ids = cluster_samples(records) if cluster_ids is None else cluster_ids
     counted = [
         _CountedRecord(record, score, cluster)
         for record, cluster in zip(records, cluster_ids, strict=True)
         if (score := counted_score(record, failures)) is not None
     ]
-    counted_records = [one.record for one in counted]
+    counted_records = [record.record for record in counted]
     retryable = [record for record in records if record.is_retryable]
     is_withheld = failures == "withhold" and bool(retryable)
     overall = mean_metric(
-        headline, [one.score for one in counted], [one.cluster for one in counted]
+        headline, [record.score for record in counted], [record.cluster for record in counted]
     )
     if is_withheld:
         overall = Metric(
@@ -74,8 +74,9 @@ def summarise(
 
 
 def mean_metric(name: str, scores: Sequence[float], cluster_ids: Sequence[str] = ()) -> Metric:
-    """Mean of scores in 0..1 as percent, with its interval; `cluster_ids` names the cluster of each, as
-    `clusters` does: an empty one stands alone, and so do all where none are named."""
+    """Mean of scores in 0..1 as percent, with its interval. `cluster_ids`, as from
+    `cluster_samples`, names the cluster of each score; an empty id is a cluster of its own, and so
+    is every sample if there are no ids."""
     if not scores:
         return Metric(name, None, 0, note="no sample could be scored")
     interval = score_interval(scores, cluster_ids)
@@ -87,13 +88,14 @@ def mean_metric(name: str, scores: Sequence[float], cluster_ids: Sequence[str] =
 
 
 def count_outcomes(records: Iterable[Record]) -> dict[Outcome, int]:
-    """Every outcome with its count, zeros included."""
+    """Number of records of every outcome, zeros included."""
     counts = Counter(record.outcome for record in records)
     return {outcome: counts[outcome] for outcome in OUTCOMES}
 
 
 def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude") -> Iterable[str]:
-    """What a reader must know before the number."""
+    """Sentences that a reader needs before the number: samples left out, failed, not rotated,
+    ungraded or unsupported."""
     verb = {"exclude": "left out", "count-wrong": "counted wrong", "withhold": "left out"}[failures]
     total = f"{len(records)} sample{'' if len(records) == 1 else 's'}"
     counts = Counter(record.unscored for record in records)
@@ -148,23 +150,23 @@ def score_notices(records: Sequence[Record], failures: FailurePolicy = "exclude"
 
 
 def _reasons(records: Iterable[Record]) -> list[str]:
-    """Why samples were not asked, each reason once, the first few."""
-    outputs = (one.passes[0].output for one in records
-               if one.unscored == "unsupported" and one.passes)  # fmt: skip
+    """Reasons why samples were unsupported, each once, at most `_MAX_REASONS`."""
+    outputs = (record.passes[0].output for record in records
+               if record.unscored == "unsupported" and record.passes)  # fmt: skip
     messages = (output.message for output in outputs if isinstance(output, Failure))
     return list(dict.fromkeys(messages))[:_MAX_REASONS]
 
 
 def counted_score(record: Record, failures: FailurePolicy) -> float | None:
-    """The score a record counts with, or None where it is left out."""
+    """The score a record counts with under a failure policy, or None if it is left out."""
     if record.is_retryable and failures == "count-wrong":
-        # Without gold it could have no score even if it had been answered.
+        # Without gold the sample would have no score even if it had been answered.
         return 0.0 if record.gold else None
     return record.score
 
 
 class _CountedRecord(NamedTuple):
-    """A record that counts, with its score and the name of its cluster."""
+    """A record that counts, with its score and cluster id."""
 
     record: Record
     score: float
@@ -183,7 +185,7 @@ def _groups(counted: Sequence[_CountedRecord], name: str) -> dict[str, dict[str,
 
 
 def _values(records: Sequence[Record], cluster_ids: Sequence[str]) -> dict[str, Metric]:
-    """Means of the further per-sample values, such as `vanilla` beside a circular score."""
+    """Means of the further per-sample values, such as `vanilla` next to a circular score."""
     buckets: dict[str, _Bucket] = defaultdict(_Bucket)
     for record, cluster in zip(records, cluster_ids, strict=True):
         for name, value in record.values.items():
@@ -193,7 +195,7 @@ def _values(records: Sequence[Record], cluster_ids: Sequence[str]) -> dict[str, 
 
 @dataclass(slots=True)
 class _Bucket:
-    """Scores that are averaged together, each with the name of its cluster."""
+    """Scores that are averaged together, each with its cluster id."""
 
     scores: list[float] = field(default_factory=list)
     cluster_ids: list[str] = field(default_factory=list)
@@ -207,9 +209,10 @@ class _Bucket:
 
 
 def _differences(counted: Sequence[_CountedRecord]) -> dict[str, Metric]:
-    """Differences over the same samples: VanillaEval minus CircularEval (MMBench Table 2), and
-    what the LLM extractor added to the rules on the first pass (Table 1). Neither is ever below 0:
-    a circular score is at most that of its first pass, and what rules read stays read."""
+    """Differences over the same samples: VanillaEval minus CircularEval (MMBench Table 2), and what
+    the LLM extractor added to the rules on the first pass (Table 1). Neither can be negative: a
+    circular score is at most that of its first pass, and the extractor does not change what the
+    rules parsed."""
     buckets = {"drop": _Bucket(), "extractor_gain": _Bucket()}
     for record, _, cluster in counted:
         values, score = record.values, record.score
@@ -235,6 +238,8 @@ def _partly_graded(records: Sequence[Record]) -> bool:
 
 
 def _bounds(records: Sequence[Record]) -> Bounds:
+    """Percent if every failed, missing or ungraded sample with gold were wrong, and if it were
+    right."""
     with_gold = [
         record
         for record in records

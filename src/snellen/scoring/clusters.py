@@ -1,4 +1,4 @@
-"""Which samples may err together, so that they tell less than as many samples would apart."""
+"""Clusters of correlated samples (same image or unit), for cluster-robust intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 
 class Clusterable(Protocol):
-    """What tells whether a finished sample stands alone: a `Record`, or a part of one."""
+    """The part of a record that decides its cluster."""
 
     @property
     def unit(self) -> str: ...
@@ -18,27 +18,28 @@ class Clusterable(Protocol):
 
 
 def cluster_samples(samples: Sequence[Clusterable], links: Sequence[str] = ()) -> list[str]:
-    """A name for each sample, shared by those of one unit, by those that show the same media, and
-    by those of one name among `links`, where these are given; empty for a sample that stands alone.
+    """A cluster id for each sample: equal for samples of one unit, with the same media, or with the
+    same name in `links` (optional, one per sample). Empty for a sample that shares nothing.
 
-    What is linked through others is one cluster. The order of the media does not count.
+    Links are transitive: connected samples form one cluster. The order of media does not matter.
     """
+    # Union-find: each sample points to another of its cluster, roots point to themselves.
     parents = list(range(len(samples)))
     first: dict[Hashable, int] = {}
     for index, sample in enumerate(samples):
         named_links = [("link", links[index])] if links and links[index] else []
         for link in (*_links(sample), *named_links):
-            own_root, other_root = (
-                _root(parents, index),
-                _root(parents, first.setdefault(link, index)),
-            )
+            own_root = _root(parents, index)
+            other_root = _root(parents, first.setdefault(link, index))
+            # The smaller index becomes the root, so that ids follow the order of the samples.
             parents[max(own_root, other_root)] = min(own_root, other_root)
-    roots = [_root(parents, place) for place in parents]
+    roots = [_root(parents, index) for index in parents]
     sizes = Counter(roots)
     return [f"cluster {root + 1}" if sizes[root] > 1 else "" for root in roots]
 
 
 def _links(sample: Clusterable) -> Iterable[Hashable]:
+    """Keys that a sample shares with the other samples of its cluster."""
     if sample.unit:
         yield sample.unit
     if sample.media:
@@ -46,6 +47,7 @@ def _links(sample: Clusterable) -> Iterable[Hashable]:
 
 
 def _root(parents: list[int], index: int) -> int:
+    """The representative of a sample's cluster (union-find with path halving)."""
     while parents[index] != index:
         parents[index] = index = parents[parents[index]]
     return index

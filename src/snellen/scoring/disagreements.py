@@ -1,4 +1,4 @@
-"""Where several rules read or judge the same recorded reply differently."""
+"""Replies that several rules parse or score differently."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from snellen.core.record import Pass, Record
 
 
 class RuleResult(Struct, frozen=True, omit_defaults=True):
-    """What one rule makes of a reply."""
+    """Result of one rule for a reply."""
 
     value: str | None
-    """None where the rule reads no answer."""
+    """None if the rule parses no answer."""
     how: str
-    """The step that fired, or the outcome where none did, e.g. `unparsed`."""
+    """The step that matched, or the outcome if none did, e.g. `unparsed`."""
     correct: bool | None
     credit: float | None = None
-    """What the answer earned where that is neither nothing nor all."""
+    """Partial credit of the answer; None if it is simply right or wrong."""
 
 
 class Disagreement(Struct, frozen=True):
-    """A reply and what each rule, by name, makes of it."""
+    """A reply with the result of each rule, by the rule's name."""
 
     id: str
-    """The data row asked: the question, or one of its rotations."""
+    """Id of the data row: the question, or one of its rotations."""
     reply: str
     gold: tuple[str, ...]
     readings: dict[str, RuleResult]
 
     @property
     def is_parsed_alike(self) -> bool:
-        """Whether the rules read the same and only their verdicts differ."""
-        return len({one.value for one in self.readings.values()}) == 1
+        """Whether all rules parse the same answer and only their verdicts differ."""
+        return len({result.value for result in self.readings.values()}) == 1
 
 
 def disagreements(by_rule: Mapping[str, Sequence[Record]]) -> list[Disagreement]:
-    """The replies whose value or verdict is not the same under all rules, in the order of the
-    records: rules of open questions may take the same answer and compare it differently.
+    """The replies whose answer or verdict is not the same under all rules, in the order of the
+    records. Rules of open questions may parse the same answer and compare it differently.
 
-    Under CircularEval a rule stops at its first wrong pass; replies that fewer than two rules got
-    to are not compared.
+    Under CircularEval a rule stops at its first wrong pass; passes that fewer than two rules
+    reached are not compared.
     """
     passes_by_rule: dict[tuple[str, int], dict[str, Pass]] = {}
     for rule, records in by_rule.items():
         for record in records:
-            for pass_index, one in enumerate(record.passes):
-                passes_by_rule.setdefault((record.id, pass_index), {})[rule] = one
+            for pass_index, one_pass in enumerate(record.passes):
+                passes_by_rule.setdefault((record.id, pass_index), {})[rule] = one_pass
     disagreeing = []
     for (name, pass_index), passes in passes_by_rule.items():
-        readings = {rule: _rule_result(one) for rule, one in passes.items()}
-        if len({one.value for one in readings.values()}) > 1 or len(_verdicts(readings)) > 1:
+        readings = {rule: _rule_result(one_pass) for rule, one_pass in passes.items()}
+        if len({result.value for result in readings.values()}) > 1 or len(_verdicts(readings)) > 1:
             first = next(iter(passes.values()))
             row = first.row or (name if pass_index == 0 else f"{name} (rotation {pass_index})")
             disagreeing.append(Disagreement(row, _text(first), first.gold, readings))
@@ -61,7 +61,7 @@ def disagreements(by_rule: Mapping[str, Sequence[Record]]) -> list[Disagreement]
 
 
 def _verdicts(readings: Mapping[str, RuleResult]) -> set[tuple[bool | None, float | None]]:
-    return {(one.correct, one.credit) for one in readings.values()}
+    return {(result.correct, result.credit) for result in readings.values()}
 
 
 def _rule_result(one_pass: Pass) -> RuleResult:

@@ -1,5 +1,5 @@
-"""Answers about documents of several pages: lists, answers that the document does not hold, and
-comparison by the type of the gold answer.
+"""Answers about documents of several pages: lists, unanswerable questions, and comparison by the
+type of the gold answer.
 
 DUDE: Van Landeghem et al. 2023 (https://arxiv.org/abs/2305.08455, Sec. 4.2). SlideVQA: Tanaka et
 al. 2023 (https://arxiv.org/abs/2301.04883). MMLongBench-Doc: Ma et al. 2024
@@ -24,61 +24,68 @@ _ABSTENTION = re.compile(
 )
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _MAX_PERMUTED = 7
-"""Longest list whose best pairing is sought among all; longer ones are paired greedily."""
+"""Longest list whose best pairing is searched exhaustively; longer ones are paired greedily."""
 
 
 def abstains(answer: str) -> bool:
-    """Whether the answer says that the document holds no answer."""
+    """Whether the answer says that the document does not contain the answer."""
     return _ABSTENTION.search(answer) is not None
 
 
 def document_anls(answer: str, golds: Sequence[str]) -> float:
-    """ANLS where a gold of "Not answerable" asks for abstaining, which then is right or wrong."""
+    """ANLS, 0..1. For the gold "Not answerable" the score is 1 if the answer abstains, else 0."""
     if any(fold_text(gold) == NOT_ANSWERABLE.lower() for gold in golds):
         return float(abstains(answer))
     return 0.0 if abstains(answer) else anls(answer, golds)
 
 
 def list_anls(answers: Sequence[str], golds: Sequence[str]) -> float:
-    """ANLS of two lists regardless of order: the best pairing's sum over the longer length."""
+    """ANLS of two lists regardless of order, 0..1: the sum of the best pairing over the longer
+    length."""
     if not answers or not golds:
         return float(not answers and not golds)
     short, long = sorted((list(answers), list(golds)), key=len)
-    similarities = [[anls(one, [other]) for other in long] for one in short]
+    similarities = [[anls(item, [other]) for other in long] for item in short]
     return _best_pairing(similarities) / len(long)
 
 
 def _best_pairing(similarities: Sequence[Sequence[float]]) -> float:
+    """Largest sum of similarities (rows: shorter list, columns: longer list) with each row and
+    column used at most once; greedy for long lists."""
     columns = range(len(similarities[0]))
     if len(similarities[0]) <= _MAX_PERMUTED:
         orders = itertools.permutations(columns, len(similarities))
         return max(
-            sum(row[at] for row, at in zip(similarities, order, strict=True)) for order in orders
+            sum(row[column] for row, column in zip(similarities, order, strict=True))
+            for order in orders
         )
     cells = sorted(
-        ((mark, row, at) for row, line in enumerate(similarities) for at, mark in enumerate(line)),
+        (
+            (mark, row, column)
+            for row, line in enumerate(similarities)
+            for column, mark in enumerate(line)
+        ),
         reverse=True,
     )
     used_rows: set[int] = set()
     used_columns: set[int] = set()
     total = 0.0
-    for mark, row, at in cells:
-        if row not in used_rows and at not in used_columns:
+    for mark, row, column in cells:
+        if row not in used_rows and column not in used_columns:
             used_rows.add(row)
-            used_columns.add(at)
+            used_columns.add(column)
             total += mark
     return total
 
 
 def bag_of_words_f1(answer: str, golds: Sequence[str]) -> float:
-    """F1 of the words of the answer and of the nearest gold, as SQuAD defines it (Rajpurkar et
-    al. 2016, Sec. 6.1): lower case, no punctuation, no articles, each word as often as it occurs.
-    """
+    """F1 of the words of the answer and of the best gold, 0..1, as SQuAD defines it (Rajpurkar et
+    al. 2016, Sec. 6.1): lower case, no punctuation, no articles, words counted with repetition."""
     return max((_f1(_squad_words(answer), _squad_words(gold)) for gold in golds), default=0.0)
 
 
 def squad_equal(answer: str, golds: Sequence[str]) -> bool:
-    """Equal to a gold by SQuAD's normalisation."""
+    """Whether the answer equals a gold by SQuAD's normalisation."""
     return _squad_words(answer) in [_squad_words(gold) for gold in golds]
 
 
@@ -95,9 +102,8 @@ def _squad_words(text: str) -> list[str]:
 
 
 def words_f1_vlmevalkit(answer: str, gold: str) -> float:
-    """VLMEvalKit's F1 for SlideVQA, held to 1: words are not counted, so a word repeated in the
-    answer counts as often as it is said and recall could pass 1. It joins the lines of a gold
-    without a blank."""
+    """VLMEvalKit's F1 for SlideVQA, capped at 1: a word repeated in the answer counts each time, so
+    its recall can exceed 1. Line breaks of the gold are removed without a blank."""
     answer_words, gold_words = answer.lower().split(), _join_lines(gold).split()
     if not answer_words or not gold_words:
         return 0.0
@@ -112,13 +118,14 @@ def equal_vlmevalkit(answer: str, gold: str) -> bool:
 
 
 def anls_vlmevalkit(answer: str, gold: str) -> float:
-    """VLMEvalKit's ANLS for DUDE: over lower case, white space as it is; a similarity of 0.5 is
-    none."""
+    """VLMEvalKit's ANLS for DUDE, 0..1: lower case, white space unchanged; a similarity of 0.5 or
+    less is 0."""
     return thresholded_similarity(answer.lower(), gold.lower())
 
 
 def anls_vlmevalkit_joined_lines(answer: str, gold: str) -> float:
-    """The same for SlideVQA, where it joins the lines of a gold without a blank."""
+    """VLMEvalKit's ANLS for SlideVQA, 0..1: as `anls_vlmevalkit`, with the line breaks of the gold
+    removed without a blank."""
     return thresholded_similarity(answer.lower(), _join_lines(gold))
 
 
@@ -127,6 +134,6 @@ def _join_lines(gold: str) -> str:
 
 
 def thresholded_similarity(first: str, second: str) -> float:
-    """ANLS of two cleaned texts without further folding."""
+    """ANLS of two normalised texts without further folding: 0 for a similarity of 0.5 or less."""
     value = similarity(first, second)
     return value if value > 0.5 else 0.0

@@ -1,4 +1,4 @@
-"""Questions that count only together, and means of means."""
+"""Questions that count only as a group, and means of means."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from snellen.scoring.clusters import cluster_samples
 from snellen.stats.stratified import GroupSums, group_sums, mean_of_groups
 
 _MIN_GROUP_SIZE = 10
-"""Samples below which a group may make a mean of groups uncertain by itself."""
+"""Samples below which a group may dominate the uncertainty of a mean of groups."""
 
 
 def all_right(records: Iterable[Record], unit: Callable[[Record], str]) -> dict[str, float]:
-    """1 for each unit whose questions are all right, else 0 (MMVP's pairs, HallusionBench's
-    figures and questions). A unit with a question that could not be scored is left out; questions
-    without gold are no part of a unit."""
+    """1 for each unit whose questions are all right, else 0 (MMVP's pairs, HallusionBench's figures
+    and questions). A unit with a question that could not be scored is left out; questions without
+    gold are ignored."""
     scores_by_unit: dict[str, list[float | None]] = defaultdict(list)
     for record in records:
         if record.unscored != "no_gold":
@@ -33,7 +33,7 @@ def all_right(records: Iterable[Record], unit: Callable[[Record], str]) -> dict[
 
 
 def group_scores(records: Iterable[Record], column: str) -> dict[str, list[float]]:
-    """Scores by the label of a grouping; records without score or label are left out."""
+    """Scores by label of a grouping; records without a score or a label are left out."""
     scores_by_label: dict[str, list[float]] = defaultdict(list)
     for record in records:
         if record.score is not None and column in record.groups:
@@ -42,7 +42,7 @@ def group_scores(records: Iterable[Record], column: str) -> dict[str, list[float
 
 
 def mean_of_means(groups: Mapping[str, Sequence[float]]) -> float | None:
-    """Plain mean of the groups' means, whatever their sizes; None where there is no group."""
+    """Plain mean of the groups' means, regardless of their sizes; None without groups."""
     means = [sum(scores) / len(scores) for scores in groups.values() if scores]
     return sum(means) / len(means) if means else None
 
@@ -53,8 +53,8 @@ def sums_by_label(
     failures: FailurePolicy = "exclude",
     cluster_ids: Sequence[str] | None = None,
 ) -> dict[str, GroupSums]:
-    """The scores of each label of a grouping, by cluster. `cluster_ids` names the cluster of each record,
-    as `clusters` does, and spares finding them again."""
+    """Sums of the scores of each label of a grouping, by cluster. `cluster_ids` are those of
+    `cluster_samples(records)`, if already computed."""
     scores_by_label: dict[str, tuple[list[float], list[str]]] = defaultdict(lambda: ([], []))
     for record, cluster in zip(records, cluster_ids or cluster_samples(records), strict=True):
         label = record.groups.get(column)
@@ -62,13 +62,16 @@ def sums_by_label(
             scores, names = scores_by_label[label]
             scores.append(score)
             names.append(cluster)
-    return {label: group_sums(*one) for label, one in scores_by_label.items()}
+    return {
+        label: group_sums(*scores_and_clusters)
+        for label, scores_and_clusters in scores_by_label.items()
+    }
 
 
 def interval_of_mean(
     groups: Sequence[GroupSums], weights: Sequence[float] | None = None, top: float = 100.0
 ) -> Interval | None:
-    """Of the mean of the groups' means on the scale 0..`top`, as `mean_of_groups` finds it; None
+    """Interval of the mean of the groups' means on the scale 0..`top`, by `mean_of_groups`; None
     without groups."""
     if not groups:
         return None
@@ -79,16 +82,16 @@ def interval_of_mean(
 def small_group_notice(
     groups: Mapping[str, GroupSums], weights: Mapping[str, float] | None = None
 ) -> list[str]:
-    """A notice, where the few samples of one group are most of the chance that is in the mean of
-    the groups' means; empty otherwise."""
+    """A notice if a group with few samples contributes most of the variance of the mean of the
+    groups' means; else empty."""
     parts = {
-        name: (weights[name] if weights else 1 / len(groups)) ** 2 / one.total.n
-        for name, one in groups.items()
+        name: (weights[name] if weights else 1 / len(groups)) ** 2 / group.total.n
+        for name, group in groups.items()
     }
     if len(parts) < 2:
         return []
-    name = max(parts, key=lambda one: parts[one])
-    n, everything = groups[name].total.n, sum(one.total.n for one in groups.values())
+    name = max(parts, key=lambda label: parts[label])
+    n, everything = groups[name].total.n, sum(group.total.n for group in groups.values())
     if n >= _MIN_GROUP_SIZE or parts[name] < sum(parts.values()) / 2:
         return []
     return [
@@ -98,15 +101,15 @@ def small_group_notice(
 
 
 def apply_failure_policy(records: Sequence[Record], failures: FailurePolicy) -> Sequence[Record]:
-    """The records as a policy sees them: with `count-wrong`, what failed is wrong."""
+    """The records as a failure policy counts them: with `count-wrong`, failed samples score 0."""
     return _assume_score(records, 0.0) if failures == "count-wrong" else records
 
 
 def bounds_of(
     records: Sequence[Record], value: Callable[[Sequence[Record]], float | None]
 ) -> Bounds | None:
-    """`value` if every failed or missing sample were wrong, and if it were right; None where
-    there are none."""
+    """`value` if every failed or missing sample were wrong, and if it were right; None without such
+    samples."""
     if not any(record.is_retryable for record in records):
         return None
     worst, best = value(_assume_score(records, 0.0)), value(_assume_score(records, 1.0))

@@ -1,8 +1,8 @@
 """What guessing would score on the same questions.
 
 Uniform guessing and the most frequent label: MMT-Bench (Ying et al., 2024), Table 2. There the
-label is chosen on the questions that it is scored on, which is too high where they are few; here it
-is chosen on one half of them and scored on the other.
+label is chosen on the questions it is scored on, which overestimates guessing on few questions;
+here it is chosen on one half of them and scored on the other.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT = (
     "chance", "chance_same_text", "chance_same_letter", "frequent"
 )  # fmt: skip
 GUESSES = (CHANCE, SAME_TEXT, SAME_LETTER, FREQUENT)
-"""Names of the metrics that no model earned."""
+"""Names of the metrics that describe guessing and not the model."""
 SPLITS = 20
-"""Random halves that the most frequent label is averaged over."""
+"""Random halves over which the most frequent label is averaged."""
 
 
 def guess_metrics(records: Sequence[Record]) -> dict[str, Metric]:
-    """Expected scores of guessing, in percent, over all `records`: an open question is never
+    """Expected scores of guessing, in percent, over all `records`; an open question is never
     guessed right.
 
-    `chance` guesses uniformly, anew in each pass. Where questions are asked in rotations,
-    `chance_same_text` keeps the text that it drew and `chance_same_letter` the letter, through all
-    passes; elsewhere `frequent` is what always answering the most frequent label scores, for each
-    kind of question. Nothing without gold answers, and no chance where options are not known.
+    `chance` guesses uniformly, anew in each pass. If questions are asked in rotations,
+    `chance_same_text` keeps the text it drew and `chance_same_letter` the letter, through all
+    passes; otherwise `frequent` is the score of always giving the most frequent label of each kind
+    of question. Empty without gold answers; no chance level if options are unknown.
     """
     closed = [record for record in records if record.kind != "open" and record.gold]
     if not closed:
@@ -52,8 +52,8 @@ def guess_metrics(records: Sequence[Record]) -> dict[str, Metric]:
 
 
 def accepted_fraction(record: Record) -> float:
-    """The share of a closed question's options that are accepted: what a guess in one pass scores,
-    0..1."""
+    """The fraction of a closed question's options that are accepted: what a guess in one pass
+    scores, 0..1."""
     count = 2 if record.kind == "yes_no" else len(record.options)
     labels = {"Yes", "No"} if record.kind == "yes_no" else set(record.options)
     return max(1, len(labels.intersection(record.gold))) / count
@@ -65,7 +65,8 @@ def chance_of(record: Record) -> float:
 
 
 def _chance_of_one_letter(record: Record) -> float:
-    """A letter has another text in each pass, and so is right in all only if all are accepted."""
+    """What always giving one random letter scores, 0..1: a letter has another text in each pass, so
+    it is right in all of them only if all options are accepted."""
     fraction = accepted_fraction(record)
     return fraction if _passes(record) == 1 else float(fraction == 1)
 
@@ -77,15 +78,16 @@ def _passes(record: Record) -> int:
 
 
 def frequent_right(closed: Sequence[Record]) -> float:
-    """How many of these questions are answered right, on average, by always giving the label that
-    most of the other half of them accept, for each kind of question; over `SPLITS` random halves,
-    both ways. Labels that are equally frequent share the answer. Questions about one picture stay
-    together: where each picture has as many questions with yes as with no, so has each half."""
+    """Mean number of these questions answered right by always giving the label that most of the
+    other half accepts, for each kind of question, over `SPLITS` random halves used both ways.
+    Equally frequent labels share the answer. Questions about one image stay in the same half: if
+    each image has as many questions with yes as with no, so has each half."""
     kinds: dict[str, list[tuple[str, Record]]] = defaultdict(list)
     cluster_ids = [
         name or record.id for name, record in zip(cluster_samples(closed), closed, strict=True)
     ]
-    # Named by their first question, so that the order of the questions does not count.
+    # A cluster is named by its smallest question id, so that the random halves do not depend on the
+    # order of the questions.
     first_of: dict[str, str] = {}
     for name, record in zip(cluster_ids, closed, strict=True):
         first_of[name] = min(record.id, first_of.get(name, record.id))
@@ -95,15 +97,21 @@ def frequent_right(closed: Sequence[Record]) -> float:
 
 
 def _cross_fit(kind: str, questions: Sequence[tuple[str, Record]]) -> float:
-    """How many of the questions of one kind, each with the name of its cluster, are right."""
-    units = {name: at for at, name in enumerate(sorted({cluster for cluster, _ in questions}))}
-    labels = {
-        label: at
-        for at, label in enumerate(sorted({gold for _, one in questions for gold in one.gold}))
+    """Expected number of right answers among the questions of one kind, each with its cluster
+    id."""
+    units = {
+        name: index for index, name in enumerate(sorted({cluster for cluster, _ in questions}))
     }
-    # How many questions of each cluster accept each label.
+    labels = {
+        label: index
+        for index, label in enumerate(
+            sorted({gold for _, record in questions for gold in record.gold})
+        )
+    }
+    # Number of questions of each cluster that accept each label: (clusters, labels). A question
+    # with several accepted answers counts once for each of them.
     accepted = np.zeros((len(units), len(labels)))
-    cells = [(units[name], labels[gold]) for name, one in questions for gold in set(one.gold)]
+    cells = [(units[name], labels[gold]) for name, record in questions for gold in set(record.gold)]
     np.add.at(accepted, tuple(np.array(cells).T), 1.0)
     totals = accepted.sum(axis=0)
     random = seeded_generator(f"frequent label:{kind}")
@@ -111,6 +119,7 @@ def _cross_fit(kind: str, questions: Sequence[tuple[str, Record]]) -> float:
     right = 0.0
     for _ in range(SPLITS):
         first = accepted[random.permutation(len(units))[:half]].sum(axis=0)
+        # The label is chosen on one half (`counts`) and scored on the other, in both directions.
         for counts in (first, totals - first):
             best = counts == counts.max()
             right += float((totals - counts)[best].mean())

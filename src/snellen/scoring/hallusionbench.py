@@ -10,7 +10,7 @@ from snellen.scoring.grouped import all_right
 
 
 class FigureKey(NamedTuple):
-    """Which figure a question is about. `kind` and `set` name the set of figures."""
+    """The figure a question is about. `kind` and `set` name the set of figures."""
 
     kind: str
     set: str
@@ -20,11 +20,11 @@ class FigureKey(NamedTuple):
 
 class HallusionScores(NamedTuple):
     answers: float
-    """aAcc: share of right answers."""
+    """aAcc: fraction of right answers, in percent."""
     figures: float
-    """fAcc: share of figures all of whose questions are right."""
+    """fAcc: figures with all questions right, in percent."""
     questions: float
-    """qAcc: share of questions right about every figure of their set."""
+    """qAcc: questions that are right for every figure of their set, in percent."""
     figure_count: int
     question_count: int
 
@@ -37,10 +37,10 @@ FigureKeyOf = Callable[[Record], FigureKey]
 
 
 def hallusion_scores(records: Sequence[Record], figure_key: FigureKeyOf) -> HallusionScores | None:
-    """None where no question could be scored."""
+    """The three numbers; None if no question could be scored."""
     answers = [record.score for record in records if record.score is not None]
-    figures = all_right(records, lambda one: figure_of(figure_key(one)))
-    questions = all_right(records, lambda one: question_of(figure_key(one)))
+    figures = all_right(records, lambda record: figure_of(figure_key(record)))
+    questions = all_right(records, lambda record: question_of(figure_key(record)))
     if not (answers and figures and questions):
         return None
     return HallusionScores(
@@ -53,10 +53,10 @@ def hallusion_scores(records: Sequence[Record], figure_key: FigureKeyOf) -> Hall
 
 
 def figure_of(key: FigureKey) -> str:
-    """A name for the figure."""
+    """Name of the figure."""
     return "/".join((key.kind, key.set, key.figure))
 
 
 def question_of(key: FigureKey) -> str:
-    """A name for the question that is asked about every figure of the set."""
+    """Name of the question, which is asked about every figure of the set."""
     return "/".join((key.kind, key.set, key.question))

@@ -1,4 +1,4 @@
-"""Headlines made of ratios of sums: means of subtasks, shares of units, weighted means, F1."""
+"""Headlines that are ratios of sums: means of subtasks, fractions of units, weighted means, F1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RatioTerm(NamedTuple):
-    """What a sample adds to the ratio of that name: to its numerator and to its denominator."""
+    """What a sample adds to the named ratio: to its numerator and to its denominator."""
 
     ratio: str
     numerator: float
@@ -32,23 +32,24 @@ def sum_of_ratios(
     strata: Sequence[str] = (),
     links: Sequence[str] = (),
 ) -> HeadlineSums | None:
-    """The headline that is the weighted sum of ratios, of what each sample adds to them; None
-    where nothing is added.
+    """The headline that is a weighted sum of ratios, from the terms of each sample. None if no
+    sample has a term.
 
-    Without `weights` it is the plain mean of the ratios, in percent. A ratio of which a draw has
-    nothing keeps its value over all samples, which is 0 where its denominator is 0.
+    Without `weights` it is the plain mean of the ratios, in percent. In a resample in which a ratio
+    has no samples, the ratio keeps its value over all samples (0 if its denominator is 0).
     """
     import numpy as np
 
-    names = sorted({share.ratio for shares in terms for share in shares})
+    names = sorted({term.ratio for of_sample in terms for term in of_sample})
     if not names:
         return None
-    column = {name: 2 * at for at, name in enumerate(names)}
+    column = {name: 2 * index for index, name in enumerate(names)}
+    # (samples, 2 * ratios): numerator and denominator of each ratio in turn.
     rows = np.zeros((len(terms), 2 * len(names)))
-    for row, shares in zip(rows, terms, strict=True):
-        for name, part, whole in shares:
-            row[column[name]] += part
-            row[column[name] + 1] += whole
+    for row, of_sample in zip(rows, terms, strict=True):
+        for name, numerator, denominator in of_sample:
+            row[column[name]] += numerator
+            row[column[name] + 1] += denominator
     ratio_weights = np.array(
         [100 / len(names) if weights is None else weights[name] for name in names]
     )
@@ -57,18 +58,21 @@ def sum_of_ratios(
     observed = np.where(wholes > 0, parts, 0.0) / np.where(wholes > 0, wholes, 1.0)
 
     def value(sums: NDArray[float64]) -> NDArray[float64]:
-        part, whole = sums[:, 0::2], sums[:, 1::2]
-        ratios = np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), observed)
+        numerators, denominators = sums[:, 0::2], sums[:, 1::2]
+        ratios = np.where(
+            denominators > 0, numerators / np.where(denominators > 0, denominators, 1.0), observed
+        )
         values: NDArray[float64] = ratios @ ratio_weights
         return values
 
+    # How much a sample can move the headline: its part of each denominator, times the weight.
     sample_weights = rows[:, 1::2] @ (np.abs(ratio_weights) / np.where(wholes > 0, wholes, 1.0))
     return HeadlineSums(rows, value, strata, links, sample_weights)
 
 
 def mean_of_ratios(sums: NDArray[float64]) -> NDArray[float64]:
-    """In percent, of sums (draws, 2 * ratios), numerators and denominators in turn: (draws,). A
-    ratio without a denominator is 0."""
+    """Mean of ratios in percent, shape (draws,), from sums of shape (draws, 2 * ratios) with
+    numerators and denominators alternating. A ratio with denominator 0 is 0."""
     import numpy as np
 
     parts, wholes = sums[:, 0::2], sums[:, 1::2]
@@ -80,7 +84,7 @@ def mean_of_ratios(sums: NDArray[float64]) -> NDArray[float64]:
 def headline_interval(
     sums: HeadlineSums | None, records: Sequence[Record], top: float = 100.0
 ) -> Interval | None:
-    """Interval of a headline between 0 and `top` over the records it was made of."""
+    """Interval of a headline in 0..`top` over the records it was computed from."""
     if sums is None:
         return None
     cluster_ids = cluster_samples(records, sums.links)
@@ -93,8 +97,9 @@ def mean_of_groups(
     failures: FailurePolicy,
     weights: Callable[[Sequence[str]], Mapping[str, float] | None] = lambda names: None,
 ) -> HeadlineSums | None:
-    """The mean of the groups' mean scores, in percent; samples of no group do not count. `weights`
-    says what each of the groups that have a score weighs; nothing makes them weigh the same."""
+    """The mean of the groups' mean scores, in percent. Records for which `group` is None do not
+    count. `weights` maps the groups that have a score to their weights; None weighs them equally.
+    """
     scores = [counted_score(record, failures) for record in records]
     names = [group(record) for record in records]
     terms = [
@@ -112,7 +117,7 @@ def weighted_mean(
     score: Callable[[Record, float], float] = lambda record, score: score,
     scale: float = 100.0,
 ) -> HeadlineSums | None:
-    """The weighted mean of scores (or of what `score` makes of a record and its score)."""
+    """The weighted mean of scores on the scale `scale`; `score` may transform a record's score."""
     terms = [
         []
         if (counted := counted_score(record, failures)) is None
@@ -123,12 +128,12 @@ def weighted_mean(
 
 
 def weights_of_scores(sums: HeadlineSums) -> list[float]:
-    """What each sample's score adds to a headline that is a weighted mean of scores, from its sums
-    over samples that all have a score (`sum_of_ratios`)."""
+    """The weight of each sample's score in a headline that is a weighted mean of scores, from its
+    sums over samples that all have a score (`sum_of_ratios`)."""
     import numpy as np
 
     wholes = sums.rows[:, 1::2].sum(axis=0)
-    # Everything wrong, but for one ratio in each row: what it weighs.
+    # Row i has all numerators 0 except ratio i, which is 1: its value is the weight of ratio i.
     single = np.zeros((len(wholes), sums.rows.shape[1]))
     single[:, 1::2] = wholes
     single[range(len(wholes)), range(0, 2 * len(wholes), 2)] = wholes
@@ -138,13 +143,14 @@ def weights_of_scores(sums: HeadlineSums) -> list[float]:
 
 def plain_mean(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean of the scores, in percent."""
-    return weighted_mean(records, lambda one: 1.0, failures)
+    return weighted_mean(records, lambda record: 1.0, failures)
 
 
 def unit_terms(
     records: Sequence[Record], units: Mapping[str, float], unit: Callable[[Record], str], name: str
 ) -> list[list[RatioTerm]]:
-    """What the samples add to the mean of `units`, unit to score: each with its first sample."""
+    """Terms of the mean of `units` (unit to score): each unit counts once, with its first
+    sample."""
     seen: set[str] = set()
     terms: list[list[RatioTerm]] = []
     for record in records:
@@ -159,27 +165,32 @@ def mean_of_sums(parts: Sequence[HeadlineSums]) -> HeadlineSums:
     """The mean of headlines over the same samples, such as those of several draws of a reply."""
     import numpy as np
 
-    ends = np.cumsum([one.rows.shape[1] for one in parts])
+    ends = np.cumsum([part.rows.shape[1] for part in parts])
 
+    # The columns of all parts stand side by side, so that one resample draws all of them.
     def value(sums: NDArray[float64]) -> NDArray[float64]:
         columns = np.split(sums, ends[:-1], axis=1)
-        values = [one.value(part) for one, part in zip(parts, columns, strict=True)]
+        values = [
+            headline.value(columns_of_part)
+            for headline, columns_of_part in zip(parts, columns, strict=True)
+        ]
         means: NDArray[float64] = np.mean(values, axis=0)
         return means
 
-    part_weights = [one.weights for one in parts if one.weights is not None]
-    rows = np.concatenate([one.rows for one in parts], axis=1)
+    part_weights = [part.weights for part in parts if part.weights is not None]
+    rows = np.concatenate([part.rows for part in parts], axis=1)
     weights = np.mean(part_weights, axis=0) if len(part_weights) == len(parts) else None
     return HeadlineSums(rows, value, parts[0].strata, parts[0].links, weights)
 
 
 def sums_of_subset(is_kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
-    """The headline of those samples alone that are kept."""
+    """Restrict a headline to the samples that `is_kept` selects; the others add nothing to its
+    sums."""
     import numpy as np
 
     def of_records(records: Sequence[Record]) -> HeadlineSums | None:
-        indices = [at for at, record in enumerate(records) if is_kept(record)]
-        subset_sums = sums([records[at] for at in indices])
+        indices = [index for index, record in enumerate(records) if is_kept(record)]
+        subset_sums = sums([records[index] for index in indices])
         if subset_sums is None:
             return None
         rows = np.zeros((len(records), subset_sums.rows.shape[1]))
@@ -189,8 +200,8 @@ def sums_of_subset(is_kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
             if not names:
                 return ()
             expanded = [""] * len(records)
-            for at, name in zip(indices, names, strict=True):
-                expanded[at] = name
+            for index, name in zip(indices, names, strict=True):
+                expanded[index] = name
             return expanded
 
         sample_weights = np.zeros(len(records))

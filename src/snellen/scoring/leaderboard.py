@@ -9,22 +9,25 @@ from typing import NamedTuple
 from snellen.core.summary import Interval
 
 _DIGITS = 9
-"""Decimals in which scores are compared: equal sums of percentages are equal."""
+"""Decimals to which scores are compared, so that equal sums of percentages are equal."""
 
 
 class LeaderboardRow(NamedTuple):
+    """A model's rank and score. `n`, `interval`, `ranks` and `letters` are None if only the score
+    is known."""
+
     rank: int
-    """One more than the number of models with a higher score: equals share a rank."""
+    """1 + the number of models with a higher score: equal scores share a rank."""
     model: str
     score: float
     n: int | None = None
-    """Samples behind the score; None, as what follows, where only a number is known."""
+    """Samples behind the score."""
     interval: Interval | None = None
     """Of the score."""
     ranks: tuple[int, int] | None = None
-    """The interval of the rank."""
+    """Lowest and highest rank: the interval of the rank."""
     letters: str | None = None
-    """Models that share one cannot be told apart."""
+    """Models that share a letter do not differ significantly."""
 
 
 class Leaderboard(NamedTuple):
@@ -33,13 +36,13 @@ class Leaderboard(NamedTuple):
     name: str
     places: tuple[LeaderboardRow, ...]
     models: int
-    """How many have the number at all."""
+    """How many models have the number at all."""
     tied_out: int
-    """Models that did not fit although their score equals the last one's."""
+    """Models left out although their score equals that of the last row."""
 
 
 def rank_models(name: str, scores: Mapping[str, float], limit: int = 10) -> Leaderboard:
-    """The `limit` highest scores; models of equal score by name."""
+    """The `limit` highest scores as rows; models of equal score by name."""
     rounded = {model: round(score, _DIGITS) for model, score in scores.items()}
     ordered = sorted(rounded, key=lambda model: (-rounded[model], model))
     rows = [
@@ -54,7 +57,7 @@ def rank_models(name: str, scores: Mapping[str, float], limit: int = 10) -> Lead
 
 
 class RecoveredCounts(NamedTuple):
-    """Counts behind a printed accuracy and accuracy+."""
+    """Counts behind a printed accuracy and accuracy+ (MME)."""
 
     right: int
     both: int
@@ -67,12 +70,12 @@ class RecoveredCounts(NamedTuple):
 
 
 def recover_counts(accuracy: str, accuracy_plus: str, images: int) -> RecoveredCounts | None:
-    """The counts that print as these percentages, for the largest possible number of images up
-    to `images`: a model may have been scored on fewer. None where no counts fit, or where the
-    numbers are printed with fewer than two decimals and many would.
+    """Find the counts that print as these percentages. The largest number of images up to `images`
+    that fits is taken, since a model may have been scored on fewer. None if no counts fit, or if
+    the numbers are printed with fewer than two decimals, when many counts would fit.
 
     Raises:
-        ValueError: a text that is no number.
+        ValueError: a text is not a number.
     """
     decimals = min(_decimals(accuracy), _decimals(accuracy_plus))
     first, second = float(accuracy), float(accuracy_plus)

@@ -1,13 +1,14 @@
-"""Is an answer to a question of mathematics the same as the gold: as text, as a number, as a term?
+"""Equivalence of an answer to a mathematical question with the gold: as text, as a number or as a
+term.
 
-Three tests, the cheapest first: equal texts once LaTeX's dress is taken off; equal numbers, as far
-as plain decimals, fractions, powers of ten and percentages go; equal terms, which Math-Verify
-(extra `maths`) parses by a grammar and `scoring.terms` compares. Nothing is ever evaluated as code.
-What no test can read is not equal. The work is bounded by the size of a term and not by a clock, so
-that a verdict is the same on every machine.
+Three tests, the cheapest first: equal texts after LaTeX markup is removed; equal numbers (plain
+decimals, fractions, powers of ten and percentages); equal terms, which Math-Verify (extra `maths`)
+parses by a grammar and `scoring.terms` compares. Nothing is ever evaluated as code. What no test
+can parse is not equal. Work is bounded by the size of a term and not by a clock, so that a verdict
+is the same on every machine.
 
 A ratio a:b is the number a/b, as MATH-Vision's authors compare it (arXiv:2402.14804, their
-published verdicts). Numbers count as equal within 1e-6.
+published verdicts). Numbers are equal within 1e-6.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from snellen.scoring.terms import is_same_term
 TOLERANCE = 1e-6
 EXTRA = "maths"
 _MAX_LENGTH = 160
-"""Characters of a term that is worth parsing; longer ones are sentences."""
+"""Characters of a term that is parsed; longer texts are sentences."""
 _MAX_DEPTH = 6
 _MAX_DIGITS = 300
 _MAX_SIGNS = 8
-"""Brackets inside brackets, and bars, equals signs or functions, that the parser takes quickly."""
+"""With `_MAX_DEPTH`, the limits within which the parser is fast: nested brackets, and bars, equals
+signs or functions in a row."""
 _MARKUP = re.compile(
     r"\\(?:displaystyle|left|right|limits|,|;|!|:|quad|qquad)(?![A-Za-z])|\\[()\[\]]|\\?\$|~"
 )
@@ -43,7 +45,7 @@ _FRACTION = re.compile(
 )
 _RATIO = re.compile(r"[^:]+:[^:]+")
 _TOWER = re.compile(r"\^\{?[\w.]{1,8}\^|\^\{[^{}]*\^|\^\{?\s*\d{6,}|\d{4,}\s*!|!\s*!")
-"""Terms whose value is too large to be written down are compared as text alone."""
+"""Terms whose value is too large to write down; they are compared as text only."""
 _COMMANDS_IN_A_ROW = re.compile(r"(?:\\[a-z]+){4}")
 _BRACED = re.compile(r"\{[^{}]*\}")
 _NUMERIC_WORDS = re.compile(
@@ -56,17 +58,20 @@ _UNSUPPORTED_OFFICIALLY = re.compile(
 _OFFICIAL_NUMBER = re.compile(r"([-+]?\d+(?:\.\d+)?)\.[a-z]")
 _BEFORE_FRACTION = re.compile(r"(?<=\d)(?=\\[dt]?frac)")
 _NOT_NUMERIC = re.compile(r"[A-Za-z%'\"]|[^\x00-\x7f]|\\circ")
-"""Letters, marks and signs outside of ASCII: their parser reads none, nor a long minus."""
+"""Letters, quotes and signs outside ASCII: the official parser accepts none, nor a Unicode
+minus."""
 _POWER_TIMES = re.compile(r"(\^\{[^{}]*\})\s*(?=\d)")
-"""A power before a digit is a product; without the sign the parser takes the digit for another."""
+"""A power before a digit is a product; without an explicit sign the parser misreads the digit."""
 _STARRED = re.compile(r"\*\*\(([^()]*)\)|\*\*([A-Za-z0-9.]+)")
 _ROOT_WORD = re.compile(r"(?<![\\A-Za-z])sqrt\(([^()]*)\)")
 _WORD = re.compile(r"(?<!\\)\b[A-Za-z]{4,}\b")
 
 
 def equal(answer: str, gold: str) -> bool:
-    """Whether two answers are the same text, number or term. Raises MissingExtra where a term
-    has to be parsed and Math-Verify is not installed."""
+    """Whether two answers are the same text, number or term.
+
+    Raises MissingExtra if a term has to be parsed and Math-Verify is not installed.
+    """
     left, right = strip_markup(answer), strip_markup(gold)
     if not left or not right:
         return False
@@ -79,9 +84,9 @@ def equal(answer: str, gold: str) -> bool:
 
 
 def equal_official(answer: str, gold: str) -> bool:
-    """MATH-Vision's own verdict on a short answer: equal texts in any case, pairs of equal values,
-    or two values that agree once rounded to two places. A unit, a degree or a percent sign leaves
-    no value; what stands behind a number, a dot and a letter does not count."""
+    """MATH-Vision's own verdict on a short answer: equal texts in any case, tuples of equal values,
+    or two values that agree after rounding to two decimals. A unit, a degree or a percent sign
+    makes an answer non-numeric; whatever follows a number, a dot and a letter is ignored."""
     if answer.strip().lower() == gold.strip().lower():
         return bool(answer.strip())
     if _official_tuple(answer) == _official_tuple(gold) != ():
@@ -94,9 +99,9 @@ def equal_official(answer: str, gold: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def strip_markup(text: str) -> str:
-    """The text in lower case without spaces, dollar signs, sizes, units of angle, boxes and a
-    final dot; texts inside \\text{...} are kept. It ends where a brace is closed that was never
-    opened: readers of \\boxed{...} leave such tails."""
+    """Remove LaTeX markup: lower case without spaces, dollar signs, sizes, degree signs, boxes and
+    a final dot; the contents of \\text{...} are kept. The text is cut at a closing brace that was
+    never opened, since extraction from \\boxed{...} leaves such tails."""
     boxed = _BOX.fullmatch(text.strip())
     core = boxed[1] if boxed else text
     core = _DEGREE.sub("", _MARKUP.sub("", _TEXT.sub(r"\1", core)))
@@ -109,10 +114,11 @@ def strip_markup(text: str) -> str:
 
 
 def parse_number(text: str) -> float | None:
-    """The number that an undressed text is: 12, 1,000, .5, 3/4, 5:19, 20%, 2\\frac{1}{2}."""
+    """The value of a text without markup, if it is a number: 12, 1,000, .5, 3/4, 5:19, 20%,
+    2\\frac{1}{2}. Else None."""
     fraction = _FRACTION.fullmatch(text)
     if fraction:
-        # Above 308 digits there is no float, above 4,300 Python makes no number of them.
+        # Floats end at 308 digits, and Python refuses to parse integers above 4,300 digits.
         if max(map(len, filter(None, fraction.groups()))) > _MAX_DIGITS:
             return None
         top, bottom = int(fraction["top"]), int(fraction["bottom"])
@@ -131,22 +137,22 @@ def parse_number(text: str) -> float | None:
 
 
 def _official_value(text: str) -> float | None:
-    """The value by the parser of MATH-Vision's script, which takes 2\\frac{1}{2} for a product, and
-    knows neither bars, stars and thin spaces nor fractions and roots without braces."""
+    """The value by the parser of MATH-Vision's script, which multiplies 2\\frac{1}{2} and supports
+    neither bars, stars and thin spaces nor fractions and roots without braces."""
     closed = _official_form(text)
     if _UNSUPPORTED_OFFICIALLY.search(closed):
         return None
     stopped = _OFFICIAL_NUMBER.match(closed)
     try:
         value = _numeric_value(stopped[1] if stopped else _BEFORE_FRACTION.sub(r"\\cdot ", closed))
-    except OverflowError:  # 2^{99999} is no float
+    except OverflowError:  # 2^{99999} exceeds the range of floats
         return None
     return value if value is not None and isfinite(value) else None
 
 
 def _official_tuple(text: str) -> tuple[str, ...]:
-    """The values of (a,b) or [a,b] behind its bracket, whole numbers as such and others to two
-    places; empty where it is none."""
+    """The opening bracket and the values of (a,b) or [a,b], integers without decimals and others to
+    two decimals. Empty if the text is not a tuple."""
     core = text.strip().lower()
     parts = core[1:-1].split(",")
     if len(parts) < 2 or core[0] + core[-1] not in ("()", "[]"):
@@ -166,14 +172,14 @@ def _is_kept_officially(part: str) -> bool:
 
 
 def _official_form(text: str) -> str:
-    """Lower case, without dollar signs, up to a brace that was never opened."""
+    """Lower case without dollar signs, cut at an unopened closing brace."""
     core = _SPACE.sub(" ", _cut_at_unopened_brace(text.strip().strip("$")).strip().lower())
     return core[1:-1] if _BRACED.fullmatch(core) else core
 
 
 @lru_cache(maxsize=65536)
 def _numeric_value(text: str) -> float | None:
-    """The number that a text or a numeric term of LaTeX is."""
+    """The value of a text or of a numeric LaTeX term, or None."""
     bare = text.replace(" ", "")
     if not text or _NOT_NUMERIC.search(_NUMERIC_WORDS.sub(" ", text)):
         return None
@@ -189,7 +195,7 @@ def _numeric_value(text: str) -> float | None:
 
 
 def require_math_verify() -> None:
-    """Raises MissingExtra where terms cannot be compared."""
+    """Check that terms can be compared. Raises MissingExtra if Math-Verify is not installed."""
     try:
         import math_verify  # noqa: F401
     except ImportError as error:
@@ -204,6 +210,7 @@ def _parse_decimal(text: str) -> float | None:
 
 
 def _cut_at_unopened_brace(text: str) -> str:
+    """The text up to the first closing brace that was never opened."""
     depth = 0
     for position, sign in enumerate(text):
         depth += (sign == "{") - (sign == "}")
@@ -216,14 +223,14 @@ def _cut_at_unopened_brace(text: str) -> str:
 def _same_term(left: str, right: str) -> bool:
     if _is_unparsable(left) or _is_unparsable(right):
         return False
-    ours, theirs = _parse_terms(left), _parse_terms(right)
-    if not ours or not theirs:
+    answers, golds = _parse_terms(left), _parse_terms(right)
+    if not answers or not golds:
         return False
-    return any(is_same_term(gold, said) for gold in theirs for said in ours)
+    return any(is_same_term(gold, answer) for gold in golds for answer in answers)
 
 
 def _is_unparsable(text: str) -> bool:
-    """Sentences, and numbers too large: no term to be parsed."""
+    """Whether a text is a sentence, or a term too large or too slow to parse."""
     return (
         len(text) > _MAX_LENGTH
         or _TOWER.search(text) is not None
@@ -233,7 +240,7 @@ def _is_unparsable(text: str) -> bool:
 
 
 def _is_slow_to_parse(text: str) -> bool:
-    """Whether the parser's work would grow out of bounds: it doubles with every bracket."""
+    """Whether the parser would take too long: its work doubles with every bracket level."""
     depth = max_depth = 0
     for sign in text:
         depth += (sign in "([{") - (sign in ")]}")
@@ -244,11 +251,12 @@ def _is_slow_to_parse(text: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _parse_terms(text: str) -> tuple[Any, ...]:
-    """What Math-Verify reads in a text, SymPy's terms first; empty where it reads nothing."""
+    """Terms that Math-Verify parses from a text, SymPy's first; empty if it parses none."""
     require_math_verify()
     from math_verify import LatexExtractionConfig, parse
 
-    # It would warn, once, that no clock stops it, and count by signals if one did.
+    # Without a timeout it logs a warning; with one it would use signals, which only work in the
+    # main thread and make verdicts depend on the machine.
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     config = LatexExtractionConfig(boxed_match_priority=-1)
     terms = parse(f"${_to_latex(text)}$", extraction_config=(config,), parsing_timeout=None)
@@ -256,7 +264,7 @@ def _parse_terms(text: str) -> tuple[Any, ...]:
 
 
 def _to_latex(text: str) -> str:
-    """Ratios as quotients, and powers and roots as other languages write them, in LaTeX."""
+    """Rewrite ratios as quotients, and powers and roots in program notation as LaTeX."""
     if _RATIO.fullmatch(text):
         over, under = text.split(":")
         text = f"\\frac{{{over}}}{{{under}}}"

@@ -1,10 +1,10 @@
-"""MathVista: an extracted answer, brought to the form of the question, against the gold
-(Lu et al. 2023, arXiv:2310.02255, Sec. 3.3).
+"""MathVista: an extracted answer, converted to the form of the question, against the gold (Lu et
+al. 2023, arXiv:2310.02255, Sec. 3.3).
 
 Two rules. `same_value` is ours: numbers are compared as numbers, floats after rounding to the
-places of the gold, lists item by item. `normalise_extraction` is the authors' as of the published scores of
-2023: every extraction is forced into the question's form, the nearest choice by edit distance
-included, and compared as text; an integer must be written as one.
+decimals of the gold, lists item by item. `normalise_extraction` is the authors', as of the
+published scores of 2023: every extraction is forced into the question's form (for choices, the
+nearest one by edit distance) and compared as text; an integer must be written as an integer.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def answer_type_of(text: str) -> AnswerType:
-    """The declared type, `text` where it is none of the four."""
+    """The declared answer type; `text` for an unknown one."""
     return text if text in ANSWER_TYPES else "text"
 
 
 def same_value(answer: str, gold: str, kind: AnswerType) -> bool:
     """Whether a free-form answer has the value of the gold."""
     if kind == "list":
-        ours, theirs = parse_number_list(answer), parse_number_list(gold)
-        return ours is not None and theirs is not None and _all_close(ours, theirs)
+        answer_numbers, gold_numbers = parse_number_list(answer), parse_number_list(gold)
+        return (
+            answer_numbers is not None
+            and gold_numbers is not None
+            and _all_close(answer_numbers, gold_numbers)
+        )
     value, right = parse_number(strip_markup(answer)), parse_number(strip_markup(gold))
     if value is None or right is None:
         return strip_markup(answer) != "" and strip_markup(answer) == strip_markup(gold)
@@ -43,7 +47,7 @@ def same_value(answer: str, gold: str, kind: AnswerType) -> bool:
 def normalise_extraction(
     extraction: str, kind: AnswerType, gold: str, choices: Sequence[str]
 ) -> str | None:
-    """The extraction in the question's form; None where it cannot be brought to it. `choices` are
+    """Convert the extraction to the question's form; None if that is impossible. `choices` are
     those of a multiple-choice question."""
     text = extraction.strip()
     if choices:
@@ -61,19 +65,19 @@ def normalise_extraction(
 
 
 def decimal_places(gold: str) -> int:
-    """Digits after the point: MathVista's `precision` is that of its golds."""
+    """Decimals of a gold, which are MathVista's `precision`."""
     return len(gold.strip().partition(".")[2])
 
 
 def nearest_choice(text: str, choices: Sequence[str]) -> int:
-    """Position of the choice with the smallest Levenshtein distance, the first of equals."""
+    """Index of the choice with the smallest Levenshtein distance; the first of equals."""
     from rapidfuzz.distance import Levenshtein
 
-    return min(range(len(choices)), key=lambda place: Levenshtein.distance(text, choices[place]))
+    return min(range(len(choices)), key=lambda index: Levenshtein.distance(text, choices[index]))
 
 
 def parse_number_list(text: str) -> list[float] | None:
-    """The numbers of a list such as [1, 2.5]."""
+    """The numbers of a list such as [1, 2.5]; None for any other text."""
     core = text.strip()
     if not (core.startswith("[") and core.endswith("]")):
         return None
@@ -82,8 +86,8 @@ def parse_number_list(text: str) -> list[float] | None:
 
 
 def _choice_of_extraction(text: str, choices: Sequence[str]) -> str:
-    """The first letter in parentheses, wherever it stands, takes the place of the text, also where
-    it is no label: f of "the graph of f(x)" may be nearest to a choice."""
+    """The choice an extraction stands for. The first letter in parentheses replaces the text, even
+    if it is not a label: in "the graph of f(x)" the f is compared with the choices."""
     letter = _IN_PARENTHESES.search(text)
     choice_text = letter[1].upper() if letter else text
     if len(choice_text) == 1 and choice_text in _LETTERS[: len(choices)]:
@@ -91,7 +95,7 @@ def _choice_of_extraction(text: str, choices: Sequence[str]) -> str:
     return choices[nearest_choice(choice_text, choices)]
 
 
-def _all_close(ours: Sequence[float], theirs: Sequence[float]) -> bool:
-    return len(ours) == len(theirs) and all(
-        abs(one - other) < _TOLERANCE for one, other in zip(ours, theirs, strict=True)
+def _all_close(answer: Sequence[float], gold: Sequence[float]) -> bool:
+    return len(answer) == len(gold) and all(
+        abs(number - other) < _TOLERANCE for number, other in zip(answer, gold, strict=True)
     )

@@ -14,17 +14,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from snellen.scoring.ranks import average_ranks
 
 VISUAL_RECOGNITION = "VR"
-"""Abbreviation of the meta-task that Overall* and R* leave out."""
+"""Abbreviation of the meta-task that Overall* and R* exclude."""
 
 PRINTED_DIGITS = 1
-"""Decimals of the paper's tables. Its ranks are taken after rounding as Python rounds floats."""
+"""Decimals of the paper's tables. Its ranks are computed after rounding as Python rounds floats."""
 
 Accuracies = Mapping[str, float]
 """Accuracy by subtask."""
 
 
 def mean_over_subtasks(values: Accuracies, members: Iterable[str]) -> float | None:
-    """Mean over the subtasks, each weighing the same; None where one of them has no value."""
+    """Mean over the subtasks with equal weights; None if one of them has no value."""
     accuracies = [values.get(name) for name in members]
     present = [value for value in accuracies if value is not None]
     if not present or len(present) < len(accuracies):
@@ -37,7 +37,7 @@ def average_meta_ranks(
 ) -> dict[str, float]:
     """Each row's mean over the meta-tasks of its rank among all rows, on the values as printed.
 
-    Raises KeyError for a row that lacks one of the meta-tasks.
+    Raises KeyError if a row has no value for a meta-task.
     """
     return average_ranks(
         {

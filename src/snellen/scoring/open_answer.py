@@ -1,9 +1,9 @@
-"""Is a free answer equal to one of the gold answers? Equality after normalising, no containment.
+"""Exact match of a free answer with one of the gold answers after normalising; no containment.
 
-Both sides are brought to one form: Unicode NFKC (full-width signs as plain ones; a number in a
-circle stays itself), case folded, punctuation around words and the articles a, an, the removed,
-number words zero..ten as digits, white space collapsed. Two numbers are equal as numbers: "3.0" is
-"3", "1,000" is "1000", "$5" is no "5" and "5%" no "5", because the unit is part of the answer.
+Both sides are normalised: Unicode NFKC (full-width signs become plain ones; circled numbers are
+kept), case folded, punctuation around words and the articles a, an, the removed, number words zero
+to ten as digits, white space collapsed. Two numbers are equal as numbers: "3.0" is "3", "1,000" is
+"1000". Units are part of the answer: neither "$5" nor "5%" is "5".
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _SIGNS = str.maketrans("‘’“”−‐‑。、「」【】", '\'\'""---.,""
 
 
 def matches_gold(answer: str, golds: Sequence[str]) -> bool:
-    """True when the normalised answer equals a normalised gold answer; an empty one never does."""
+    """Whether the normalised answer equals a normalised gold answer. An empty answer never does."""
     form = normalise_answer(answer)
     return form != "" and any(form == normalise_answer(gold) for gold in golds)
 
 
 def has_same_labels(answer: str, golds: Sequence[str]) -> bool:
-    """True when answer and a gold answer are lists of the same single letters, in any order and
+    """Whether answer and a gold answer are lists of the same single letters, in any order and
     spacing: "b, d" is "b,d"."""
     answer_letters = _letters(answer)
     return len(answer_letters) > 1 and any(_letters(gold) == answer_letters for gold in golds)
@@ -46,7 +46,7 @@ def _letters(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def normalise_answer(text: str) -> str:
-    """The form in which answers are compared; numbers in their shortest decimal form."""
+    """Normalise an answer for comparison; numbers take their shortest decimal form."""
     plain = text if text.isascii() else _fold_unicode(text)
     words = [_normalise_word(word) for word in plain.casefold().split()]
     without_articles = [word for word in words if word and word not in _ARTICLES]
@@ -60,7 +60,7 @@ def _fold_unicode(text: str) -> str:
         else unicodedata.normalize("NFKC", sign)
         for sign in unicodedata.normalize("NFC", text).translate(_SIGNS)
     )
-    return folded.translate(_SIGNS)  # half-width signs become others of them
+    return folded.translate(_SIGNS)  # NFKC turns half-width signs into signs of the table
 
 
 def _normalise_word(word: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 
 def competition_ranks(values: Mapping[str, float | None]) -> dict[str, int]:
-    """1 + the number of strictly higher values: equal ones share the smaller rank.
+    """1 + the number of strictly higher values: equal values share the smaller rank.
 
-    What has no value has no rank, and ranks nobody down.
+    A system without a value gets no rank and does not lower that of others.
     """
     present = {name: value for name, value in values.items() if value is not None}
     return {
@@ -20,8 +20,7 @@ def competition_ranks(values: Mapping[str, float | None]) -> dict[str, int]:
 def average_ranks(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
     """Mean competition rank of each system over the tasks; `table` maps a task to its systems.
 
-    A system without a value in any of the tasks has none: an average over fewer tasks would not
-    compare.
+    Systems without a value in some task are left out: averages over different tasks do not compare.
     """
     ranked = [competition_ranks(values) for values in table.values()]
     if not ranked:

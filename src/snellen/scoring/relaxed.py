@@ -1,10 +1,10 @@
 """Relaxed accuracy of ChartQA (Masry et al. 2022, https://arxiv.org/abs/2203.10244, Sec. 5.1): a
 number is right within 5 % of the gold, any other answer only if it is equal.
 
-As the public implementations (Pix2Struct's, used by lmms-eval and VLMEvalKit) have it: both sides
-are numbers if Python reads them as such, a text ending in % is divided by 100, commas and
-currency signs are not understood, and a gold of 0 is compared as text. Years are numbers: 2018 is
-right where 2019 is the gold.
+As in the public implementations (Pix2Struct's, used by lmms-eval and VLMEvalKit): a side is a
+number if Python's `float` accepts it, a text ending in % is divided by 100, commas and currency
+signs are not supported, and a gold of 0 is compared as text. Years are numbers: 2018 is right if
+the gold is 2019.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ TOLERANCE = 0.05
 
 
 def relaxed_correct(answer: str, golds: Sequence[str], tolerance: float = TOLERANCE) -> bool:
-    """Whether the answer is within `tolerance` (a share of the gold) of a gold, or equal to it
-    but for upper and lower case."""
+    """Whether the answer is within `tolerance` (a fraction of the gold) of a gold, or equals it
+    ignoring case."""
     return any(_correct(answer.strip(), gold.strip(), tolerance) for gold in golds)
 
 
 def relaxed_untrimmed(answer: str, golds: Sequence[str]) -> bool:
-    """The same by Pix2Struct's function, which takes off no white space: texts must be equal with
-    it, and "42% " is no number."""
+    """`relaxed_correct` by Pix2Struct's function, which trims no white space: texts must be equal
+    including it, and "42% " is not a number."""
     return any(_correct(answer, gold, TOLERANCE) for gold in golds)
 
 

@@ -1,9 +1,9 @@
 """SlideVQA's own comparison (Tanaka et al. 2023, https://arxiv.org/abs/2301.04883): F1 and equality
 of words after a normalisation that goes further than SQuAD's.
 
-Phrases such as "it is" and "because" and the word percent are cut out, "and" and & are commas, the
-unit that the question asks for ("how many boats", "which city") is cut out, of an answer that
-begins with yes or no the rest is left out, and number words to nineteen are digits.
+Phrases such as "it is" and "because" and the word percent are removed, "and" and & become commas,
+the unit that the question asks for ("how many boats", "which city") is removed, an answer that
+begins with yes or no is reduced to that word, and number words to nineteen become digits.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def f1_authors(answer: str, gold: str, question: str) -> float:
-    """F1 of words, each as often as it occurs, 0..1; the question names the unit."""
+    """F1 of words counted with repetition, 0..1; the question names the unit."""
     answer_words, gold_words = _words(answer, question), _words(gold, question)
     shared = sum((Counter(answer_words) & Counter(gold_words)).values())
     return 2 * shared / (len(answer_words) + len(gold_words)) if shared else 0.0
 
 
 def equal_authors(answer: str, gold: str, question: str) -> bool:
-    """The same words in the same order; two answers of no words are not equal."""
+    """Whether answer and gold are the same words in the same order; two empty answers are not
+    equal."""
     answer_words = _words(answer, question)
     return answer_words != [] and answer_words == _words(gold, question)
 
@@ -55,7 +56,7 @@ def _words(text: str, question: str) -> list[str]:
 
 
 def _remove_unit(text: str, question: str, phrase: str) -> str:
-    """Without the word that follows `phrase` in the question, wherever it stands in the text."""
-    _, found, after_phrase = question.partition(phrase)
-    unit = after_phrase.split()[:1] if found else []
+    """Remove the word that follows `phrase` in the question wherever it occurs in the text."""
+    _, match, after_phrase = question.partition(phrase)
+    unit = after_phrase.split()[:1] if match else []
     return text.replace(unit[0], "") if unit else text

@@ -1,5 +1,5 @@
-"""When an answer of Spatial457 is right (Wang et al. 2025, https://arxiv.org/abs/2502.08636), as
-VLMEvalKit's copy of the authors' rule has it."""
+"""Spatial457's rule (Wang et al. 2025, https://arxiv.org/abs/2502.08636), as in VLMEvalKit's copy
+of the authors' code."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _KIND = {shape: kind for kind, shapes in _SHAPES.items() for shape in shapes}
 
 
 def equal_spatial457(answer: str, golds: Sequence[str]) -> bool:
-    """Whether answer and gold are the same word in either case, a number and its word, "none" or 0
-    and No, a count from 1 to 9 and yes, or shapes of one kind by their first words: a jet is an
-    airliner."""
+    """Whether the answer matches a gold: the same word ignoring case, a number and its word, "none"
+    or 0 for No, a count from 1 to 9 for yes, or shapes of one kind by their first words (a jet is
+    an airliner)."""
     return any(_equal(answer, gold) for gold in golds)
 
 

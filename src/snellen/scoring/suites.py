@@ -1,8 +1,8 @@
-"""One number for several benchmarks: the plain mean of percentages of what can be reached.
+"""One number for several benchmarks: the plain mean of scores in percent of their maximum.
 
 VLMEvalKit (arXiv:2407.11691, Sec. 4): OCRBench, which counts to 1000, and MMBench-Video, which
-counts to 3, are brought to 0..100; the average of a model is the plain mean over all members. A
-model that lacks a member has no average.
+counts to 3, are scaled to 0..100; the average of a model is the plain mean over all members. A
+model without a score in some member has no average.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from snellen.stats.averages import interval_of_average
 
 
 class SuiteRow(NamedTuple):
-    """A line of a suite's table. `values` are 0..100; None where there is no number."""
+    """A row of a suite's table. `values` are 0..100, None without a number."""
 
     model: str
     values: dict[str, float | None]
@@ -24,10 +24,11 @@ class SuiteRow(NamedTuple):
     rank: int | None
     missing: tuple[str, ...]
     interval: Interval | None = None
-    """Of the average; None where a member has none."""
+    """Interval of the average; None if a member has none."""
 
 
 def as_percent(value: float, top: float) -> float:
+    """Scale a value of 0..`top` to 0..100."""
     return 100 * value / top
 
 
@@ -38,9 +39,9 @@ def suite_rows(
     average: bool = True,
     intervals: Mapping[str, Mapping[str, Interval]] | None = None,
 ) -> list[SuiteRow]:
-    """The models of `table` (model to member to percentage), the best average first; those
-    without one follow in the order given. `intervals` (model to member) are of the percentages,
-    whose benchmarks count as independent."""
+    """The models of `table` (model to member to percentage), best average first; models without one
+    follow in their original order. `intervals` (model to member) are those of the percentages; the
+    benchmarks count as independent."""
     averages: dict[str, float | None] = {}
     for model, values in table.items():
         numbers = [values.get(member) for member in members]
@@ -69,7 +70,9 @@ def _average_interval(
     members: Sequence[str], values: Mapping[str, float | None], intervals: Mapping[str, Interval]
 ) -> Interval | None:
     pairs = [(values[member], intervals.get(member)) for member in members]
-    both = [(value, one) for value, one in pairs if value is not None and one is not None]
+    both = [
+        (value, interval) for value, interval in pairs if value is not None and interval is not None
+    ]
     if len(both) < len(members):
         return None
-    return interval_of_average([value for value, _ in both], [one for _, one in both])
+    return interval_of_average([value for value, _ in both], [interval for _, interval in both])

@@ -1,14 +1,14 @@
-"""Are two terms of SymPy the same? Decided by bounded work, so that no verdict hangs on a clock.
+"""Equality of two SymPy terms, decided by a bounded amount of work so that no verdict depends on a
+clock.
 
-No term is simplified and no equation solved: both may take any time. Two terms are the same if they
-are written the same, or agree at fixed points: their variables get the same fractions in both, and
-the values, with 20 digits, may differ by one part in 10^9. A chain "x = 2" against a bare term is
-its right side. Equations and inequalities are the same if what stands left minus right differs by
-a constant factor, which for inequalities has to keep or turn the sign. Sets are compared without
-regard to order; (1, 2) may be an open interval or a pair.
+No term is simplified and no equation solved, since both may take any time. Two terms are the same
+if they are written the same, or agree at fixed points: their variables get the same fractions in
+both, and the values, with 20 digits, may differ by one part in 10^9. A chain "x = 2" against a bare
+term is its right side. Equations and inequalities are the same if left minus right differs by a
+constant factor, which for inequalities must keep or flip the sign accordingly. Sets are compared
+without regard to order; (1, 2) may be an open interval or a pair.
 
-Terms that are too large to be evaluated (powers, factorials, integrals, sums) are compared as they
-are written.
+Terms too large to evaluate (powers, factorials, integrals, sums) are compared only as written.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _DIGITS = 20
 _UNBOUNDED = frozenset({"Integral", "Sum", "Product", "Limit", "Derivative", "Subs"})
 _TOLERANCE = 1e-9
 _DECIMALS = 6
-"""Places to which a decimal fraction is compared with another number."""
+"""Decimals to which a decimal fraction is compared with another number."""
 _POINTS = ((3, 7), (11, 5), (-13, 17), (5, 23), (29, 19))
-"""Fractions that the first variable gets; the others get their neighbours."""
+"""Fractions assigned to the first variable; the other variables get fractions derived from them."""
 
 
 def is_same_term(gold: Any, answer: Any) -> bool:
-    """Whether an answer that was parsed is the gold; texts, which the parser leaves where it reads
-    no term, are compared as texts."""
+    """Whether a parsed answer equals the gold. Strings, which the parser returns for what is not a
+    term, are compared as text."""
     from sympy import Basic, MatrixBase
 
     if isinstance(gold, str) or isinstance(answer, str):
@@ -43,6 +43,7 @@ def is_same_term(gold: Any, answer: Any) -> bool:
 
 
 def _are_same(gold: Any, answer: Any) -> bool:
+    """Whether two SymPy terms are the same; relations, sets and matrices by their parts."""
     from sympy import MatrixBase, Set, Symbol, Tuple, nan, zoo
 
     gold, answer = _drop_equation_names(gold, answer)
@@ -69,19 +70,19 @@ def _are_same(gold: Any, answer: Any) -> bool:
 
 
 def _relations(term: Any) -> tuple[Any, ...]:
-    """The relation that a term is, or those of a chain such as 1 < x < 2."""
+    """The relation that a term is, or the relations of a chain such as 1 < x < 2."""
     from sympy.core.relational import Relational
 
     if isinstance(term, Relational):
         return (term,)
     parts = getattr(term, "_unsorted_args", ())
     chain = type(term).__name__ == "And" and parts
-    return tuple(parts) if chain and all(isinstance(one, Relational) for one in parts) else ()
+    return tuple(parts) if chain and all(isinstance(part, Relational) for part in parts) else ()
 
 
 def _drop_equation_names(gold: Any, answer: Any) -> tuple[Any, Any]:
-    """An answer "x = 2" to a gold that is no equation is 2, and so is a gold "x = 2" for the
-    answer 2; a gold "2x + z = 1" is not."""
+    """For a gold that is not an equation, an answer "x = 2" becomes 2; for the answer 2, a gold "x
+    = 2" becomes 2. A gold "2x + z = 1" is left unchanged."""
     from sympy import Eq
 
     golds, answers = _equations(gold), _equations(answer)
@@ -100,11 +101,12 @@ def _drop_equation_names(gold: Any, answer: Any) -> tuple[Any, Any]:
 def _equations(term: Any) -> tuple[Any, ...]:
     from sympy import Eq
 
-    found = _relations(term)
-    return found if all(isinstance(one, Eq) for one in found) else ()
+    relations = _relations(term)
+    return relations if all(isinstance(relation, Eq) for relation in relations) else ()
 
 
 def _same_relation(gold: Any, answer: Any) -> bool:
+    """Whether two equations or inequalities have the same solutions by a constant factor."""
     from sympy import Eq
 
     left, right = gold.lhs - gold.rhs, answer.lhs - answer.rhs
@@ -120,6 +122,7 @@ def _same_relation(gold: Any, answer: Any) -> bool:
 
 
 def _same_items(gold: Any, answer: Any) -> bool:
+    """Whether two sets, tuples or intervals have the same items."""
     from sympy import FiniteSet, Interval, Set, Tuple
 
     if isinstance(gold, Interval) and isinstance(answer, Interval):
@@ -129,27 +132,28 @@ def _same_items(gold: Any, answer: Any) -> bool:
         gold = Tuple(gold.start, gold.end)
     if isinstance(answer, Interval) and answer.is_open:
         answer = Tuple(answer.start, answer.end)
-    ours, theirs = (
-        _items(one) if isinstance(one, (FiniteSet, Tuple)) else None if isinstance(one, Set) else
-        [one] for one in (gold, answer)
+    gold_items, answer_items = (
+        _items(term) if isinstance(term, (FiniteSet, Tuple)) else None if isinstance(term, Set) else
+        [term] for term in (gold, answer)
     )  # fmt: skip
-    if ours is None or theirs is None or len(ours) != len(theirs):
+    if gold_items is None or answer_items is None or len(gold_items) != len(answer_items):
         return False
     if isinstance(gold, Tuple) or isinstance(answer, Tuple):
-        return all(map(_are_same, ours, theirs))
-    return _match_unordered(ours, theirs)
+        return all(map(_are_same, gold_items, answer_items))
+    return _match_unordered(gold_items, answer_items)
 
 
 def _items(term: Any) -> list[Any]:
-    """In the order in which they were written, where that is known."""
+    """The items in the order they were written, if SymPy knows it."""
     return list(getattr(term, "_unsorted_args", term.args))
 
 
-def _match_unordered(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
-    unmatched = list(theirs)
-    for one in ours:
+def _match_unordered(golds: Sequence[Any], answers: Sequence[Any]) -> bool:
+    """Whether each gold item has an answer item of its own that is the same."""
+    unmatched = list(answers)
+    for gold in golds:
         index = next(
-            (place for place, other in enumerate(unmatched) if _are_same(one, other)), None
+            (position for position, answer in enumerate(unmatched) if _are_same(gold, answer)), None
         )
         if index is None:
             return False
@@ -158,7 +162,7 @@ def _match_unordered(ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
 
 
 def _letters(term: Any) -> str:
-    """The letters of a symbol, or of a product of symbols, as which a word is parsed."""
+    """The letters of a symbol, or of the product of symbols that the parser makes of a word."""
     from sympy import E, Mul, Symbol
 
     parts = term.args if isinstance(term, Mul) else (term,)
@@ -170,12 +174,13 @@ def _letters(term: Any) -> str:
 
 
 def _same_value(gold: Any, answer: Any) -> bool:
+    """Whether two terms have the same value, at all fixed points if they have variables."""
     if not (_is_evaluable(gold) and _is_evaluable(answer)):
         return False
     if not gold.free_symbols and not answer.free_symbols:
         return _same_number(gold, answer)
     pairs = _values_at_points(gold, answer)
-    return len(pairs) > 1 and all(_is_close(one, other) for one, other in pairs)
+    return len(pairs) > 1 and all(_is_close(first, second) for first, second in pairs)
 
 
 def _same_number(gold: Any, answer: Any) -> bool:
@@ -185,7 +190,7 @@ def _same_number(gold: Any, answer: Any) -> bool:
     if gold_value is None or answer_value is None:
         return False
     percents = _percent_value(gold), _percent_value(answer)
-    if (percents[0] is None) != (percents[1] is None):  # 9 % and 9 are the same
+    if (percents[0] is None) != (percents[1] is None):  # only one has a percent sign: 9 % equals 9
         gold_value, answer_value = (
             value if part is None else part
             for value, part in zip((gold_value, answer_value), percents, strict=True)
@@ -208,17 +213,21 @@ def _percent_value(term: Any) -> complex | None:
 
 
 def _constant_ratio(gold: Any, answer: Any) -> complex | None:
-    """The factor between two terms that have the same one at all points; None where none is."""
+    """The ratio of two terms if it is the same at all points, else None."""
     if not (_is_evaluable(gold) and _is_evaluable(answer)):
         return None
-    ratios = [one / other for one, other in _values_at_points(gold, answer) if other]
-    if len(ratios) < 2 or not ratios[0] or not all(_is_close(one, ratios[0]) for one in ratios):
+    ratios = [
+        gold_value / answer_value
+        for gold_value, answer_value in _values_at_points(gold, answer)
+        if answer_value
+    ]
+    if len(ratios) < 2 or not ratios[0] or not all(_is_close(ratio, ratios[0]) for ratio in ratios):
         return None
     return ratios[0]
 
 
 def _values_at_points(gold: Any, answer: Any) -> list[tuple[complex, complex]]:
-    """The values of two terms at the fixed points, where both have one."""
+    """The values of two terms at the fixed points at which both have one."""
     from sympy import Rational
 
     names = sorted(gold.free_symbols | answer.free_symbols, key=str)
@@ -226,15 +235,15 @@ def _values_at_points(gold: Any, answer: Any) -> list[tuple[complex, complex]]:
         return []
     pairs = []
     for top, bottom in _POINTS:
-        at = {name: Rational(top + 2 * k, bottom + 3 * k) for k, name in enumerate(names)}
-        one, other = _value(gold, at), _value(answer, at)
-        if one is not None and other is not None:
-            pairs.append((one, other))
+        point = {name: Rational(top + 2 * k, bottom + 3 * k) for k, name in enumerate(names)}
+        gold_value, answer_value = _value(gold, point), _value(answer, point)
+        if gold_value is not None and answer_value is not None:
+            pairs.append((gold_value, answer_value))
     return pairs
 
 
 def _value(term: Any, point: dict[Any, Any]) -> complex | None:
-    """The number that a term is at a point; None where it is none that can be written down."""
+    """The value of a term at a point; None if it is not a finite number."""
     try:
         number = complex(term.evalf(_DIGITS, subs=point, maxn=2 * _DIGITS))
     except (TypeError, ValueError, ArithmeticError, AttributeError, NotImplementedError):
@@ -243,7 +252,7 @@ def _value(term: Any, point: dict[Any, Any]) -> complex | None:
 
 
 def _is_evaluable(term: Any) -> bool:
-    """Whether a term is small enough, and made of operations whose values take bounded work."""
+    """Whether a term is small, and all its operations take bounded work."""
     from sympy import Expr, factorial, preorder_traversal
     from sympy.core.function import AppliedUndef
     from sympy.core.power import Pow

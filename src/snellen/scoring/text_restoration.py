@@ -1,11 +1,11 @@
 """VCR: how well covered text was restored (Zhang et al. 2024, https://arxiv.org/abs/2406.06462,
 Sec. 4.1): exact match and Jaccard similarity of words, for each covered text.
 
-Of the reply, the run of words is taken that is as long as the gold and most like it; a reply that
-declines earns nothing. The authors split words with spaCy's English and Chinese models. Here
-English is split by a rule (words, numbers, marks, contractions as two) and Chinese into single
-characters, which needs no model. spaCy 3 splits 5,993 of 6,000 captions of Flickr30k into the same
-words; Jaccard for Chinese is over characters instead of words.
+The part of the reply that is scored is the run of words with the length of the gold that is most
+similar to it; a refusal scores 0. The authors split words with spaCy's English and Chinese models.
+Here English is split by a rule (words, numbers, punctuation, contractions as two) and Chinese into
+single characters, which needs no model. spaCy 3 splits 5,993 of 6,000 captions of Flickr30k into
+the same words; Jaccard for Chinese is over characters instead of words.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _CHINESE = re.compile(r"[A-Za-z]+|\d+(?:[.,]\d+)*|[^\sA-Za-z\d]")
 
 
 class RestorationScore(NamedTuple):
-    """How one covered text was restored, each 0..1."""
+    """Scores of one covered text, each 0..1."""
 
     exact: float
     jaccard: float
 
 
 def score_restoration(reply: str, gold: str, *, chinese: bool = False) -> RestorationScore:
-    """The likeness of the gold and of the nearest run of words in the reply."""
+    """Score the run of words in the reply that is most similar to the gold."""
     low = reply.lower()
     if any(phrase in low for phrase in _DECLINES):
         return RestorationScore(0.0, 0.0)
@@ -47,7 +47,7 @@ def score_restoration(reply: str, gold: str, *, chinese: bool = False) -> Restor
 def _nearest_window(
     reply_words: Sequence[str], gold_words: Sequence[str], separator: str
 ) -> Sequence[str]:
-    """The window most like the gold by its characters; of equals the first."""
+    """The window most similar to the gold by characters; the first of equals."""
     if not gold_words:
         return ()
     matcher = SequenceMatcher(autojunk=False)
@@ -64,7 +64,7 @@ def _nearest_window(
 
 
 def _windows(reply_words: Sequence[str], gold_words: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Runs as long as the gold that share a word with it; a shorter reply is one run."""
+    """Runs with the length of the gold that share a word with it; a shorter reply is one run."""
     words, length = set(gold_words), len(gold_words)
     for start in range(max(1, len(reply_words) - length + 1)):
         window = reply_words[start : start + length]

@@ -1,10 +1,10 @@
 """MMLongBench-Doc's comparison by the type of the gold answer (Ma et al. 2024,
 https://arxiv.org/abs/2407.01523, Appendix B.3): Int, Float, Str, List or None.
 
-The rules are those of the authors' script. Where it would raise, on a list that cannot be parsed
-or a number that is none, the answer is wrong. The script also means to strip units such as
-"miles" and "million", without effect; so they stay here too. `typed_score` takes every way to
-abstain for the gold "Not answerable"; the script compares its letters (`typed_score_by_script`).
+The rules are those of the authors' script. If it would raise (a list that cannot be parsed, a
+number that is not one), the answer is wrong. The script intends to strip units such as "miles" and
+"million" but has no effect, so they are kept here too. `typed_score` accepts every way to abstain
+for the gold "Not answerable"; the script compares characters (`typed_score_by_script`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from snellen.scoring.document import NOT_ANSWERABLE, abstains, thresholded_similarity
 
-# Starts only where a run of blanks starts, so that no run is scanned twice.
+# Matches only at the start of a run of blanks, so that scanning stays linear.
 _PARENTHESES = re.compile(r"(?<!\s)\s*\([^)]*\)")
 _EDGE_QUOTES = re.compile(r"^['\"]|['\"]$")
 _WHOLE_NUMBERS = re.compile(r"\d+(?:[-\s]\d+)?")
@@ -28,9 +28,9 @@ _TOLERANCE = 0.01
 
 
 def typed_score(answer: str, gold: str, answer_format: str) -> float:
-    """What an answer earns, 0..1. `answer_format` is the data's: Int, Float, Str, List or None.
+    """Score of an answer, 0..1. `answer_format` is that of the data: Int, Float, Str, List or None.
 
-    A gold of "Not answerable" asks for abstaining, in any words.
+    For the gold "Not answerable" the answer must abstain, in any words.
     """
     if gold == NOT_ANSWERABLE:
         return float(abstains(answer))
@@ -42,9 +42,9 @@ def typed_score(answer: str, gold: str, answer_format: str) -> float:
 def typed_score_by_script(
     answer: str, gold: str, answer_format: str, *, none_is_list: bool = False
 ) -> float:
-    """The script's own score of an extracted answer, 0..1: "Not answerable" is a text like others,
-    so that "not answered" is worth its likeness. VLMEvalKit takes golds of the format None for
-    lists (`none_is_list`), which must be met by a list of one."""
+    """The authors' own score of an extracted answer, 0..1. "Not answerable" is an ordinary text, so
+    "not answered" scores its similarity. VLMEvalKit treats golds of the format None as lists
+    (`none_is_list`), which only a list of one item matches."""
     if answer_format == "None" and not none_is_list:
         return _score_text(answer, gold)
     if answer_format in ("List", "None"):
@@ -54,7 +54,7 @@ def typed_score_by_script(
 
 
 def _score_integer(answer: str, gold: str) -> float:
-    """The gold as a whole number equals the answer cut to one: 3.9 is right for 3."""
+    """1 if the gold equals the answer truncated to an integer: 3.9 is right for 3."""
     value, target = _parse_float(answer), _parse_float(gold)
     if value is None or target is None:
         return 0.0
@@ -62,18 +62,18 @@ def _score_integer(answer: str, gold: str) -> float:
 
 
 def _score_number(answer: str, gold: str) -> float:
-    """Within 1 % of the gold, of a hundredth or of a hundred times it (percent), or equal after
-    rounding to the fewer decimals, two at least."""
+    """1 if the answer is within 1 % of the gold, of the gold / 100 or of the gold * 100 (percent),
+    or equal after rounding to the fewer decimals of the two, at least two."""
     value, target = _parse_float(clean_text(answer)), _parse_float(clean_text(gold))
     if value is None or target is None:
         return 0.0
-    return float(any(_is_close(value, one) for one in (target, target / 100, target * 100)))
+    return float(any(_is_close(value, scaled) for scaled in (target, target / 100, target * 100)))
 
 
 def _is_close(value: float, target: float) -> bool:
-    places = max(2, min(_decimals(value), _decimals(target)))
-    return math.isclose(value, target, rel_tol=_TOLERANCE) or round(value, places) == round(
-        target, places
+    decimals = max(2, min(_decimals(value), _decimals(target)))
+    return math.isclose(value, target, rel_tol=_TOLERANCE) or round(value, decimals) == round(
+        target, decimals
     )
 
 
@@ -91,15 +91,15 @@ def _score_list(answer: str, gold: str) -> float:
 
 
 def _score_lists(answers: Sequence[str], golds: Sequence[str]) -> float:
-    """Lists of one length, sorted. If the first gold is a number or of the exact kind all must be
-    equal, else the score is that of the worst pair."""
+    """Score lists of equal length, sorted. If the first gold is a number or of the exact kind all
+    items must be equal, otherwise the score is that of the worst pair."""
     answer_texts, targets = sorted(map(clean_text, answers)), sorted(map(clean_text, golds))
     if len(answer_texts) != len(targets) or not targets:
         return 0.0
     if _parse_float(targets[0]) is not None or _is_exact(targets[0]):
         return float(answer_texts == targets)
     return min(
-        thresholded_similarity(one, other) for one, other in zip(answer_texts, targets, strict=True)
+        thresholded_similarity(text, gold) for text, gold in zip(answer_texts, targets, strict=True)
     )
 
 
@@ -113,9 +113,9 @@ _BY_TYPE: Mapping[str, Callable[[str, str], float]] = {
 
 
 def clean_text(text: str) -> str:
-    """Lower case, without parts in parentheses, outer quotes, a leading $ and trailing %."""
+    """Lower case, without parts in parentheses, outer quotes, a leading $ and a trailing %."""
     text = text.lower().strip()
-    # Behind the last ")" nothing matches, and each "(" there would be scanned to the end.
+    # After the last ")" nothing can match, but every "(" would be scanned to the end of the text.
     end = text.rfind(")") + 1
     text = _PARENTHESES.sub("", text[:end]) + text[end:]
     text = _EDGE_QUOTES.sub("", text.strip()).strip()
@@ -123,28 +123,29 @@ def clean_text(text: str) -> str:
 
 
 def parse_items(text: str) -> Sequence[str]:
-    """The items of a list written as Python or JSON writes it; any other text is one item."""
+    """The items of a list in Python or JSON syntax; any other text is one item."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return [text] if text else []
-    parts = ("".join(part or "" for part in one) for one in _LIST.findall(text[1:-1]))
+    parts = ("".join(part or "" for part in groups) for groups in _LIST.findall(text[1:-1]))
     return [item.strip() for item in parts if item.strip()]
 
 
 def _parse_python_list(text: str) -> list[str] | None:
-    """The items of what Python reads as a list; other text is one item. None for a bracket that
-    Python cannot read."""
+    """The items of a Python list literal; other text is one item. None if it starts with a bracket
+    and is not valid Python."""
     if not text.startswith("["):
         return [text]
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
-    return [str(one) for one in value] if isinstance(value, list) else [str(value)]
+    return [str(item) for item in value] if isinstance(value, list) else [str(value)]
 
 
 def _is_exact(text: str) -> bool:
-    """URLs, code files, pages, numbers, times, dates and addresses are compared exactly."""
+    """Whether a text is compared exactly: URLs, code files, pages, numbers, times, dates and e-mail
+    addresses."""
     return (
         "https://" in text
         or text.endswith((".py", "ipynb"))
@@ -165,5 +166,5 @@ def _parse_float(text: str) -> float | None:
 
 
 def _decimals(value: float) -> int:
-    """Digits behind the point of a number as Python writes it."""
+    """Decimals of a number as Python writes it."""
     return len(str(value).partition(".")[2])

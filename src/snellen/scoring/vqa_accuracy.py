@@ -1,19 +1,19 @@
-"""VQA accuracy: how far a short answer agrees with those of ten people.
+"""VQA accuracy: agreement of a short answer with the answers of ten people.
 
 Antol et al. 2015 (https://arxiv.org/abs/1505.00468, Sec. 5), as the authors' evaluation code does
 it: leave one human answer out, accuracy = min(1, matches among the others / 3), and average over
-the answer left out. With ten answers 0, 1, 2, 3 and 4 matches give 0, 0.3, 0.6, 0.9 and 1.
-TextVQA, OK-VQA and VizWiz are scored by the same rule.
+the answer left out. With ten answers 0, 1, 2, 3 and 4 matches give 0, 0.3, 0.6, 0.9 and 1. TextVQA,
+OK-VQA and VizWiz are scored by the same rule.
 
-Both sides are normalised: punctuation, number words, articles, contractions. The rule is the
-authors' down to its oddities: a sign is deleted where the text anywhere has it beside a blank, or
-has digit-comma-digit, and becomes a blank elsewhere; a dot is deleted wherever no digit follows, so
-that "2012." is "2012". Three scripts differ from ours:
+Both sides are normalised: punctuation, number words, articles, contractions. The rule follows the
+authors' code including its oddities: a sign is deleted if it stands next to a blank anywhere in the
+text, or if the text contains digit-comma-digit, and is replaced by a blank otherwise; a dot is
+deleted unless a digit follows, so that "2012." is "2012". Three scripts differ from ours:
 
-`vqa_accuracy_authors`     VQA's (vqaEval.py): normalised only where the answers are not all alike.
+`vqa_accuracy_authors`     VQA's (vqaEval.py): normalised only if the answers are not all alike.
 `vqa_accuracy_m4c`         TextVQA's (the evaluator of M4C and Pythia, which LLaVA and lmms-eval
                            use): commas and question marks go first, and "'s" is a word.
-`vqa_accuracy_vlmevalkit`  a dot stays beside any digit, and with one gold nothing is right.
+`vqa_accuracy_vlmevalkit`  a dot next to any digit is kept, and with one gold nothing is right.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _COMMA_IN_NUMBER = re.compile(r"\d,\d")
 _LONE_DOT = re.compile(r"(?<!\d)\.(?!\d)")
 _DOT_NOT_BEFORE_DIGIT = re.compile(r"\.(?!\d)")
 _MAX_DOTS = 32
-"""How many dots are deleted: in the authors' code a flag stands in the place of the count."""
+"""How many dots are deleted: the authors' code passes a regex flag (re.UNICODE = 32) as the
+count."""
 _ARTICLES = frozenset({"a", "an", "the"})
 _DIGITS = {
     word: str(number)
@@ -50,13 +51,14 @@ _MATCHES_FOR_FULL = 3
 
 
 def vqa_accuracy(answer: str, golds: Sequence[str]) -> float:
-    """Leave-one-out accuracy against human answers, 0..1. With a single gold there is nobody to
-    leave out: equality after normalising."""
+    """Leave-one-out accuracy against human answers, 0..1. With a single gold answer: equality after
+    normalising."""
     return _leave_one_out(normalise_vqa(answer), [normalise_vqa(gold) for gold in golds])
 
 
 def vqa_accuracy_authors(answer: str, golds: Sequence[str]) -> float:
-    """The same by VQA's script: answers that are all alike are compared as they stand."""
+    """VQA accuracy by the authors' script, 0..1: human answers that are all alike are compared
+    without normalising."""
     answer_line, gold_lines = _one_line(answer), [_one_line(gold) for gold in golds]
     if len(set(gold_lines)) > 1:
         return vqa_accuracy(answer, golds)
@@ -64,12 +66,12 @@ def vqa_accuracy_authors(answer: str, golds: Sequence[str]) -> float:
 
 
 def vqa_accuracy_m4c(answer: str, golds: Sequence[str]) -> float:
-    """The same by TextVQA's script."""
+    """VQA accuracy by TextVQA's script, 0..1."""
     return vqa_accuracy(_split_words(answer), [_split_words(gold) for gold in golds])
 
 
 def vqa_accuracy_vlmevalkit(answer: str, golds: Sequence[str]) -> float:
-    """The same by VLMEvalKit's `vqa_eval.py`."""
+    """VQA accuracy by VLMEvalKit's `vqa_eval.py`, 0..1."""
     if len(golds) < 2:
         return 0.0
     normalised_golds = [normalise_vqa(gold, lone_dots=True) for gold in golds]
@@ -77,6 +79,7 @@ def vqa_accuracy_vlmevalkit(answer: str, golds: Sequence[str]) -> float:
 
 
 def _leave_one_out(answer: str, golds: Sequence[str]) -> float:
+    """Mean accuracy over the gold answer left out, 0..1."""
     equal = [answer == gold for gold in golds]
     if len(equal) < 2:
         return float(any(equal))
@@ -95,10 +98,10 @@ def _split_words(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def normalise_vqa(text: str, *, lone_dots: bool = False) -> str:
-    """The form in which answers are compared.
+    """Normalise an answer for comparison.
 
-    A dot is deleted unless a digit follows; with `lone_dots` one that follows a digit stays too,
-    which the authors' code means (its look-behind is mistyped) and VLMEvalKit's does.
+    A dot is deleted unless a digit follows. With `lone_dots` a dot that follows a digit is kept
+    too: the authors' code intends this (its look-behind is mistyped) and VLMEvalKit's does it.
     """
     plain = _one_line(text)
     has_number_comma = _COMMA_IN_NUMBER.search(plain) is not None
@@ -113,8 +116,8 @@ def normalise_vqa(text: str, *, lone_dots: bool = False) -> str:
 
 
 def _drop_one_apostrophe(word: str) -> Iterator[str]:
-    """The word without one of its apostrophes."""
-    return (word[:at] + word[at + 1 :] for at, sign in enumerate(word) if sign == "'")
+    """The word without one of its apostrophes, for each apostrophe."""
+    return (word[:index] + word[index + 1 :] for index, sign in enumerate(word) if sign == "'")
 
 
 _EXPANDED = {
@@ -123,5 +126,5 @@ _EXPANDED = {
     "ow's'at": "'ow's'at",
     "'ows'at": "'ow's'at",
     "'ow'sat": "'ow's'at",
-    "somebody'd": "somebodyd",  # the authors' list has the two the wrong way round
+    "somebody'd": "somebodyd",  # reversed in the authors' list
 }

@@ -2,6 +2,7 @@
 arXiv:2407.01284, Sec. 3.3)
 
 A composite problem and its sub-steps, each right or wrong, fall under one of
+
 IK insufficient knowledge: a step wrong, the composite wrong;
 IG inadequate generalisation: every step right, the composite wrong;
 CM complete mastery: the composite right, every step right (strict) or at least one (loose);
@@ -19,18 +20,18 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 Dimension = Literal["IK", "IG", "CM", "RM"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 WORTH: Mapping[Dimension, float] = {"IK": 0.0, "IG": 0.5, "CM": 1.0, "RM": 0.0}
-"""What a problem adds to the score."""
+"""Score of a problem by dimension."""
 
 
 class CompositeProblem(NamedTuple):
-    """A composite problem: whether each sub-step and the whole were right."""
+    """A composite problem: whether each sub-step, and the composite itself, was answered right."""
 
     steps: tuple[bool, ...]
     is_solved: bool
 
 
 class Mastery(NamedTuple):
-    """Shares in 0..1. `rote` is RM among the composites that are right (CM and RM), 0 if none
+    """Fractions in 0..1. `rote` is RM among the composites that are right (CM and RM), 0 if none
     is."""
 
     score: float
@@ -42,6 +43,7 @@ class Mastery(NamedTuple):
 
 
 def dimension(problem: CompositeProblem, mode: Mode) -> Dimension:
+    """The dimension of a problem under the strict or loose rule."""
     if not problem.is_solved:
         return "IG" if all(problem.steps) else "IK"
     mastered = all(problem.steps) if mode == "strict" else any(problem.steps)
@@ -49,7 +51,7 @@ def dimension(problem: CompositeProblem, mode: Mode) -> Dimension:
 
 
 def mastery(problems: Iterable[CompositeProblem], mode: Mode) -> Mastery | None:
-    """The rates, and the score, the mean of what the problems are worth; None without problems."""
+    """The rates and the mean score of the problems; None without problems."""
     problem_list: Sequence[CompositeProblem] = list(problems)
     if not problem_list:
         return None

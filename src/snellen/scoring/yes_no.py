@@ -1,4 +1,4 @@
-"""Yes/no answers to numbers: accuracy and accuracy+ over pairs (MME), precision, recall and F1
+"""Numbers from yes/no answers: accuracy and accuracy+ over pairs (MME), precision, recall and F1
 (POPE). All values in percent."""
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ YES, NO = "Yes", "No"
 
 
 class YesNoItem(NamedTuple):
-    """One question. `unit` is the picture it is about; None in `correct` is neither right nor
-    wrong: no gold, no answer."""
+    """One question. `unit` is the image it is about; `correct` is None if the question does not
+    count (no gold, or no answer)."""
 
     unit: str
     correct: bool | None
 
 
 class PairScore(NamedTuple):
-    """One subtask of MME (Sec. 2.2), in counts."""
+    """Counts of one subtask of MME (Sec. 2.2)."""
 
     right: int
     questions: int
     both: int
-    """Images of which both questions are right."""
+    """Images with both questions right."""
     images: int
-    """Images both of whose questions have a score."""
+    """Images with both questions scored."""
     incomplete: int
-    """Images with a single scored question: in accuracy, but not in accuracy+."""
+    """Images with a single scored question: they count in accuracy, but not in accuracy+."""
 
     @property
     def accuracy(self) -> float | None:
-        """Share of the questions that are right."""
+        """Percent of the questions that are right."""
         return 100 * self.right / self.questions if self.questions else None
 
     @property
     def accuracy_plus(self) -> float | None:
-        """Share of the images of which both questions are right."""
+        """Percent of the images with both questions right."""
         return 100 * self.both / self.images if self.images else None
 
     @property
@@ -48,8 +48,8 @@ class PairScore(NamedTuple):
 
 
 class ImageCounts(NamedTuple):
-    """The questions about one picture: how many, how many right, whether it counts as a pair,
-    and whether both are right (0 or 1)."""
+    """Counts of the questions about one image; `both` is 1 if both are right, `pair` is 1 if there
+    are two."""
 
     right: int
     questions: int
@@ -58,19 +58,24 @@ class ImageCounts(NamedTuple):
 
 
 def count_by_image(questions: Iterable[YesNoItem]) -> list[ImageCounts]:
-    """Questions by picture, in the order in which the pictures come first."""
+    """Counts per image, in the order in which the images first occur."""
     units: dict[str, list[bool]] = defaultdict(list)
     for unit, correct in questions:
         if correct is not None:
             units[unit].append(correct)
     return [
-        ImageCounts(sum(one), len(one), int(len(one) == 2 and all(one)), int(len(one) == 2))
-        for one in units.values()
+        ImageCounts(
+            sum(verdicts),
+            len(verdicts),
+            int(len(verdicts) == 2 and all(verdicts)),
+            int(len(verdicts) == 2),
+        )
+        for verdicts in units.values()
     ]
 
 
 def sum_images(counts: Sequence[ImageCounts]) -> PairScore:
-    """MME's counts over the pictures of one subtask."""
+    """MME's counts over the images of one subtask."""
     return PairScore(
         right=sum(image.right for image in counts),
         questions=sum(image.questions for image in counts),
@@ -81,16 +86,16 @@ def sum_images(counts: Sequence[ImageCounts]) -> PairScore:
 
 
 class Confusion(NamedTuple):
-    """Answers against gold; yes is positive. A reply that nobody could read is no positive
+    """Counts of answers against gold; yes is positive. An unparsed reply is not a positive
     prediction, and is wrong whatever the gold is."""
 
     true_positive: int
     false_positive: int
     true_negative: int
     false_negative: int
-    """Gold yes, and the answer is not yes: no, or unread."""
+    """Gold yes, and the answer is no or unparsed."""
     unread_negative: int = 0
-    """Gold no, and unread."""
+    """Gold no, and the answer is unparsed."""
 
     @property
     def n(self) -> int:
@@ -102,12 +107,12 @@ class Confusion(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """0 where nothing is answered yes."""
+        """0 if no answer is yes."""
         return _percent(self.true_positive, self.true_positive + self.false_positive)
 
     @property
     def recall(self) -> float:
-        """0 where no gold is yes."""
+        """0 if no gold is yes."""
         return _percent(self.true_positive, self.true_positive + self.false_negative)
 
     @property
@@ -118,14 +123,14 @@ class Confusion(NamedTuple):
 
     @property
     def yes_rate(self) -> float | None:
-        """Share of the questions that were answered yes; the gold has no part in it."""
+        """Percent of the questions answered yes, whatever the gold."""
         return _percent(self.true_positive + self.false_positive, self.n) if self.n else None
 
 
 class YesNoReply(NamedTuple):
     gold: str
     answer: str | None
-    """`Yes`, `No`, or None: unread."""
+    """`Yes`, `No`, or None if unparsed."""
 
 
 def confusion(replies: Iterable[YesNoReply]) -> Confusion:

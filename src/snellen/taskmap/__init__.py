@@ -1,5 +1,6 @@
-"""The task map (MMT-Bench, Sec.
+"""The task map of MMT-Bench (Sec. 5): tasks as vectors, their distances and clusters, and how they
+relate to the scores of models.
 
-5). Tasks as vectors, their distances and clusters, and what the map says about scores; its plots
-are in `report.plots`.
+Its plots are in `report.plots`, its tables in `report.terminal.taskmap`, the LoRA training of one
+vector in `models.hf.lora`.
 """

@@ -1,8 +1,8 @@
-"""Whether models rank alike on two tasks, and on tasks and overall (MMT-Bench, Sec. 5.1 and 5.2).
+"""Whether models rank alike on two tasks, and on a task and overall (MMT-Bench, Sec. 5.1 and 5.2).
 
-Kendall's tau is the share of pairs of models that two sequences order alike, less the share that
-they order differently. Where a sequence has two models tied, their pair counts 0 (`zero`, tau-a;
-what reproduces the paper's Table 4) or 1 (`first`, the formula as Sec. 5.1 words it).
+Kendall's tau is the fraction of pairs of models that two sequences order alike, minus the fraction
+that they order differently. If two models are tied in a sequence, their pair counts 0 (`zero`,
+tau-a, which reproduces the paper's Table 4) or 1 (`one`, the formula as Sec. 5.1 prints it).
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ if TYPE_CHECKING:
 
 Ties = Literal["zero", "one"]
 THRESHOLDS = (1.0, 1 / 2, 1 / 4, 1 / 6, 1 / 8)
-"""Distances of Table 3, as fractions of the largest one."""
+"""Distances of Table 3, as fractions of the largest distance."""
 SIGNIFICANCE_LEVEL = 0.05
-"""Of the tests of domains."""
+"""The level of the tests of domains."""
 
 
 def kendall_taus(values: NDArray[float64], ties: Ties = "zero") -> NDArray[float64]:
-    """Tau between every two columns of `values`, shape (models, tasks): shape (tasks, tasks).
+    """Tau between every two columns of `values`, shape (models, tasks). Returns shape (tasks,
+    tasks).
 
-    A pair of models counts where all four scores are known; NaN where no pair does.
+    A pair of models counts if all four of its scores are present; NaN if no pair counts.
     """
     first, second = np.triu_indices(len(values), 1)
     differences = values[first] - values[second]
-    known = (~np.isnan(differences)).astype(np.float64)
+    has_scores = (~np.isnan(differences)).astype(np.float64)
     signs = np.sign(np.nan_to_num(differences))
-    pairs = known.T @ known
+    pairs = has_scores.T @ has_scores
     ordered = np.abs(signs)
     total = signs.T @ signs
     if ties == "one":
@@ -68,12 +69,12 @@ class NearTau(Struct, frozen=True):
     tau: float | None
     """Mean over the tasks that have such a neighbour, of the mean tau to those neighbours."""
     tasks: int
-    """How many have."""
+    """The number of such tasks."""
     pairs: int
-    """Pairs of tasks that near, each counted once."""
+    """Pairs of tasks within the threshold, each counted once."""
     p: float | None = None
-    """The chance of a tau as large if the tasks of the map were permuted, by Holm over the
-    thresholds; None where all pairs are that near."""
+    """The probability of a tau as large if the tasks of the map were permuted, corrected by Holm
+    over the thresholds; None if all pairs are within the threshold."""
 
 
 def tau_by_distance(
@@ -82,24 +83,26 @@ def tau_by_distance(
     thresholds: Sequence[float] = THRESHOLDS,
     itself: bool = False,
 ) -> list[NearTau]:
-    """Tau among near tasks, for each threshold (Table 3). Both arrays are (tasks, tasks).
+    """Tau among near tasks, for each threshold (Table 3). Both arrays have shape (tasks, tasks).
 
-    The paper's formula, read to the letter, counts every task (`itself`) among its own
-    neighbours, with a tau of 1; we leave it out unless asked.
+    The paper's formula, taken literally, counts every task among its own neighbours, with a tau of
+    1; `itself` does so. By default a task is not its own neighbour.
     """
     largest = float(distances.max()) if distances.size else 0.0
     others = ~np.eye(len(distances), dtype=bool)
     rows = []
     for threshold in thresholds:
         near = (distances <= threshold * largest) & ~np.isnan(taus)
-        unshared = near & others
-        used = near | ~others if itself else unshared
+        neighbours = near & others
+        # (tasks, tasks): whose tau counts for the task of a row; with itself it is 1.
+        used = near | ~others if itself else neighbours
         counts = used.sum(axis=1)
-        held = np.where(others, taus, 1.0)
-        sums = np.where(used, held, 0.0).sum(axis=1)
+        all_taus = np.where(others, taus, 1.0)
+        sums = np.where(used, all_taus, 0.0).sum(axis=1)
+        # First the mean over a task's neighbours, then over the tasks that have any.
         means = sums[counts > 0] / counts[counts > 0]
         tau = float(means.mean()) if len(means) else None
-        rows.append(NearTau(threshold, tau, len(means), int(unshared.sum()) // 2))
+        rows.append(NearTau(threshold, tau, len(means), int(neighbours.sum()) // 2))
     return rows
 
 
@@ -109,27 +112,28 @@ def add_p_values(
     taus: NDArray[float64],
     itself: bool = False,
 ) -> list[NearTau]:
-    """The rows of `tau_by_distance`, each with the chance of a tau as large."""
+    """Add to each row of `tau_by_distance` the probability of a tau as large by chance."""
     pairs = len(distances) * (len(distances) - 1) // 2
-    telling = [one for one in rows if one.tau is not None and one.pairs < pairs]
-    thresholds = [one.threshold for one in telling]
-    drawn = [
+    testable = [row for row in rows if row.tau is not None and row.pairs < pairs]
+    thresholds = [row.threshold for row in testable]
+    drawn_taus = [
         [
-            one.tau
-            for one in tau_by_distance(distances, taus[np.ix_(order, order)], thresholds, itself)
+            row.tau
+            for row in tau_by_distance(distances, taus[np.ix_(order, order)], thresholds, itself)
         ]
-        for order in (task_orders(len(distances)) if telling else ())
+        for order in (task_orders(len(distances)) if testable else ())
     ]
-    told = [
-        permutation_p_value([row[at] for row in drawn], one.tau or 0.0)
-        for at, one in enumerate(telling)
+    p_values = [
+        permutation_p_value([row[index] for row in drawn_taus], near.tau or 0.0)
+        for index, near in enumerate(testable)
     ]
-    adjusted = dict(zip(thresholds, holm(told), strict=True))
-    return [structs.replace(one, p=adjusted.get(one.threshold)) for one in rows]
+    adjusted = dict(zip(thresholds, holm(p_values), strict=True))
+    return [structs.replace(row, p=adjusted.get(row.threshold)) for row in rows]
 
 
 def mean_tau(taus: NDArray[float64], itself: bool = False) -> float | None:
-    """The first row of Table 3, for which no distances are needed: every pair of tasks."""
+    """The mean of tau over every pair of tasks: the first row of Table 3, which needs no
+    distances."""
     return tau_by_distance(np.zeros_like(taus), taus, (1.0,), itself)[0].tau
 
 
@@ -141,18 +145,21 @@ class ClusterAgreement(Struct, frozen=True):
     accuracy: float
     """Mean over models of the plain mean over the cluster's tasks, in percent."""
     tau: float | None
-    """Between models' means over the cluster and what they score overall."""
+    """Between models' means over the cluster and their overall scores."""
     domain: Literal["in", "out", ""]
-    """The paper's rule. In-domain: accurate, and ranked as overall; out-of-domain: neither. It
-    favours large clusters, which are much of the Overall that they are held against."""
+    """The paper's rule: "in" (in-domain) if accuracy and tau are high, "out" if both are low. The
+    rule favours large clusters, since their tasks are a large part of the overall score."""
     tau_others: float | None = None
-    """Between models' means over the cluster and over the tasks of all other clusters."""
+    """Between models' means over the cluster and their means over the tasks of all other
+    clusters."""
     p: float | None = None
-    """The chance of a `tau_others` as far from 0 if models were permuted, by Holm over clusters."""
+    """The probability of a `tau_others` as far from 0 if models were permuted, corrected by Holm
+    over the clusters."""
     p_domain: float | None = None
-    """The chance of a `tau_others` as high, or as low, for as many random tasks, by Holm."""
+    """The probability of a `tau_others` as high, or as low, for a random set of as many tasks,
+    corrected by Holm."""
     domain_tested: Literal["in", "out", ""] = ""
-    """As `domain`, by `tau_others`, and only where `p_domain` is at most 0.05."""
+    """Like `domain`, but by `tau_others`, and only if `p_domain` is at most 0.05."""
 
 
 def cluster_agreement(
@@ -161,65 +168,79 @@ def cluster_agreement(
     overall: Mapping[str, float] | None = None,
     ties: Ties = "zero",
 ) -> list[ClusterAgreement]:
-    """Table 4. `overall` holds a score for each model, the plain mean over all tasks if None.
+    """Accuracy and tau of each cluster (Table 4). `overall` holds a score for each model; by
+    default the plain mean over all tasks.
 
-    The paper calls a cluster out-of-domain when both its accuracy and its tau are low, in-domain
-    when both are high, without saying what low and high are. Here accuracy is held against the
-    mean over all tasks and tau against the mean over clusters, which gives the paper's six. Beside
-    it stands tau with the other tasks alone, held against chance (`cluster_chance`).
-    Raises UsageError for a task without scores and a model without an overall score.
+    The paper calls a cluster out-of-domain if both its accuracy and its tau are low and in-domain
+    if both are high, but does not define low and high. Here accuracy is compared with the mean over
+    all tasks, and tau with the mean over the clusters, which reproduces the paper's six domains.
+    Tau with the tasks outside of the cluster is tested against chance too (`cluster_chance`).
+
+    Raises UsageError for a task without scores, and for a model without an overall score.
     """
     everything = scores.select_tasks([task for tasks in clusters.values() for task in tasks])
     if overall is None:
         totals = np.nanmean(everything.values, axis=1)
     else:
-        lacking = [model for model in scores.models if model not in overall]
-        if lacking:
-            raise UsageError(f"{lacking[0]!r} has scores on tasks, but no overall score")
+        missing = [model for model in scores.models if model not in overall]
+        if missing:
+            raise UsageError(f"{missing[0]!r} has scores on tasks, but no overall score")
         totals = np.array([overall[model] for model in scores.models])
-    measured = []
+    means_and_taus = []
     for name, tasks in clusters.items():
         means = np.nanmean(scores.select_tasks(tasks).values, axis=1)
-        # Rounded, so that means that are equal on paper are tied here too.
+        # Rounded: means that are equal on paper are ties, in spite of rounding errors.
         tau = _tau(np.round(np.stack([means, totals], axis=1), 9), ties)
-        measured.append((name, tuple(tasks), float(np.nanmean(means)), tau))
-    middle = float(np.nanmean(np.nanmean(everything.values, axis=1)))
-    told = [tau for *_, tau in measured if tau is not None]
-    usual = sum(told) / len(told) if told else 0.0
-    found = [
-        ClusterAgreement(name, tasks, accuracy, tau, _domain(accuracy - middle, tau, usual))
-        for name, tasks, accuracy, tau in measured
+        means_and_taus.append((name, tuple(tasks), float(np.nanmean(means)), tau))
+    mean_accuracy = float(np.nanmean(np.nanmean(everything.values, axis=1)))
+    all_taus = [tau for *_, tau in means_and_taus if tau is not None]
+    average_tau = sum(all_taus) / len(all_taus) if all_taus else 0.0
+    agreements = [
+        ClusterAgreement(
+            name, tasks, accuracy, tau, _domain(accuracy - mean_accuracy, tau, average_tau)
+        )
+        for name, tasks, accuracy, tau in means_and_taus
     ]
-    return _add_p_values(found, everything, middle, ties)
+    return _add_p_values(agreements, everything, mean_accuracy, ties)
 
 
 def _add_p_values(
     agreements: Sequence[ClusterAgreement], scores: TaskScores, mean_accuracy: float, ties: Ties
 ) -> list[ClusterAgreement]:
-    columns = {task: at for at, task in enumerate(scores.tasks)}
+    """Add the permutation tests of each cluster, corrected by Holm over the clusters."""
+    columns = {task: index for index, task in enumerate(scores.tasks)}
     chances = {
-        one.name: chance
-        for one in agreements
+        agreement.name: chance
+        for agreement in agreements
         if (chance := cluster_chance(
-            scores.values, [columns[task] for task in one.tasks], ties == "one"
+            scores.values, [columns[task] for task in agreement.tasks], ties == "one"
         ))
     }  # fmt: skip
-    alike = dict(zip(chances, holm([one.p for one in chances.values()]), strict=True))
-    apart = dict(zip(chances, holm([one.p_domain for one in chances.values()]), strict=True))
-    told = []
-    for one in agreements:
-        chance = chances.get(one.name)
+    adjusted_p = dict(zip(chances, holm([chance.p for chance in chances.values()]), strict=True))
+    adjusted_p_domain = dict(
+        zip(chances, holm([chance.p_domain for chance in chances.values()]), strict=True)
+    )
+    tested = []
+    for agreement in agreements:
+        chance = chances.get(agreement.name)
         if chance is None:
-            told.append(one)
+            tested.append(agreement)
             continue
         domain: Literal["in", "out", ""] = ""
-        if apart[one.name] <= SIGNIFICANCE_LEVEL and chance.above == (one.accuracy > mean_accuracy):
+        if adjusted_p_domain[agreement.name] <= SIGNIFICANCE_LEVEL and chance.above == (
+            agreement.accuracy > mean_accuracy
+        ):
             domain = "in" if chance.above else "out"
-        told.append(
-            structs.replace(one, tau_others=chance.tau, p=alike[one.name], p_domain=apart[one.name],
-                            domain_tested=domain)
-        )  # fmt: skip
-    return told
+        tested.append(
+            structs.replace(
+                agreement,
+                tau_others=chance.tau,
+                p=adjusted_p[agreement.name],
+                p_domain=adjusted_p_domain[agreement.name],
+                domain_tested=domain,
+            )
+        )
+    return tested
 
 
 def _domain(

@@ -19,8 +19,8 @@ Linkage = Literal["average", "complete", "single", "weighted", "ward"]
 
 
 class Merge(Struct, frozen=True):
-    """Two nodes of the tree become one. Nodes below the number of tasks are tasks; the node made
-    by merge k is number (tasks + k)."""
+    """The union of two nodes of the tree. Nodes below the number of tasks are tasks; merge k
+    creates node (tasks + k)."""
 
     left: int
     right: int
@@ -28,7 +28,7 @@ class Merge(Struct, frozen=True):
 
 
 class Tree(Struct, frozen=True):
-    """A dendrogram: every merge from the lowest up, and the tasks from left to right."""
+    """A dendrogram: all merges by ascending height, and the tasks from left to right."""
 
     linkage: Linkage
     merges: tuple[Merge, ...]
@@ -36,10 +36,10 @@ class Tree(Struct, frozen=True):
 
 
 def build_tree(distances: NDArray[float64], linkage: Linkage = "average") -> Tree:
-    """Hierarchical clustering of at least two tasks.
+    """Cluster at least two tasks hierarchically.
 
-    `ward` minimises variance, which is meant for Euclidean distances; on cosine distances it is
-    a heuristic. Raises MissingExtra.
+    `ward` minimises variance, which is meant for Euclidean distances; on cosine distances it is a
+    heuristic. Raises MissingExtra without scipy.
     """
     if importlib.util.find_spec("scipy") is None:
         raise MissingExtra("snellen taskmap", "taskmap", "scipy")
@@ -48,24 +48,25 @@ def build_tree(distances: NDArray[float64], linkage: Linkage = "average") -> Tre
 
     condensed = squareform(distances, checks=False)
     merged = hierarchy.linkage(condensed, linkage, optimal_ordering=True)
-    merges = tuple(Merge(int(left), int(right), float(at)) for left, right, at, _ in merged)
+    merges = tuple(Merge(int(left), int(right), float(height)) for left, right, height, _ in merged)
     return Tree(linkage, merges, tuple(int(leaf) for leaf in hierarchy.leaves_list(merged)))
 
 
 def cut_tree(tree: Tree, count: int) -> list[list[int]]:
-    """The tasks in `count` clusters (or as many as there are tasks), from left to right."""
+    """Split the tasks into `count` clusters, or one for each task if there are fewer tasks;
+    clusters and their tasks are from left to right."""
     tasks = len(tree.order)
     members: dict[int, list[int]] = {task: [task] for task in range(tasks)}
     for number, merge in enumerate(tree.merges[: tasks - min(count, tasks)]):
         members[tasks + number] = members.pop(merge.left) + members.pop(merge.right)
-    place = {task: at for at, task in enumerate(tree.order)}
-    clusters = [sorted(found, key=place.__getitem__) for found in members.values()]
-    return sorted(clusters, key=lambda found: place[found[0]])
+    position = {task: index for index, task in enumerate(tree.order)}
+    clusters = [sorted(tasks, key=position.__getitem__) for tasks in members.values()]
+    return sorted(clusters, key=lambda tasks: position[tasks[0]])
 
 
 def cophenetic_correlation(tree: Tree, distances: NDArray[float64]) -> float | None:
-    """How well the tree keeps the distances: Pearson's correlation of the heights at which two
-    tasks meet with their distance (Sokal and Rohlf 1962). None where either does not vary."""
+    """Pearson's correlation of the tree's heights at which two tasks are merged with their
+    distances (Sokal and Rohlf 1962). None if either does not vary."""
     tasks = len(tree.order)
     members: dict[int, list[int]] = {task: [task] for task in range(tasks)}
     heights = np.zeros_like(distances)
@@ -73,17 +74,17 @@ def cophenetic_correlation(tree: Tree, distances: NDArray[float64]) -> float | N
         left, right = members.pop(merge.left), members.pop(merge.right)
         heights[np.ix_(left, right)] = heights[np.ix_(right, left)] = merge.height
         members[tasks + number] = left + right
-    return _correlation(*(_upper_triangle(one) for one in (heights, distances)))
+    return _correlation(*(_upper_triangle(square) for square in (heights, distances)))
 
 
 def map_correlation(first: NDArray[float64], second: NDArray[float64]) -> float | None:
-    """Pearson's correlation of two maps of the same tasks over every pair of them."""
+    """Pearson's correlation of two maps of the same tasks, over all pairs of tasks."""
     return _correlation(_upper_triangle(first), _upper_triangle(second))
 
 
 def _upper_triangle(square: NDArray[float64]) -> Sequence[float]:
-    found: list[float] = square[np.triu_indices(len(square), 1)].tolist()
-    return found
+    values: list[float] = square[np.triu_indices(len(square), 1)].tolist()
+    return values
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:

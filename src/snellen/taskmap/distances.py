@@ -1,4 +1,4 @@
-"""How far tasks are from one another: `1 - cos` of their vectors (MMT-Bench, Sec. 5.1)."""
+"""Distances between tasks: `1 - cos` of their vectors (MMT-Bench, Sec. 5.1)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 
 def gram_of_products(downs: NDArray[float64], ups: NDArray[float64]) -> NDArray[float64]:
-    """Inner products of the matrices `up @ down` of several tasks, shape (tasks, tasks), without
-    ever making one: `downs` is (tasks, rank, inputs), `ups` (tasks, outputs, rank).
+    """Inner products of the matrices `up @ down` of several tasks, shape (tasks, tasks).
 
-    <B A, B' A'> = sum of (B^T B') * (A A'^T): a weight change of a billion numbers costs as
-    little as its two factors.
+    The matrices themselves are never built: with `downs` of shape (tasks, rank, inputs) and `ups`
+    of shape (tasks, outputs, rank), <B A, B' A'> = sum of (B^T B') * (A A'^T). A weight change of a
+    billion numbers costs no more than its two factors.
     """
     tasks, rank, _ = downs.shape
+    # Every factor row of every task against every other: (tasks * rank, tasks * rank).
     inputs = downs.reshape(tasks * rank, -1)
     outputs = ups.transpose(0, 2, 1).reshape(tasks * rank, -1)
     products = (inputs @ inputs.T) * (outputs @ outputs.T)
+    # The sum over both ranks leaves one number for each pair of tasks.
     gram: NDArray[float64] = products.reshape(tasks, rank, tasks, rank).sum(axis=(1, 3))
     return gram
 
@@ -45,6 +47,7 @@ def cosine_distances(gram: NDArray[float64]) -> NDArray[float64]:
 def nearest_tasks(
     distances: NDArray[float64], task: int, candidates: Sequence[int], count: int
 ) -> list[int]:
-    """The `count` tasks nearest to `task` out of `candidates`, the nearest first, itself left out."""
+    """The `count` tasks of `candidates` that are nearest to `task`, without itself, the nearest
+    first."""
     others = [other for other in candidates if other != task]
     return sorted(others, key=lambda other: (distances[task, other], other))[:count]

@@ -1,4 +1,4 @@
-"""What a task map says, as stored in `taskmap.json`."""
+"""The results of a task map, as they are stored in `taskmap.json`."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from snellen.taskmap.vectors import VectorFacts
 
 
 class Halves(Struct, frozen=True):
-    """Whether the two halves of a task, which share no picture, are told to be one task."""
+    """The test of one task: are its two halves, which share no image, nearest to each other?"""
 
     task: str
     distance: float
-    """Between the halves."""
+    """Between the two halves."""
     nearest: str
-    """The half of another task that is nearest to either."""
+    """The half of another task that is nearest to either half."""
     nearest_distance: float
     nearer_than: float
-    """Share of the unrelated pairs (halves of two different tasks) that are farther apart."""
+    """The fraction of pairs of halves of two different tasks that are farther apart."""
     apart: bool
-    """Whether some half of another task is as near to one of the halves as they are to each
-    other: the map fails here."""
+    """Whether a half of another task is as near to one of the halves as they are to each other. If
+    so, the map fails for this task."""
 
 
 class Stability(Struct, frozen=True):
-    """How alike the maps of two seeds are."""
+    """How similar the maps of two seeds are."""
 
     first: int
     second: int
     correlation: float | None
-    """Pearson's, of the distances of every pair of tasks."""
+    """Pearson's correlation of the distances over all pairs of tasks."""
     failing: tuple[tuple[str, ...], tuple[str, ...]]
-    """Tasks whose halves fail to be told as one, for each of the two seeds."""
+    """Tasks that fail the test of halves, for each of the two seeds."""
 
 
 class TaskMap(Struct, frozen=True):
@@ -55,7 +55,7 @@ class TaskMap(Struct, frozen=True):
     tasks: tuple[VectorFacts, ...]
     """Facts of the vectors of the first seed."""
     left_out: dict[str, int]
-    """Tasks with too few samples, and how many they have."""
+    """Tasks with too few samples, and their numbers of samples."""
     distances: tuple[tuple[float, ...], ...]
     tree: Tree
     cophenetic: float | None
@@ -66,27 +66,28 @@ class TaskMap(Struct, frozen=True):
 
 
 class TaskScoreAgreement(Struct, frozen=True):
-    """What the scores of many models say about tasks and clusters."""
+    """How the scores of many models relate to the tasks and clusters of a map."""
 
     models: tuple[str, ...]
     tasks: int
     ties: Ties
     itself: bool
-    """Whether each task counts as its own neighbour, as the paper's formula is printed."""
+    """Whether each task counts as its own neighbour, as in the printed formula of the paper."""
     every_pair: float | None
     """Tau over every pair of tasks, which needs no distances."""
     clusters: tuple[ClusterAgreement, ...] = ()
     by_distance: tuple[NearTau, ...] = ()
     prediction: TaskPrediction | None = None
     mantel: float | None = None
-    """Correlation of distance and tau over the pairs of tasks: below 0, models rank more alike on
+    """Correlation of distance and tau over all pairs of tasks. Below 0, models rank more alike on
     nearer tasks."""
     mantel_p: float | None = None
-    """The chance of one as low if the tasks of the map were permuted (Mantel's test)."""
+    """The probability of a correlation as low if the tasks of the map were permuted (Mantel's
+    test)."""
 
 
 class TaskMapFindings(Struct, frozen=True):
-    """`taskmap.json`."""
+    """The content of `taskmap.json`."""
 
     map: TaskMap | None = None
     agreement: TaskScoreAgreement | None = None

@@ -1,4 +1,4 @@
-"""From trained vectors to a map, and from scores to what they say about it."""
+"""From trained vectors to a map, and from scores to their agreement with it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from snellen.taskmap.agreement import (
 from snellen.taskmap.chance import mantel_test
 from snellen.taskmap.clusters import map_correlation
 from snellen.taskmap.distances import cosine_distances
-from snellen.taskmap.findings import Stability, TaskMap, TaskScoreAgreement
-from snellen.taskmap.halves import compare_halves
+from snellen.taskmap.findings import Halves, Stability, TaskMap, TaskScoreAgreement
 from snellen.taskmap.prediction import predict
 from snellen.taskmap.scores import TaskScores
 from snellen.taskmap.training import StoredVector
@@ -33,44 +32,69 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DIGITS = 6
-"""Decimals of a stored distance: the last ones depend on the machine."""
+"""Decimals of a stored distance. Further ones depend on the machine."""
 
 
 def vector_distances(vectors: Sequence[StoredVector]) -> NDArray[float64]:
     """Cosine distances, shape (vectors, vectors). Raises UsageError for a vector of length zero."""
     try:
-        found = cosine_distances(gram_matrix([vector.path for vector in vectors]))
+        distances = cosine_distances(gram_matrix([vector.path for vector in vectors]))
     except ValueError as error:
         raise UsageError(
             f"training changed nothing for some task ({error}); use more --epochs or a larger "
             "--learning-rate"
         ) from error
-    rounded: NDArray[float64] = np.round(found, DIGITS)
+    rounded: NDArray[float64] = np.round(distances, DIGITS)
     return rounded
 
 
 def mean_distances(maps: Sequence[NDArray[float64]]) -> NDArray[float64]:
-    """The mean of maps of the same tasks, rounded as each of them is."""
-    whole: NDArray[float64] = np.round(np.stack(maps).mean(axis=0), DIGITS)
-    return whole
+    """The mean of maps of the same tasks, rounded like each of them."""
+    mean: NDArray[float64] = np.round(np.stack(maps).mean(axis=0), DIGITS)
+    return mean
+
+
+def compare_halves(names: Sequence[str], distances: NDArray[float64]) -> tuple[Halves, ...]:
+    """Test each task of which both halves (`<task>/1`, `<task>/2`) are on the map."""
+    tasks = [name.rsplit("/", 1)[0] for name in names]
+    unrelated = np.array(
+        [
+            distances[row, column]
+            for row in range(len(tasks))
+            for column in range(row)
+            if tasks[row] != tasks[column]
+        ]
+    )
+    results = []
+    for task in dict.fromkeys(tasks):
+        pair = [index for index, name in enumerate(tasks) if name == task]
+        others = [index for index, name in enumerate(tasks) if name != task]
+        if len(pair) != 2 or not others:
+            continue
+        own = float(distances[pair[0], pair[1]])
+        near = min(others, key=lambda index: distances[index, pair].min())
+        smallest = float(distances[near, pair].min())
+        farther = float((unrelated > own).mean())
+        results.append(Halves(task, own, names[near], smallest, farther, smallest <= own))
+    return tuple(results)
 
 
 def compare_seeds(
     names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]
 ) -> tuple[Stability, ...]:
-    """Every two seeds of the same tasks, compared."""
+    """Compare the maps of every two seeds over the same tasks."""
     failing = [
-        tuple(one.task for one in compare_halves(names, distances) if one.apart)
+        tuple(halves.task for halves in compare_halves(names, distances) if halves.apart)
         for distances in maps
     ]
     return tuple(
         Stability(
-            first=seeds[one],
-            second=seeds[other],
-            correlation=map_correlation(maps[one], maps[other]),
-            failing=(failing[one], failing[other]),
+            first=seeds[first],
+            second=seeds[second],
+            correlation=map_correlation(maps[first], maps[second]),
+            failing=(failing[first], failing[second]),
         )
-        for one, other in combinations(range(len(seeds)), 2)
+        for first, second in combinations(range(len(seeds)), 2)
     )
 
 
@@ -85,11 +109,12 @@ def measure_agreement(
     itself: bool = False,
     nearest: int = 3,
 ) -> TaskScoreAgreement:
-    """Tables 3 and 4 and the prediction of scores, as far as they can be had: by distance and
-    predicted only where there is a map. Without `clusters`, those of the map are used; tasks of
-    the map that no model was scored on are predicted and count for nothing else.
+    """Tables 3 and 4 and the prediction of scores, as far as the arguments allow.
 
-    Raises UsageError where the scores and the clusters or the map have no task in common.
+    Without `task_map` there is neither tau by distance nor a prediction. Without `clusters`, those
+    of the map are used. Tasks of the map without scores are predicted, and are not used otherwise.
+
+    Raises UsageError if the scores have no task in common with the clusters or the map.
     """
     by_distance, prediction, correlated = [], None, None
     if task_map is not None:
@@ -118,23 +143,24 @@ def measure_agreement(
 def _scored_tasks(
     scores: TaskScores, names: Sequence[str], distances: NDArray[float64], ties: Ties
 ) -> tuple[NDArray[float64], NDArray[float64]]:
-    """Distances of the map's tasks that have scores, and taus between them."""
+    """The distances of the map's tasks that have scores, and the taus between them."""
     scored = set(scores.tasks)
-    both = [at for at, name in enumerate(names) if name in scored]
+    both = [index for index, name in enumerate(names) if name in scored]
     if len(both) < 2:
         raise UsageError(
             f"{len(both)} of the {len(names)} tasks on the map have scores, expected two or "
             f"more; the map's are called {names[0]!r} ..., the scores' {scores.tasks[0]!r} ..."
         )
-    taus = kendall_taus(scores.select_tasks([names[at] for at in both]).values, ties)
+    taus = kendall_taus(scores.select_tasks([names[index] for index in both]).values, ties)
     return distances[np.ix_(both, both)], taus
 
 
 def _clusters_with_scores(task_map: TaskMap, scores: TaskScores) -> dict[str, list[str]]:
-    """The map's clusters by their number, from 1 as the paper counts them, of scored tasks."""
+    """The scored tasks of the map's clusters, by the number of the cluster, from 1 as in the
+    paper."""
     scored = set(scores.tasks)
-    kept = {
+    scored_clusters = {
         str(number): [task for task in tasks if task in scored]
         for number, tasks in enumerate(task_map.clusters, start=1)
     }
-    return {name: tasks for name, tasks in kept.items() if tasks}
+    return {name: tasks for name, tasks in scored_clusters.items() if tasks}

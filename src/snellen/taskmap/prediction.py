@@ -1,5 +1,8 @@
-"""What a model would score on a task, from its scores on the nearest tasks (MMT-Bench, Sec. 5.2:
-"the performance of LVLMs on a new task can be predicted if it is close to one of the subtasks")."""
+"""Predict a model's score on a task from its scores on the nearest tasks.
+
+MMT-Bench, Sec. 5.2: "the performance of LVLMs on a new task can be predicted if it is close to one
+of the subtasks".
+"""
 
 from __future__ import annotations
 
@@ -20,21 +23,21 @@ if TYPE_CHECKING:
 
 
 class LeftOutTask(Struct, frozen=True):
-    """A task predicted as if no model had been scored on it."""
+    """A scored task, predicted without its own scores."""
 
     task: str
     neighbours: tuple[str, ...]
     error: float
-    """Mean absolute error over models, in points, of the mean over the nearest tasks."""
+    """Mean absolute error over models, in points, of predicting the mean over the nearest tasks."""
     plain_error: float
-    """The same of the mean over all other tasks: what the map has to beat."""
+    """The same for predicting the mean over all other tasks: the baseline."""
     tau: float | None
-    """Between predicted and true scores of the models."""
+    """Between predicted and true scores over the models."""
     plain_tau: float | None
 
 
 class PredictedTask(Struct, frozen=True):
-    """Scores of models on a task that none was scored on."""
+    """Predicted scores of models on a task without scores."""
 
     task: str
     neighbours: tuple[str, ...]
@@ -47,11 +50,11 @@ class TaskPrediction(Struct, frozen=True):
     nearest: int
     error: float | None
     plain_error: float | None
-    """Means over the tasks left out; None when there are fewer than two."""
+    """Means over the predicted tasks; None with fewer than two."""
     left_out: tuple[LeftOutTask, ...]
     predicted: tuple[PredictedTask, ...]
     p: float | None = None
-    """The chance of an `error` as small if the tasks of the map were permuted."""
+    """The probability of an `error` as small if the tasks of the map were permuted."""
 
 
 def predict(
@@ -61,35 +64,37 @@ def predict(
     count: int = 3,
     ties: Ties = "zero",
 ) -> TaskPrediction:
-    """Predict each of `tasks` from the `count` nearest others that every model was scored on.
+    """Predict each of `tasks` from the `count` nearest other tasks that have scores of every model.
 
-    `distances` is (tasks, tasks). Tasks that only some models were scored on are predicted for
-    none and used for none.
+    `distances` has shape (tasks, tasks). Tasks with scores of only some models are neither
+    predicted nor used.
     """
-    columns = {name: at for at, name in enumerate(scores.tasks)}
+    columns = {name: index for index, name in enumerate(scores.tasks)}
     complete = [
-        at
-        for at, name in enumerate(tasks)
+        index
+        for index, name in enumerate(tasks)
         if name in columns and not np.isnan(scores.values[:, columns[name]]).any()
     ]
-    values = {at: scores.values[:, columns[tasks[at]]] for at in complete}
+    values = {index: scores.values[:, columns[tasks[index]]] for index in complete}
     left_out = [
-        _leave_one_out(at, tasks, values, nearest_tasks(distances, at, complete, count), ties)
-        for at in complete
+        _leave_one_out(index, tasks, values, nearest_tasks(distances, index, complete, count), ties)
+        for index in complete
         if len(complete) > 1
     ]
     predicted = []
-    for at, name in enumerate(tasks):
+    for index, name in enumerate(tasks):
         if name in columns or not complete:
             continue
-        near = nearest_tasks(distances, at, complete, count)
+        near = nearest_tasks(distances, index, complete, count)
         means = np.mean([values[other] for other in near], axis=0)
-        told = dict(zip(scores.models, means.tolist(), strict=True))
-        predicted.append(PredictedTask(name, tuple(tasks[other] for other in near), told))
+        scores_by_model = dict(zip(scores.models, means.tolist(), strict=True))
+        predicted.append(
+            PredictedTask(name, tuple(tasks[other] for other in near), scores_by_model)
+        )
     return TaskPrediction(
         nearest=count,
-        error=_mean([one.error for one in left_out]),
-        plain_error=_mean([one.plain_error for one in left_out]),
+        error=_mean([task.error for task in left_out]),
+        plain_error=_mean([task.plain_error for task in left_out]),
         left_out=tuple(left_out),
         predicted=tuple(predicted),
         p=_prediction_p_value(values, distances, count),
@@ -99,20 +104,22 @@ def predict(
 def _prediction_p_value(
     values: Mapping[int, NDArray[float64]], distances: NDArray[float64], count: int
 ) -> float | None:
-    """Permuting the tasks of the map: neighbours stay, the scores they stand for change."""
+    """The p-value of the error: tasks keep their neighbours, but the scores are permuted among
+    them."""
     complete = list(values)
     if len(complete) < 2:
         return None
-    places = {at: place for place, at in enumerate(complete)}
+    column_of = {index: column for column, index in enumerate(complete)}
     near = [
-        [places[one] for one in nearest_tasks(distances, at, complete, count)] for at in complete
+        [column_of[task] for task in nearest_tasks(distances, task, complete, count)]
+        for task in complete
     ]
-    scores = np.stack([values[at] for at in complete], axis=1)
+    scores = np.stack([values[task] for task in complete], axis=1)
     errors = []
     for order in (np.arange(len(complete)), *task_orders(len(complete))):
         mixed = scores[:, order]
         errors.append(float(np.abs(mixed[:, near].mean(axis=2) - mixed).mean()))
-    return permutation_p_value([-one for one in errors[1:]], -errors[0])
+    return permutation_p_value([-error for error in errors[1:]], -errors[0])
 
 
 def _leave_one_out(

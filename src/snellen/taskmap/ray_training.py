@@ -1,7 +1,7 @@
-"""Task vectors trained on a Ray cluster: each actor has the model and takes one task at a time.
+"""Train task vectors on a Ray cluster: each actor holds the model and trains one task at a time.
 
-No file system is shared: pictures travel with their task, and factors come back to the driver,
-which alone writes vectors.
+No shared file system is needed: images travel with their task, and the factors come back to the
+driver, which alone writes files.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from snellen.taskmap.tasks import Task
 
 
 class TrainingJob(NamedTuple):
-    """A vector to be trained."""
+    """One vector to train."""
 
     task: Task
     tuning: LoraOptions
     path: Path
-    """Where it will be kept."""
+    """The file to write."""
 
 
 class TrainingResult(NamedTuple):
-    """What came back, and how long it took."""
+    """A trained vector and the seconds it took."""
 
     job: TrainingJob
     tuned: TuningResult
@@ -41,7 +41,7 @@ class TrainingResult(NamedTuple):
 
 
 class _Trainer:
-    """What runs inside an actor."""
+    """The actor."""
 
     def __init__(self, spec: str) -> None:
         model = open_model(spec)
@@ -57,14 +57,15 @@ class _Trainer:
 def train_on_cluster(
     spec: str, jobs: Sequence[TrainingJob], cluster: RayCluster
 ) -> Generator[TrainingResult]:
-    """Results in the order they are ready; actors end with the iterator, however it ends.
+    """Train all jobs; yields results in the order in which they finish. The actors end with the
+    iterator.
 
-    Raises UsageError: no cluster, a task that cannot be trained on, an actor that was lost;
-    MediaError and MissingExtra.
+    Raises UsageError if no cluster answers, if a task cannot be trained on, and if an actor is
+    lost; MediaError and MissingExtra.
     """
     ray, began = connect(cluster.address)
-    made = ray.remote(_Trainer).options(num_cpus=cluster.cpus, num_gpus=cluster.gpus)
-    actors = [made.remote(spec) for _ in range(min(cluster.replicas, len(jobs)))]
+    actor_class = ray.remote(_Trainer).options(num_cpus=cluster.cpus, num_gpus=cluster.gpus)
+    actors = [actor_class.remote(spec) for _ in range(min(cluster.replicas, len(jobs)))]
     try:
         yield from _results(ray, actors, list(jobs))
     finally:
@@ -75,6 +76,7 @@ def train_on_cluster(
 
 
 def _results(ray: Any, actors: Sequence[Any], jobs: list[TrainingJob]) -> Generator[TrainingResult]:
+    """Keep every actor busy with one task at a time; yield results as they finish."""
     waiting = list(reversed(jobs))
     running: dict[Any, tuple[Any, TrainingJob]] = {}
     idle = list(actors)
@@ -98,7 +100,7 @@ def _results(ray: Any, actors: Sequence[Any], jobs: list[TrainingJob]) -> Genera
 
 
 def _with_media_bytes(task: Task) -> Task:
-    """The task with the bytes of its pictures."""
+    """The task with the bytes of its images in place of their locations."""
     lessons = []
     for request, reply in task.examples:
         assert isinstance(request, Generate | Rank)

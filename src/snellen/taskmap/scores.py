@@ -1,4 +1,4 @@
-"""What many models score on many tasks, from CSV files."""
+"""Scores of many models on many tasks, read from CSV files."""
 
 from __future__ import annotations
 
@@ -24,46 +24,47 @@ _SCORE = ("accuracy", "score", "value")
 
 @dataclass(frozen=True, slots=True)
 class TaskScores:
-    """Scores of models on tasks."""
+    """The scores of models on tasks."""
 
     models: tuple[str, ...]
     tasks: tuple[str, ...]
     values: NDArray[float64]
-    """In percent, of shape (models, tasks); NaN where a model has no score."""
+    """In percent, shape (models, tasks), NaN for a missing score."""
 
     def select_tasks(self, tasks: Sequence[str]) -> TaskScores:
-        """The same for these tasks, in this order. Raises UsageError for one that is not here."""
-        places = {name: place for place, name in enumerate(self.tasks)}
-        absent = [name for name in tasks if name not in places]
+        """The scores on these tasks, in this order. Raises UsageError for an unknown task."""
+        column_of = {name: column for column, name in enumerate(self.tasks)}
+        absent = [name for name in tasks if name not in column_of]
         if absent:
             raise UsageError(
                 f"no model has a score on {absent[0]!r}{_more(absent)}; the scores and the tasks "
                 f"must use the same names{_suggestion(absent[0], self.tasks)}"
             )
         return TaskScores(
-            self.models, tuple(tasks), self.values[:, [places[name] for name in tasks]]
+            self.models, tuple(tasks), self.values[:, [column_of[name] for name in tasks]]
         )
 
     def without_models(self, models: Iterable[str]) -> TaskScores:
-        """The same without these models. Raises UsageError for an unknown name, and when fewer
-        than two models are left."""
+        """The scores without these models. Raises UsageError for an unknown model, and if fewer
+        than two models remain."""
         left_out = set(models)
         for name in sorted(left_out - set(self.models)):
             raise UsageError(
                 f"there is no model {name!r} to leave out{_suggestion(name, self.models)}"
             )
-        kept = [place for place, name in enumerate(self.models) if name not in left_out]
-        if len(kept) < 2:
-            raise UsageError(f"{len(kept)} models are left; ranks need at least two")
-        return TaskScores(tuple(self.models[at] for at in kept), self.tasks, self.values[kept])
+        rows = [row for row, name in enumerate(self.models) if name not in left_out]
+        if len(rows) < 2:
+            raise UsageError(f"{len(rows)} models are left; ranks need at least two")
+        return TaskScores(tuple(self.models[row] for row in rows), self.tasks, self.values[rows])
 
 
 def scores_from_cells(cells: Mapping[tuple[str, str], float]) -> TaskScores:
-    """Scores by (model, task), models and tasks in the order they come in."""
+    """Scores from cells by (model, task); models and tasks keep the order in which they first
+    occur."""
     models = tuple(dict.fromkeys(model for model, _ in cells))
     tasks = tuple(dict.fromkeys(task for _, task in cells))
-    rows = {name: at for at, name in enumerate(models)}
-    columns = {name: at for at, name in enumerate(tasks)}
+    rows = {name: row for row, name in enumerate(models)}
+    columns = {name: column for column, name in enumerate(tasks)}
     values = np.full((len(models), len(tasks)), np.nan)
     for (model, task), score in cells.items():
         values[rows[model], columns[task]] = score
@@ -71,31 +72,34 @@ def scores_from_cells(cells: Mapping[tuple[str, str], float]) -> TaskScores:
 
 
 def read_scores(path: Path | str) -> TaskScores:
-    """A CSV with a row for each model and task: the columns model, subtask (or task, category)
-    and accuracy (or score, value); others are left alone. An empty score or `-` is none.
+    """Read a CSV file with a row for each model and task: the columns model, subtask (or task,
+    category) and accuracy (or score, value); other columns are ignored. An empty score or `-` is a
+    missing score.
 
-    Raises DataError, naming the line."""
+    Raises DataError that names the line.
+    """
     cells: dict[tuple[str, str], float] = {}
     for line, row in _rows(path, (("model",), _TASK, _SCORE)):
-        model, task, told = row
+        model, task, score = row
         if (model, task) in cells:
             raise DataError(f"{path}, line {line}: {model!r} has a second score on {task!r}")
-        if told not in ("", "-"):
-            cells[model, task] = _parse_number(path, line, told)
+        if score not in ("", "-"):
+            cells[model, task] = _parse_number(path, line, score)
     if len({model for model, _ in cells}) < 2:
         raise DataError(f"{path} has scores of fewer than two models; ranks need at least two")
     return scores_from_cells(cells)
 
 
 def read_overall(path: Path | str) -> dict[str, float]:
-    """A CSV with a row for each model: the columns model and overall. Raises DataError."""
-    found = _rows(path, (("model",), ("overall",)))
-    return {model: _parse_number(path, line, told) for line, (model, told) in found}
+    """Read a CSV file with a row for each model: the columns model and overall. Raises
+    DataError."""
+    rows = _rows(path, (("model",), ("overall",)))
+    return {model: _parse_number(path, line, score) for line, (model, score) in rows}
 
 
 def read_clusters(path: Path | str) -> dict[str, tuple[str, ...]]:
-    """A CSV with a row for each task: the columns cluster and subtask (or task, category); the
-    tasks of each cluster. Raises DataError."""
+    """Read a CSV file with a row for each task: the columns cluster and subtask (or task,
+    category). Returns the tasks of each cluster. Raises DataError."""
     clusters: dict[str, list[str]] = {}
     seen: dict[str, int] = {}
     for line, (cluster, task) in _rows(path, (("cluster",), _TASK)):
@@ -107,8 +111,8 @@ def read_clusters(path: Path | str) -> dict[str, tuple[str, ...]]:
 
 
 def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The paper's 12 clusters (Appendix A) of those of its subtasks that are among `tasks`, in
-    whatever spelling. Raises UsageError for a task that is none of MMT-Bench's."""
+    """The paper's 12 clusters (Appendix A), as far as their subtasks are among `tasks`; spelling
+    does not matter. Raises UsageError for a task that is not a subtask of MMT-Bench."""
     spelled: dict[str, list[str]] = {}
     for task in tasks:
         subtask = find_subtask(task)
@@ -118,26 +122,29 @@ def published_clusters(tasks: Iterable[str]) -> dict[str, tuple[str, ...]]:
                 "give a number or a CSV to --clusters"
             )
         spelled.setdefault(subtask.name, []).append(task)
-    found = {
+    clusters = {
         cluster: tuple(task for name in names for task in spelled.get(name, ()))
         for cluster, names in by_cluster().items()
     }
-    return {cluster: members for cluster, members in found.items() if members}
+    return {cluster: members for cluster, members in clusters.items() if members}
 
 
 def _rows(
     path: Path | str, columns: Sequence[Sequence[str]]
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Line number and the wanted cells of each row; each is called by one of several names."""
+    """Yield the line number and the requested cells of each row; `columns` holds the accepted names
+    of each column. Raises DataError."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             header = list(reader.fieldnames or ())
-            names = [next((one for one in several if one in header), None) for several in columns]
-            for several, name in zip(columns, names, strict=True):
+            names = [
+                next((name for name in accepted if name in header), None) for accepted in columns
+            ]
+            for accepted, name in zip(columns, names, strict=True):
                 if name is None:
                     raise DataError(
-                        f"{path} has no column {' or '.join(several)}; its first line is "
+                        f"{path} has no column {' or '.join(accepted)}; its first line is "
                         f"{','.join(header)!r}"
                     )
             for row in reader:

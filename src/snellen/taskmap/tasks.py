@@ -1,4 +1,4 @@
-"""A benchmark's samples as tasks in instruction form: what is asked, and the right reply."""
+"""A benchmark's samples as tasks for instruction tuning: prompts and their gold replies."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from snellen.core.sample import Sample, sampling_key
 from snellen.models.hf.lora import TrainingExample
 
 MIN_SAMPLES = 8
-"""Samples below which a task has no vector: it would show the samples, not the task."""
+"""The default of `min_samples`: with fewer, a vector describes the samples rather than the task."""
 
 
 class Task(NamedTuple):
-    """Samples of one kind of task, in the benchmark's order."""
+    """Training examples of one kind of task, in the benchmark's order."""
 
     name: str
     examples: tuple[TrainingExample, ...]
 
 
 class TooSmallTask(NamedTuple):
-    """A task that was left out."""
+    """A task that was left out, and its number of samples."""
 
     name: str
     samples: int
@@ -39,18 +39,18 @@ class TaskSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSelection:
-    """Which samples make which tasks."""
+    """Which samples become which tasks."""
 
     group: str = "category"
-    """Samples of one label of this group are a task."""
+    """The group whose labels are the tasks."""
     kinds: Sequence[str] = ()
-    """Only questions of these kinds; empty: of every kind."""
+    """Use questions of these kinds only; empty for every kind."""
     only: Sequence[str] = ()
-    """Only these tasks; empty: all."""
+    """Use these tasks only; empty for all."""
     halves: bool = False
-    """Split each task into two, in which no picture is shared."""
+    """Split each task into two halves that share no image."""
     limit: int | None = None
-    """Keep a random N samples of each task or half, the same for the same seed."""
+    """Keep a random N samples of each task or half, the same ones for the same seed."""
     min_samples: int = MIN_SAMPLES
     """Leave out tasks with fewer samples."""
 
@@ -61,48 +61,49 @@ def load_tasks(
     selection: TaskSelection = TaskSelection(),
     seed: int = 0,
 ) -> TaskSet:
-    """The tasks of a benchmark, named and sorted by their label.
+    """The tasks of a benchmark, sorted by name.
 
-    A sample is asked as the benchmark asks it first, and its reply is the gold one: the label of
-    the right option, Yes or No, or the first accepted answer. Samples without a gold answer and
-    samples that the model cannot take are left out.
+    The prompt of an example is the benchmark's first request for the sample. The reply is the gold
+    answer: the label of the right option, Yes or No, or the first accepted answer. Samples without
+    a gold answer and samples that the model cannot process are left out.
 
-    Raises UsageError when the benchmark has no such group or task, and when fewer than two tasks
-    have enough samples.
+    Raises UsageError if the benchmark has no such group or task, and if fewer than two tasks have
+    enough samples.
     """
     taught = _examples_by_task(benchmark, capabilities, selection)
     _check_names(selection.only, taught)
-    kept, left_out = [], []
+    tasks, left_out = [], []
     for name in sorted(selection.only or taught):
-        for part, found in _split_task(name, taught[name], selection.halves, seed):
-            chosen = _limit_examples(found, selection.limit, seed)
-            if len(chosen) < selection.min_samples:
-                left_out.append(TooSmallTask(part, len(chosen)))
+        for part, examples in _split_task(name, taught[name], selection.halves, seed):
+            selected = _limit_examples(examples, selection.limit, seed)
+            if len(selected) < selection.min_samples:
+                left_out.append(TooSmallTask(part, len(selected)))
             else:
-                kept.append(Task(part, tuple(lesson for _, lesson in chosen)))
-    if len(kept) < 2:
-        most = max((one.samples for one in left_out), default=0)
+                tasks.append(Task(part, tuple(lesson for _, lesson in selected)))
+    if len(tasks) < 2:
+        largest = max((task.samples for task in left_out), default=0)
         raise UsageError(
-            f"{len(kept)} of {len(kept) + len(left_out)} tasks have at least {selection.min_samples} "
-            "samples with a gold answer, expected two or more (the largest that was left out has "
-            f"{most}); use another --group, a larger --limit, or lower --fewest"
+            f"{len(tasks)} of {len(tasks) + len(left_out)} tasks have at least "
+            f"{selection.min_samples} samples with a gold answer, expected two or more "
+            f"(the largest that was left out has {largest}); use another --group, a larger "
+            "--limit, or lower --fewest"
         )
-    return TaskSet(tuple(kept), tuple(left_out))
+    return TaskSet(tuple(tasks), tuple(left_out))
 
 
 def _examples_by_task(
     benchmark: Benchmark, capabilities: Capabilities, selection: TaskSelection
 ) -> dict[str, list[tuple[Sample, TrainingExample]]]:
-    """Samples with their lessons by task."""
+    """The samples of each task, with their training examples."""
     reason = benchmark.requires(capabilities)
     if reason is not None:
         raise UsageError(f"{benchmark.name} {reason}")
     samples = list(benchmark.samples(iter(benchmark.open())))
-    known = {name for sample in samples for name in sample.groups}
-    if selection.group not in known:
+    groups = {name for sample in samples for name in sample.groups}
+    if selection.group not in groups:
         raise UsageError(
             f"{benchmark.name} has no group {selection.group!r} to tell tasks by; "
-            f"its groups: {', '.join(sorted(known)) or 'none'}"
+            f"its groups: {', '.join(sorted(groups)) or 'none'}"
         )
     taught: dict[str, list[tuple[Sample, TrainingExample]]] = defaultdict(list)
     for sample in samples:
@@ -125,6 +126,9 @@ def _check_names(only: Sequence[str], existing: Iterable[str]) -> None:
 def _training_example(
     benchmark: Benchmark, sample: Sample, capabilities: Capabilities
 ) -> TrainingExample | None:
+    """The benchmark's first request for the sample, with its gold reply; None if the sample has
+    no gold answer, cannot be processed by the model, or asks for something else than text or
+    a ranking."""
     if not sample.gold:
         return None
     if (
@@ -148,14 +152,14 @@ def _training_example(
 def _split_task(
     name: str, examples: list[tuple[Sample, TrainingExample]], halves: bool, seed: int
 ) -> list[tuple[str, list[tuple[Sample, TrainingExample]]]]:
-    """The task, or its two halves: samples about the same pictures stay together, and of each
-    kind of question both halves get as many as can be."""
+    """The task, or its two halves. Samples that share images are in the same half, and each half
+    gets about as many questions of each kind."""
     if not halves:
         return [(name, examples)]
     units: dict[str, list[tuple[Sample, TrainingExample]]] = defaultdict(list)
     for sample, lesson in examples:
-        pictures = " ".join(sorted(ref.digest for ref in sample.media))
-        units[sample.unit or pictures or sample.id].append((sample, lesson))
+        images = " ".join(sorted(ref.digest for ref in sample.media))
+        units[sample.unit or images or sample.id].append((sample, lesson))
     parts: list[list[tuple[Sample, TrainingExample]]] = [[], []]
     counts: list[dict[str, int]] = [defaultdict(int), defaultdict(int)]
     for unit in sorted(units, key=lambda unit: sampling_key(seed, unit)):
@@ -172,6 +176,6 @@ def _limit_examples(
 ) -> list[tuple[Sample, TrainingExample]]:
     if limit is None or len(examples) <= limit:
         return examples
-    kept = sorted(examples, key=lambda one: sampling_key(seed, one[0].id))[:limit]
-    ids = {sample.id for sample, _ in kept}
-    return [one for one in examples if one[0].id in ids]
+    selected = sorted(examples, key=lambda pair: sampling_key(seed, pair[0].id))[:limit]
+    ids = {sample.id for sample, _ in selected}
+    return [pair for pair in examples if pair[0].id in ids]

@@ -1,4 +1,4 @@
-"""Trains the vectors that are not there yet, and keeps each as soon as it is ready."""
+"""Train the vectors that are missing, and store each as soon as it is ready."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class StoredVector(NamedTuple):
 
 
 class VectorProgress(NamedTuple):
-    """Told after each task: how many of how many, and whether the vector was there already."""
+    """Reported after each task: how many vectors are ready, and whether this one was stored
+    before."""
 
     done: int
     total: int
@@ -44,7 +45,7 @@ class VectorProgress(NamedTuple):
 
 
 class TrainingInterrupted(Exception):
-    """Ctrl-C, after every finished vector was kept."""
+    """Training was stopped by Ctrl-C. All finished vectors are stored."""
 
     def __init__(self, folder: Path, done: int, total: int) -> None:
         super().__init__(str(folder))
@@ -52,7 +53,7 @@ class TrainingInterrupted(Exception):
 
 
 class ClusterTarget(NamedTuple):
-    """Train on a cluster: where, and the model's name there."""
+    """Where to train: the cluster, and the model's name for its workers."""
 
     cluster: RayCluster
     spec: str
@@ -66,32 +67,39 @@ def train(
     on_vector: Callable[[VectorProgress], None] = lambda _: None,
     target: ClusterTarget | None = None,
 ) -> list[list[StoredVector]]:
-    """A vector for each task, for each of the settings `tunings`; those in `folder` are not trained
-    again. Weights are loaded when the first vector is missing, on a cluster only there.
+    """Train a vector for each task and each of the `tunings`, unless `folder` already holds it.
 
-    Raises UsageError (see `tune`; a sample the model cannot take), StorageError, and `TrainingInterrupted`.
+    Returns the stored vectors, a list for each tuning. Weights are loaded when the first vector is
+    missing; with a `target` they are loaded on the cluster only.
+
+    Raises UsageError (see `tune`; also for a sample that the model cannot process), StorageError,
+    and `TrainingInterrupted`.
     """
     identity = model.identity.digest()
     jobs = [
         [
-            TrainingJob(task, one, vector_path(folder, vector_digest(task, identity, one)))
+            TrainingJob(task, tuning, vector_path(folder, vector_digest(task, identity, tuning)))
             for task in tasks
         ]
-        for one in tunings
+        for tuning in tunings
     ]
     facts: dict[Path, VectorFacts] = {}
-    wanted = len(tasks) * len(tunings)
+    total = len(tasks) * len(tunings)
     done = 0
     try:
-        for job, known, found in _all_results(model, [job for row in jobs for job in row], target):
-            # Equal samples under two names have one vector: it is named as the task is.
-            facts[job.path] = known
+        for job, vector_facts, is_cached in _all_results(
+            model, [job for row in jobs for job in row], target
+        ):
+            # Two tasks of equal samples share a vector; its facts get the name of each task.
+            facts[job.path] = vector_facts
             done += 1
             on_vector(
-                VectorProgress(done, wanted, job.tuning.seed, _with_task_name(known, job), found)
+                VectorProgress(
+                    done, total, job.tuning.seed, _with_task_name(vector_facts, job), is_cached
+                )
             )
     except KeyboardInterrupt:
-        raise TrainingInterrupted(folder, done, wanted) from None
+        raise TrainingInterrupted(folder, done, total) from None
     return [
         [StoredVector(job.path, _with_task_name(facts[job.path], job)) for job in row]
         for row in jobs
@@ -105,18 +113,22 @@ def _with_task_name(facts: VectorFacts, job: TrainingJob) -> VectorFacts:
 def _all_results(
     model: HuggingFace, jobs: Sequence[TrainingJob], target: ClusterTarget | None
 ) -> Generator[tuple[TrainingJob, VectorFacts, bool]]:
-    """Each job with its facts and whether it was there already: those first, then the trained
-    ones as they are ready."""
-    owed = []
+    """Yield each job with the facts of its vector and whether it was stored before: the stored ones
+    first, then the trained ones as they finish."""
+    missing = []
     for job in jobs:
-        known = read_facts(job.path)
-        if known is None:
-            owed.append(job)
+        facts = read_facts(job.path)
+        if facts is None:
+            missing.append(job)
         else:
-            yield job, known, True
-    with closing(_train_jobs(model, owed, target)) as results:
-        for one in results:
-            yield one.job, write_vector(one.job.path, one.job.task, one.tuned, one.seconds), False
+            yield job, facts, True
+    with closing(_train_jobs(model, missing, target)) as results:
+        for result in results:
+            yield (
+                result.job,
+                write_vector(result.job.path, result.job.task, result.tuned, result.seconds),
+                False,
+            )
 
 
 def _train_jobs(

@@ -1,7 +1,7 @@
-"""Task vectors on disk: a file each, named by what went into it, so that an interrupted map goes
-on where it stopped and a changed setting never meets an old vector.
+"""Task vectors on disk. A file is named by a digest of everything its vector depends on, so an
+interrupted run continues where it stopped, and changed settings never use an old vector.
 
-<digest>.safetensors    the factors of every layer; the header holds the facts and a checksum
+  <digest>.safetensors    the factors of every layer; the header holds the facts and a checksum
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _VERSION = "1"
-"""Changes whenever the same settings would give another vector."""
+"""To be changed whenever the same settings would give another vector."""
 _DOWN, _UP = ".down", ".up"
 
 
 class VectorFacts(Struct, frozen=True):
-    """What is known of a vector without its numbers."""
+    """What is known about a vector, without its numbers."""
 
     task: str
     samples: int
     numbers: int
-    """Of the two factors of every layer."""
+    """The count of numbers in the two factors of all layers."""
     before: TrainingProgress
     after: TrainingProgress
     seconds: float
@@ -45,13 +45,13 @@ class VectorFacts(Struct, frozen=True):
 
 def vector_digest(task: Task, identity: str, tuning: LoraOptions) -> str:
     """SHA-256 (hex) of everything that a vector depends on: the model's identity digest, the
-    settings, and each lesson's request and reply in their order."""
-    whole = hashlib.sha256(f"{_VERSION}\n".encode())
-    whole.update(msgspec.json.encode(tuning, order="sorted"))
+    settings, and the request and reply of each example in order."""
+    digest = hashlib.sha256(f"{_VERSION}\n".encode())
+    digest.update(msgspec.json.encode(tuning, order="sorted"))
     for request, reply in task.examples:
-        whole.update(request_digest(request, identity))
-        whole.update(hashlib.sha256(reply.encode()).digest())
-    return whole.hexdigest()
+        digest.update(request_digest(request, identity))
+        digest.update(hashlib.sha256(reply.encode()).digest())
+    return digest.hexdigest()
 
 
 def vector_path(folder: Path, digest: str) -> Path:
@@ -59,7 +59,7 @@ def vector_path(folder: Path, digest: str) -> Path:
 
 
 def write_vector(path: Path, task: Task, tuned: TuningResult, seconds: float) -> VectorFacts:
-    """Write whole or not at all. Raises StorageError."""
+    """Write the vector atomically. Raises StorageError."""
     from safetensors.numpy import save_file
 
     tensors = {}
@@ -68,7 +68,7 @@ def write_vector(path: Path, task: Task, tuned: TuningResult, seconds: float) ->
     facts = VectorFacts(
         task=task.name,
         samples=len(task.examples),
-        numbers=sum(one.size for one in tensors.values()),
+        numbers=sum(factor.size for factor in tensors.values()),
         before=tuned.before,
         after=tuned.after,
         seconds=round(seconds, 3),
@@ -84,7 +84,7 @@ def write_vector(path: Path, task: Task, tuned: TuningResult, seconds: float) ->
 
 
 def read_facts(path: Path) -> VectorFacts | None:
-    """The facts of a whole and undamaged vector; None where there is none at `path`."""
+    """The facts of an undamaged vector; None if there is no such file, or if it is damaged."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
@@ -103,8 +103,8 @@ def read_facts(path: Path) -> VectorFacts | None:
 def gram_matrix(paths: Sequence[Path]) -> NDArray[float64]:
     """Inner products of the weight changes in these files, shape (files, files), float64.
 
-    One layer of all files is held at a time. The scale `alpha / rank`, which all share, is left
-    out: it cancels in a cosine.
+    Memory holds one layer of all files at a time. The scale `alpha / rank`, which all files share,
+    is omitted, since it cancels in a cosine.
     """
     from safetensors import safe_open
 
@@ -122,7 +122,7 @@ def gram_matrix(paths: Sequence[Path]) -> NDArray[float64]:
 
 
 def layer_names(path: Path) -> list[str]:
-    """Names of the layers that a vector changes, sorted."""
+    """Names of the layers that the vector changes, sorted."""
     from safetensors import safe_open
 
     with safe_open(path, framework="numpy") as file:
@@ -131,9 +131,9 @@ def layer_names(path: Path) -> list[str]:
 
 
 def _checksum(tensors: Mapping[str, NDArray[np.float32]]) -> str:
-    """SHA-256 (hex) over names, shapes and numbers."""
-    whole = hashlib.sha256()
+    """SHA-256 (hex) over names, shapes and values."""
+    digest = hashlib.sha256()
     for name in sorted(tensors):
-        whole.update(f"{name}\0{tensors[name].shape}\n".encode())
-        whole.update(np.ascontiguousarray(tensors[name]).tobytes())
-    return whole.hexdigest()
+        digest.update(f"{name}\0{tensors[name].shape}\n".encode())
+        digest.update(np.ascontiguousarray(tensors[name]).tobytes())
+    return digest.hexdigest()

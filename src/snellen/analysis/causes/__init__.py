@@ -1,1 +1,5 @@
-"""Why two runs differ. The difference split by cause, and the samples that show it."""
+"""Why two runs differ.
+
+The difference split by cause, the samples that show it, and the gain of a single setting. Plain
+comparisons of runs live in `analysis.comparison`.
+"""

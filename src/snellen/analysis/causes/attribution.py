@@ -1,11 +1,11 @@
-"""How much of a difference goes to each of several causes.
+"""Split a difference among several causes.
 
-Causes are switched one after the other from the first run to the second, and each is worth the mean
-of what it moves over the orders (`snellen.stats.shapley`). What a combination scores is known
-from the two runs, from their replies read again, and from further runs, such as the first model
-under the second prompt. Samples differ in which causes can have moved them and in which
-combinations are known, so each kind of sample is split on its own and the parts are summed. Causes
-that no known order separates stay one part: none of them is given what may be the other's.
+Causes are switched one after the other from the first run to the second, and each is credited with
+its mean effect over the orders (`snellen.stats.shapley`). The score of a combination of causes is
+known from a further run, or by parsing recorded replies again. Samples differ in which causes can
+have moved them and in which combinations are known, so each kind of sample is split on its own and
+the parts are summed. Causes that no known order separates stay one part, so that none is credited
+with the effect of another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from snellen.analysis.causes.factors import REPLY_CAUSES, SWITCHABLE, Cause, Differences, RunRecords
-from snellen.analysis.causes.stages import SampleChange, sample_change
+from snellen.analysis.causes.sample_changes import SampleChange, sample_change
 from snellen.stats.shapley import Coalition, Order, ShapleySplit, shapley_split
 
 if TYPE_CHECKING:
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Method = Literal["alone", "read again", "measured", "joint"]
-"""How a part was got: nothing else differs; replies that are there were read again; a further run
-switches some of the causes; not at all, since the causes differ together."""
+"""How an effect was determined: nothing else differs; recorded replies were parsed again; a further
+run switches some of the causes; not at all, since the causes only differ jointly."""
 _BY_STRENGTH: tuple[Method, ...] = ("alone", "read again", "measured", "joint")
 _RESCORABLE: frozenset[Cause] = frozenset({"data", "extraction", "scoring"})
-"""Causes that can be switched over replies that are there."""
+"""Causes that can be switched on recorded replies."""
 
 Scores = Mapping[str, float]
 Rescore = Callable[[RunRecords, frozenset[Cause]], Scores]
-"""Scores of a run's replies where these causes, of those that act on the reading, are as in the
-second run and the others as in the first; without the samples of which that is not known."""
+"""Scores of a run's replies if these causes, of those that act on scoring, are as in the second run
+and the others as in the first; without samples for which that is unknown."""
 
 
 class CrossedRun(NamedTuple):
-    """A further run, and the causes in which it is as the second."""
+    """A further run, and the causes in which it equals the second run."""
 
     run: RunRecords
     switched: frozenset[Cause]
@@ -45,10 +45,10 @@ class CrossedRun(NamedTuple):
 
 
 class CauseEffect(NamedTuple):
-    """What some causes move, sample by sample (n,), as shares of 1.
+    """The effect of some causes, sample by sample (n,), in -1..1.
 
-    `minimum` and `maximum` are the means that they move over the known orders, of which there are
-    `orders` of `possible`.
+    `minimum` and `maximum` are the mean effects over the known orders, of which there are `orders`
+    of `possible`.
     """
 
     causes: frozenset[Cause]
@@ -61,13 +61,15 @@ class CauseEffect(NamedTuple):
 
 
 class Attribution(NamedTuple):
+    """Effects of the causes."""
+
     effects: list[CauseEffect]
     changes: dict[str, SampleChange]
     """Of the samples that the two runs score differently."""
 
 
 class _RunPair(NamedTuple):
-    """Two runs, and what is known besides."""
+    """Two runs, and what else is known about their difference."""
 
     first: RunRecords
     second: RunRecords
@@ -86,47 +88,53 @@ def attribute_causes(
     crossed: Sequence[CrossedRun] = (),
     rescore: Rescore | None = None,
 ) -> Attribution:
-    """Split the differences of the samples `shared_ids` runs scored; the parts sum to them."""
+    """Split the score differences of the samples that both runs scored; the effects sum to them."""
     pair = _RunPair(first, second, run_differences, scores, crossed, rescore)
     changes: dict[str, SampleChange] = {}
     kinds: dict[tuple[Coalition, frozenset[Coalition]], list[_SampleScores]] = defaultdict(list)
     same_parsing = not run_differences.causes - frozenset(SWITCHABLE)
-    for at, name in enumerate(shared_ids):
+    for index, name in enumerate(shared_ids):
         moved = scores[0][name] != scores[1][name]
         if not moved and same_parsing and not crossed:
-            # Without a combination between them, equal scores tell of no cause.
+            # With equal scores and no combination in between, no cause can have an effect.
             continue
         change = sample_change(
             first, second, run_differences, first.records[name], second.records[name]
         )
         if moved:
             changes[name] = change
-        sample = _sample_scores(pair, name, at, change)
+        sample = _sample_scores(pair, name, index, change)
         if sample.causes:
             kinds[sample.causes, frozenset(sample.scores)].append(sample)
     return Attribution(_sum_effects(list(kinds.values()), len(shared_ids)), changes)
 
 
 class _SampleScores(NamedTuple):
-    """The causes that may have moved a sample, and its score in the combinations that are known."""
+    """The causes that may have moved a sample, and its score in the known combinations."""
 
     sample_index: int
     causes: Coalition
     scores: dict[Coalition, float]
     measured: bool
-    """Whether a further run gives one."""
+    """Whether a further run provides one of the scores."""
 
 
 def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) -> _SampleScores:
+    """The causes of one sample and its score in every known combination of them."""
+    # A combination is a set of causes that are as in the second run, the others as in the first:
+    # the empty set scores `before`, all causes score `after`, and whatever is known in between
+    # limits how much each cause can have moved.
     before, after = pair.scores[0][name], pair.scores[1][name]
-    runs = [one for one in pair.crossed if name in one.scores]
+    runs = [crossed for crossed in pair.crossed if name in crossed.scores]
     reply_causes = frozenset[Cause]() if change.is_blocked and not runs else change.reply_causes
     scoring_causes = change.scoring_causes
     if before == after:
-        # That the two read it otherwise, with the same score, is known of the runs alone.
+        # With equal scores only differences in the settings of the runs count: differences seen in
+        # this sample have not changed its score.
         scoring_causes &= pair.run_differences.causes
     if runs and "failures" not in scoring_causes:
-        # A further run may read its reply otherwise, also where the two runs read theirs alike.
+        # A further run has another reply, which the two runs may score differently even if they
+        # score their own replies alike.
         scoring_causes = (
             scoring_causes | (pair.run_differences.causes - REPLY_CAUSES)
         ) - reply_causes
@@ -135,16 +143,18 @@ def _sample_scores(pair: _RunPair, name: str, index: int, change: SampleChange) 
         causes = frozenset()
     scores: dict[Coalition, float] = {}
     if change.is_blocked and reply_causes and scoring_causes:
+        # The replies are equal or parsed alike, so switching the reply causes changes nothing.
         scores[reply_causes], scores[scoring_causes] = before, after
-    for one in runs:
-        scores[one.switched & causes] = one.scores[name]
+    for crossed in runs:
+        scores[crossed.switched & causes] = crossed.scores[name]
     measured = any(key not in (frozenset(), causes) for key in scores) and bool(runs)
     if scoring_causes and len(causes) > 1:
         scores = {
             **_rescored_combinations(pair, name, reply_causes, scoring_causes, runs),
             **scores,
         }
-    # What the two runs scored themselves wins over a further run that is like one of them here.
+    # The scores of the two runs themselves replace those of a further run that has the same causes
+    # switched for this sample.
     scores[causes], scores[frozenset()] = after, before
     return _SampleScores(index, causes, scores, measured)
 
@@ -156,13 +166,13 @@ def _rescored_combinations(
     scoring_causes: frozenset[Cause],
     runs: Sequence[CrossedRun],
 ) -> dict[Coalition, float]:
-    """The replies of each run under the reading of the other."""
+    """Scores of each run's replies under the scoring of the other."""
     if pair.rescore is None or not scoring_causes <= _RESCORABLE:
         return {}
     replies = [
         (pair.first, frozenset[Cause]()),
         (pair.second, reply_causes),
-        *((one.run, one.switched & reply_causes) for one in runs),
+        *((crossed.run, crossed.switched & reply_causes) for crossed in runs),
     ]
     scores: dict[Coalition, float] = {}
     for side, switched in replies:
@@ -179,21 +189,26 @@ def _subsets(causes: Sequence[Cause]) -> Iterator[frozenset[Cause]]:
 
 
 def _sum_effects(kinds: Sequence[Sequence[_SampleScores]], n: int) -> list[CauseEffect]:
-    """The splits of all kinds of samples, put together over the n samples of the two runs."""
+    """The splits of all kinds of samples, summed over the n samples of the two runs."""
     import numpy as np
 
+    # A block is a set of causes that no known order separates, usually a single cause.
     values: dict[Coalition, NDArray[float64]] = {}
     methods: dict[Coalition, list[Method]] = defaultdict(list)
     orders: dict[Coalition, list[tuple[int, int]]] = defaultdict(list)
-    # Kinds with the same known orders are switched together, so their moves add up order by order.
+    # For the range of a block over orders: kinds with the same known orders are switched together,
+    # so their mean moves add up order by order; kinds with other orders vary independently, so
+    # their minima and maxima add up.
     moves: dict[frozenset[Order], dict[Order, dict[Coalition, float]]] = {}
     for samples in kinds:
-        cells = {key: np.array([one.scores[key] for one in samples]) for key in samples[0].scores}
+        cells = {
+            key: np.array([sample.scores[key] for sample in samples]) for key in samples[0].scores
+        }
         split = shapley_split(cells)
-        rows = [one.sample_index for one in samples]
+        rows = [sample.sample_index for sample in samples]
         for block, shares in split.shares.items():
             values.setdefault(block, np.zeros(n))[rows] += shares
-            methods[block].append(_method(block, split, any(one.measured for one in samples)))
+            methods[block].append(_method(block, split, any(sample.measured for sample in samples)))
             orders[block].append((len(split.moves), split.possible_orders))
         pooled = moves.setdefault(frozenset(split.moves), {})
         for order, moved in split.moves.items():
@@ -207,7 +222,9 @@ def _sum_effects(kinds: Sequence[Sequence[_SampleScores]], n: int) -> list[Cause
             for pooled in moves.values()
             if block in next(iter(pooled.values()))
         ]
-        known_orders, possible = min(orders[block], key=lambda one: one[0] / one[1])
+        known_orders, possible = min(
+            orders[block], key=lambda known_of_possible: known_of_possible[0] / known_of_possible[1]
+        )
         method = max(methods[block], key=_BY_STRENGTH.index)
         minimum, maximum = sum(map(min, ranges)), sum(map(max, ranges))
         parts.append(
@@ -217,6 +234,7 @@ def _sum_effects(kinds: Sequence[Sequence[_SampleScores]], n: int) -> list[Cause
 
 
 def _method(block: Coalition, split: ShapleySplit, measured: bool) -> Method:
+    """How the effect of a block of causes was determined."""
     if len(block) > 1:
         return "joint"
     if len(split.shares) == 1:

@@ -1,4 +1,4 @@
-"""Samples that two runs score differently, as they are shown."""
+"""Samples that two runs score differently, for display."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from snellen.analysis.causes.factors import RunRecords
-from snellen.analysis.causes.stages import passes_of
+from snellen.analysis.causes.sample_changes import passes_of
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record
 
@@ -15,7 +15,7 @@ _MAX_LENGTH = 160
 
 
 class DifferingSample(Struct, frozen=True):
-    """A sample, with its score, answer and reply in either run, and what differs."""
+    """A sample with its score, answer and reply in either run, and what differs."""
 
     id: str
     question: str
@@ -35,11 +35,11 @@ def differing_sample(
     scores: tuple[dict[str, float], dict[str, float]],
     sides: tuple[RunRecords, RunRecords],
 ) -> DifferingSample:
-    """One sample at the pass `pass_index`; `detail` is empty where only one run scored it."""
+    """One sample at the pass `pass_index`; `detail` is empty if only one run scored it."""
     records = [side.records.get(name) for side in sides]
-    replies = [_reply(one, pass_index) for one in records]
-    answers = [_answer(one, pass_index) for one in records]
-    available = next(one for one in records if one is not None)
+    replies = [_reply(record, pass_index) for record in records]
+    answers = [_answer(record, pass_index) for record in records]
+    available = next(record for record in records if record is not None)
     return DifferingSample(
         id=name,
         question=_shorten(available.question),

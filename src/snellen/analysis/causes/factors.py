@@ -1,5 +1,5 @@
-"""What two runs were made with, cause by cause: where they differ, and which of them a third run
-is like."""
+"""Settings of runs by cause: in which causes two runs differ, and in which a third run equals one
+of them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Cause = Literal[
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 REPLY_CAUSES: frozenset[Cause] = frozenset({"data", "media", "prompt", "decoding", "model"})
-"""Causes that act through the reply: what they do is known by asking again alone."""
+"""Causes that act through the reply: their effect is known only by asking again."""
 SWITCHABLE: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
-"""Of these, those that can be switched one by one."""
+"""The reply causes that can be switched one by one."""
 
 SEED_FACTS = frozenset({"seed"})
 DECODING_FACTS = frozenset(
@@ -51,15 +51,16 @@ DECODING_FACTS = frozenset(
         "body.top_k",
     }
 )
-"""Facts of a model that say how it draws its words."""
+"""Facts of a model that describe how it samples tokens."""
 MEDIA_FACTS = frozenset({"images", "image_size", "video", "min_pixels", "max_pixels"})
-"""Facts of a model that say how it is handed pictures."""
+"""Facts of a model that describe how it gets its images."""
 _PARSING_PARAMETERS = ("rule", "rule_commit", "normalisation")
 _SCORING_PARAMETERS = ("circular",)
 
 
 class RunRecords(NamedTuple):
-    """One of two runs; `info` is None for a file of predictions, which tells replies alone."""
+    """The records of one of two runs; `info` is None for a file of predictions, which has replies
+    only."""
 
     name: str
     benchmark: str
@@ -69,30 +70,29 @@ class RunRecords(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """In what two runs differ as a whole. A file of predictions may differ in anything."""
+    """In what two runs differ. A file of predictions may differ in anything."""
 
     causes: frozenset[Cause]
-    """Those by the settings of the runs, and `prompt` where the same question is worded
-    otherwise."""
+    """Causes whose settings differ, and `prompt` if the same question has different messages."""
     facts: frozenset[str]
-    """Facts of the model that differ; of two models, settings that both have."""
+    """Facts of the model that differ; for two models, among the settings that both have."""
     same_model: bool
     """By provider and name."""
     limits: tuple[int, int]
-    """The longest replies, in tokens; 0 where that is not known."""
+    """The maximum reply lengths, in tokens; 0 if unknown."""
 
 
 def cause_keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, object]:
-    """What of a run's settings belongs to each cause: runs with equal keys are alike in it. The
-    wording of prompts and the pictures are seen in the records alone. `settings` are the facts of
-    the model that do not belong to the model itself."""
+    """The part of a run's settings that belongs to each cause: runs with equal keys are equal in
+    it. Messages and images are compared in the records instead. `settings` are the facts of the
+    model that are settings, not part of its identity."""
     identity, parameters, facts = config.identity, config.parameters, facts_of(config)
-    rest = {name: value for name, value in facts.items() if name not in settings}
+    model_facts = {name: value for name, value in facts.items() if name not in settings}
     return {
         "data": config.data,
         "media": (_select(facts, MEDIA_FACTS & settings), parameters.get(CONTROL)),
         "decoding": (_select(facts, DECODING_FACTS & settings), config.max_new_tokens),
-        "model": (identity.provider, identity.name, rest),
+        "model": (identity.provider, identity.name, model_facts),
         "extraction": (_select(parameters, _PARSING_PARAMETERS), _roles(config, EXTRACTOR)),
         "judge": _roles(config, JUDGE),
         "scoring": (_select(parameters, _SCORING_PARAMETERS), config.version),
@@ -100,8 +100,8 @@ def cause_keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, objec
 
 
 def comparable_settings(first: RunConfig, second: RunConfig) -> frozenset[str]:
-    """Facts of the models that are settings, which can be compared on their own: of two models
-    those that both have, since what only one knows belongs to the model."""
+    """Facts of the models that are settings and can be compared on their own: for two models those
+    that both have, since a fact that only one has belongs to the model."""
     names = DECODING_FACTS | MEDIA_FACTS | SEED_FACTS
     if same_model(first, second):
         return names
@@ -110,25 +110,28 @@ def comparable_settings(first: RunConfig, second: RunConfig) -> frozenset[str]:
 
 
 def facts_of(config: RunConfig) -> dict[str, str]:
-    """The model's facts, and how the command had its replies sampled."""
+    """The model's facts, and the sampling settings of the command."""
     return {**config.identity.facts, **sampling_of(config)}
 
 
 def sampling_of(config: RunConfig) -> dict[str, str]:
-    """How the command had the model's replies sampled."""
+    """The sampling settings that the command set for the model."""
     sampling = config.sampling.get(MAIN)
     named = {} if sampling is None else structs.asdict(sampling)
     return {name: str(value) for name, value in named.items() if value is not None}
 
 
 def same_model(first: RunConfig, second: RunConfig) -> bool:
-    """By provider and name."""
-    mine, theirs = first.identity, second.identity
-    return (mine.provider, mine.name) == (theirs.provider, theirs.name)
+    """Whether provider and name are equal."""
+    first_identity, second_identity = first.identity, second.identity
+    return (first_identity.provider, first_identity.name) == (
+        second_identity.provider,
+        second_identity.name,
+    )
 
 
 def find_differences(first: RunRecords, second: RunRecords) -> Differences:
-    """In what the runs differ, by what they say of themselves and by what their records hold."""
+    """In what the runs differ, by their settings and by their records."""
     if first.info is None or second.info is None:
         unknown: frozenset[Cause] = frozenset({"media", "prompt", "decoding", "model"})
         return Differences(unknown, frozenset(), False, (0, 0))
@@ -152,22 +155,24 @@ def find_differences(first: RunRecords, second: RunRecords) -> Differences:
 def switched_causes(
     third: RunRecords, first: RunRecords, second: RunRecords, candidates: Iterable[Cause]
 ) -> frozenset[Cause]:
-    """The causes of `candidates`, in which two runs differ, in which a third run is as the second.
+    """The causes among `candidates`, in which two runs differ, in which a third run equals the
+    second.
 
     Raises:
-        ValueError: in something it is like neither, or differs where the two do not.
+        ValueError: in some cause it equals neither, or it differs where the two do not.
     """
     assert first.info is not None
     assert second.info is not None
     assert third.info is not None
     runs = first.info.config, second.info.config, third.info.config
     settings = comparable_settings(*runs[:2])
-    first_keys, second_keys, third_keys = (cause_keys(one, settings) for one in runs)
+    first_keys, second_keys, third_keys = (cause_keys(config, settings) for config in runs)
     switched: set[Cause] = set()
     for cause, key in third_keys.items():
         if key == first_keys[cause] == second_keys[cause]:
             continue
-        # A longer or shorter limit that neither run has may change replies.
+        # Neither as in the first nor as in the second run, such as a third token limit: the run
+        # cannot tell the effect of this cause.
         if key not in (first_keys[cause], second_keys[cause]):
             raise ValueError(f"{third.name} differs from both runs in {cause}")
         if key == second_keys[cause]:
@@ -179,21 +184,23 @@ def switched_causes(
 def _causes_switched_in_records(
     third: RunRecords, first: RunRecords, second: RunRecords
 ) -> set[Cause]:
-    """Whether the third run's prompts and pictures are those of the second, sample by sample."""
+    """Whether the third run's prompts and images equal those of the second, sample by sample."""
     switched: set[Cause] = set()
     for cause, part_of in (("prompt", prompt_text), ("media", prompt_media)):
         votes = set()
         for name in first.records.keys() & second.records.keys() & third.records.keys():
             records = [side.records[name] for side in (first, second, third)]
-            questions = {(one.question, *one.options.items()) for one in records}
-            if len(questions) > 1 or not all(one.passes for one in records):
+            questions = {(record.question, *record.options.items()) for record in records}
+            if len(questions) > 1 or not all(record.passes for record in records):
                 continue
-            mine, theirs, its = (part_of(one.passes[0].prompt) for one in records)
-            if its == mine == theirs:
+            first_part, second_part, third_part = (
+                part_of(record.passes[0].prompt) for record in records
+            )
+            if third_part == first_part == second_part:
                 continue
-            if its not in (mine, theirs):
+            if third_part not in (first_part, second_part):
                 raise ValueError(f"{third.name} differs from both runs in {cause}")
-            votes.add(its == theirs)
+            votes.add(third_part == second_part)
         if len(votes) > 1:
             raise ValueError(f"{third.name} is like each of the runs in part of its {cause}")
         if votes == {True}:
@@ -202,22 +209,29 @@ def _causes_switched_in_records(
 
 
 def _prompts_differ(first: RunRecords, second: RunRecords) -> bool:
-    """Whether a question that is the same in both runs was put in other words."""
+    """Whether a question that is the same in both runs has different messages."""
     for name in first.records.keys() & second.records.keys():
-        one, other = first.records[name], second.records[name]
-        if not one.passes or not other.passes or one.question != other.question:
+        first_record, second_record = first.records[name], second.records[name]
+        if (
+            not first_record.passes
+            or not second_record.passes
+            or first_record.question != second_record.question
+        ):
             continue
-        if prompt_text(one.passes[0].prompt) != prompt_text(other.passes[0].prompt):
+        if prompt_text(first_record.passes[0].prompt) != prompt_text(
+            second_record.passes[0].prompt
+        ):
             return True
     return False
 
 
 def prompt_text(prompt: Sequence[Message]) -> str:
+    """The text of all messages, with their roles."""
     return "\n".join(f"{message.role}: {message.text()}" for message in prompt)
 
 
 def prompt_media(prompt: Sequence[Message]) -> list[str]:
-    """Kind and digest of each."""
+    """Kind and digest of each medium."""
     return [
         f"{part.kind} {part.digest}"
         for message in prompt
@@ -231,9 +245,10 @@ def _select(values: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
 
 def _roles(config: RunConfig, kind: str) -> object:
-    """Who had a role, and its numbered companions (`judge`, `judge-2`), and how they were asked."""
+    """The models of a role and its numbered companions (`judge`, `judge-2`), with their
+    sampling."""
     return {
-        role: (one.digest(), config.sampling.get(role))
-        for role, one in config.roles.items()
+        role: (identity.digest(), config.sampling.get(role))
+        for role, identity in config.roles.items()
         if role.partition("-")[0] == kind
     }

@@ -1,10 +1,9 @@
-"""What one setting of a run is worth: two runs of one model that differ in it alone, sample by
-sample.
+"""The gain of one setting: two runs of one model that differ in it only, sample by sample.
 
-Pictures against none (MMT-Bench Table A13; the multi-modal gain S_v - S_wv of L. Chen et al., "Are
-We on the Right Way for Evaluating Large Vision-Language Models?", 2024,
+Images against none (MMT-Bench Table A13; the multi-modal gain S_v - S_wv of L. Chen et al., "Are We
+on the Right Way for Evaluating Large Vision-Language Models?", 2024,
 https://arxiv.org/abs/2403.20330), thinking, examples, several images against one (MMT-Bench Fig.
-3a-h), ways of showing a region (Fig. 3i), Chinese against English (MMBench Fig. 7): one rule.
+3a-h), ways of marking a region (Fig. 3i), Chinese against English (MMBench Fig. 7): one rule.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.headlines import headlines
 from snellen.core.errors import UsageError
@@ -34,17 +33,17 @@ if TYPE_CHECKING:
 CONTROL = "control"
 BLIND = "blind"
 ABSENT = "none"
-"""What a setting is called that a run does not have, e.g. no control."""
+"""The value of a setting that a run does not have, e.g. no control."""
 FACTORS = (CONTROL, "cot", "shots")
-"""Settings that are looked for unasked: they have a plain run to be compared with."""
+"""Settings searched by default: they have a plain run to compare with."""
 DATA_SETTINGS = frozenset({"lang", "images", "split"})
 """Settings with which the data file, and the wording of its questions, change too."""
 _COMPANION_PARAMETERS = {"cot": {"cot_digest"}, "shots": {"shots_seed", "shots_from"}}
-"""The parameters that come with a setting."""
+"""Further parameters that change together with a setting."""
 
 
 class Percentage(Struct, frozen=True):
-    """In percent."""
+    """A fraction in percent."""
 
     value: float
     interval: Interval | None
@@ -52,10 +51,10 @@ class Percentage(Struct, frozen=True):
 
 
 class Gain(Struct, frozen=True):
-    """Two runs of one model that differ in one setting alone, over the samples both scored.
+    """Two runs of one model that differ in one setting only, over the samples both scored.
 
-    `gain` is what the thing that is there is worth: the base less the other run for a control,
-    which takes something away; the other run less the base for every other setting.
+    `gain` is the benefit of what the setting adds: the base minus the other run for a control,
+    which removes something; the other run minus the base for every other setting.
     """
 
     model: str
@@ -63,7 +62,7 @@ class Gain(Struct, frozen=True):
     setting: str
     """The name of the parameter: `control`, `cot`, `shots`, `images`, ..."""
     base: str
-    """Its value in the run compared with; `none` where that run does not have it."""
+    """Its value in the base run; `none` if that run does not have it."""
     value: str
     group: str
     """Empty: over all samples."""
@@ -73,21 +72,21 @@ class Gain(Struct, frozen=True):
     score: float
     gain: float
     interval: Interval | None
-    """Paired, and clustered by unit (`stats.paired.paired_mean`); of a headline that is no mean
+    """Paired, and clustered by unit (`stats.paired.paired_mean`); for a headline that is not a mean
     over samples, by its own test (`stats.paired_statistics`)."""
     p: float | None
-    """Of no difference; None with too few clusters to tell."""
+    """For no difference; None with too few clusters."""
     n: int
     left_out: int
-    """Samples that one run alone scored, or that were not the same question."""
+    """Samples that only one run scored, or that were not the same question."""
     base_folder: str
     folder: str
     p_holm: float | None = None
     """Adjusted by Holm for the gains of the same list that have a p."""
     answerable: Percentage | None = None
-    """Under `blind`: samples that are answered right from the text alone."""
+    """Under `blind`: samples answered right from the text only."""
     answerable_of_right: Percentage | None = None
-    """The same among the samples that are right with the pictures."""
+    """The same among the samples that are right with images."""
 
 
 class _SettingRun(NamedTuple):
@@ -114,12 +113,12 @@ def gains(
     group: str | None = None,
     folders: Collection[str] | None = None,
 ) -> list[Gain]:
-    """Every pair of these runs that differ in one setting alone.
+    """Every pair of these runs that differ in one setting only.
 
-    Without `setting`: in a control, in thinking or in examples, against the run that has none.
-    With it: every value against `base`, or against the run that does not have the setting, or
-    else against the first value. By `group` too where one is named; `folders` names the folders one of
-    which has to be in a pair. Raises UsageError as `aligned` does.
+    Without `setting`: in a control, in thinking or in examples, against the run that has none. With
+    it: every value against `base`, or against the run that does not have the setting, or else
+    against the first value. With `group` also by its labels. `folders` names folders of which each
+    pair must contain one. Raises UsageError as `align_runs` does.
     """
     settings = FACTORS if setting is None else (setting,)
     if setting is None:
@@ -127,17 +126,17 @@ def gains(
     return _adjust_p_values(
         [
             gain
-            for one in settings
-            for first, other in _pairs(runs, one, base)
+            for name in settings
+            for first, other in _pairs(runs, name, base)
             if folders is None or first.run.name in folders or other.run.name in folders
-            for gain in _pair_gains(first, other, one, group)
+            for gain in _pair_gains(first, other, name, group)
         ]
     )
 
 
 def gains_with_neighbours(runs: Sequence[RunFolder]) -> list[Gain]:
-    """The gains of these runs over, and of, those that lie in the same folders. None where a
-    neighbour cannot be read: the runs' own numbers do not depend on it."""
+    """The gains of these runs against each other and against runs in the same parent folders. A
+    neighbour that cannot be read is ignored: the runs' own numbers do not depend on it."""
     neighbour_gains = []
     for parent in dict.fromkeys(run.path.resolve().parent for run in runs):
         names = {run.name for run in runs if run.path.resolve().parent == parent}
@@ -148,11 +147,11 @@ def gains_with_neighbours(runs: Sequence[RunFolder]) -> list[Gain]:
 
 def _adjust_p_values(unadjusted: Sequence[Gain]) -> list[Gain]:
     """The gains with p-values adjusted for their number."""
-    tested = [one for one in unadjusted if one.p is not None]
-    adjusted = iter(holm([one.p for one in tested if one.p is not None]))
+    tested = [gain for gain in unadjusted if gain.p is not None]
+    adjusted = iter(holm([gain.p for gain in tested if gain.p is not None]))
     return [
-        msgspec.structs.replace(one, p_holm=None if one.p is None else next(adjusted))
-        for one in unadjusted
+        msgspec.structs.replace(gain, p_holm=None if gain.p is None else next(adjusted))
+        for gain in unadjusted
     ]
 
 
@@ -164,16 +163,16 @@ def _pairs(
         value = run.info.config.parameters.get(setting, ABSENT)
         same_otherwise[_key_without_setting(run.info, setting)].append(_SettingRun(value, run))
     for members in same_otherwise.values():
-        values = [one.value for one in members]
+        values = [member.value for member in members]
         first = base or (ABSENT if ABSENT in values else values[0])
-        for one in members:
+        for member in members:
             for other in members:
-                if one.value == first != other.value:
-                    yield one, other
+                if member.value == first != other.value:
+                    yield member, other
 
 
 def _key_without_setting(info: RunInfo, setting: str) -> bytes:
-    """What makes a run, without the setting and what comes with it."""
+    """The settings of a run, without the given setting and its companions."""
     parameters = {
         name: value
         for name, value in info.config.parameters.items()
@@ -181,7 +180,7 @@ def _key_without_setting(info: RunInfo, setting: str) -> bytes:
     }
     data = "" if setting in DATA_SETTINGS else info.config.data
     examples = None if setting == "shots" else info.config.examples
-    # Thinking allows longer replies.
+    # The reply limit is not compared: runs with thinking have a higher one.
     remaining = msgspec.structs.replace(
         info.config, parameters=parameters, data=data, max_new_tokens=0, examples=examples
     )
@@ -191,6 +190,7 @@ def _key_without_setting(info: RunInfo, setting: str) -> bytes:
 def _pair_gains(
     first: _SettingRun, other: _SettingRun, setting: str, group: str | None
 ) -> Iterator[Gain]:
+    """The gain of a pair of runs over all samples, then by the labels of `group`."""
     same_question = _same_gold if setting in DATA_SETTINGS else ComparableRecord.is_same_question
     aligned_runs = align_runs([first.run, other.run], common=True, same_question=same_question)
     overall = _overall_gain(aligned_runs, first, other, setting)
@@ -198,13 +198,13 @@ def _pair_gains(
     if group is None:
         return
     parts: dict[str, list[int]] = defaultdict(list)
-    for at, sample in enumerate(aligned_runs.samples):
+    for index, sample in enumerate(aligned_runs.samples):
         if group in sample.groups:
-            parts[sample.groups[group]].append(at)
+            parts[sample.groups[group]].append(index)
     if not parts:
-        known = sorted({name for sample in aligned_runs.samples for name in sample.groups})
+        groupings = sorted({name for sample in aligned_runs.samples for name in sample.groups})
         raise UsageError(
-            f"{first.run.name} has no grouping {group!r}; it has {', '.join(known) or 'none'}"
+            f"{first.run.name} has no grouping {group!r}; it has {', '.join(groupings) or 'none'}"
         )
     for label, rows in parts.items():
         scores, clusters = aligned_runs.scores[rows], aligned_runs.clusters[rows]
@@ -216,13 +216,14 @@ def _pair_gains(
 
 
 def _same_gold(first: ComparableRecord, second: ComparableRecord) -> bool:
-    """Whether two samples of one id are one question, in whatever words."""
+    """Whether two samples of one id have the same gold, whatever their wording."""
     return first.gold == second.gold
 
 
 def _overall_gain(
     aligned_runs: AlignedRuns, first: _SettingRun, other: _SettingRun, setting: str
 ) -> Gain:
+    """The gain over all samples that both runs scored, by the headline."""
     info = first.run.info
     measure = headlines([first.run, other.run], aligned_runs)
     if measure is None:
@@ -244,7 +245,7 @@ def _overall_gain(
         group="",
         metric=measure.name if measure else info.headline,
         unit=measure.unit if measure else "percent",
-        left_out=aligned_runs.unscored + aligned_runs.unmatched,
+        left_out=aligned_runs.unscored_count + aligned_runs.unmatched,
         base_folder=first.run.name,
         folder=other.run.name,
         answerable=_percentage_right(aligned_runs) if blind else None,
@@ -254,7 +255,7 @@ def _overall_gain(
 
 
 def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> _Numbers:
-    """Of scores (samples, 2), the base first."""
+    """Means of scores (samples, 2), the base first."""
     import numpy as np
 
     sign = -1 if setting == CONTROL else 1
@@ -268,12 +269,12 @@ def _means(scores: NDArray[float64], clusters: NDArray[int64], setting: str) -> 
 def _percentage_right(aligned_runs: AlignedRuns, *, among_right: bool = False) -> Percentage | None:
     """Samples that the second run has right, of all or of those that the first has right."""
     rows = [
-        at
-        for at in range(len(aligned_runs.samples))
-        if not among_right or aligned_runs.scores[at, 0] == 1.0
+        index
+        for index in range(len(aligned_runs.samples))
+        if not among_right or aligned_runs.scores[index, 0] == 1.0
     ]
     if not rows:
         return None
-    right = [float(aligned_runs.scores[at, 1] == 1.0) for at in rows]
-    interval = score_interval(right, [str(aligned_runs.clusters[at]) for at in rows])
+    right = [float(aligned_runs.scores[index, 1] == 1.0) for index in rows]
+    interval = score_interval(right, [str(aligned_runs.clusters[index]) for index in rows])
     return Percentage(100 * sum(right) / len(right), in_points(interval), len(right))

@@ -1,12 +1,12 @@
 """Why two runs differ: the difference of their means split by cause, so that the parts sum to it.
 
-The rule. A run's score is the mean over the samples it scored, so the way from the first mean to
-the second goes (1) from the first run's samples to those both scored, (2) on these from the first
-run's scores to the second's, (3) to the second run's samples. Steps 1 and 3 go by reason: samples
-that only one run has, or has without gold (data), those that failed, are missing or could not be
-asked (failures), and those no judge graded (judge). In step 2 every sample whose score differs goes
-to what differs about it (`snellen.analysis.causes.stages`): to one cause where there is one, else
-to its causes by what is known of their combinations (`snellen.analysis.causes.attribution`).
+A run's score is the mean over the samples it scored, so the way from the first mean to the second
+goes (1) from the first run's samples to those both scored, (2) on these from the first run's scores
+to the second's, (3) to the second run's samples. Steps 1 and 3 are split by reason: samples that
+only one run has, or has without gold (data), those that failed, are missing or are unsupported
+(failures), and those no judge graded (judge). In step 2 every sample whose score differs is
+assigned to what differs about it (`snellen.analysis.causes.sample_changes`): to a single cause, or
+to several by what is known of their combinations (`snellen.analysis.causes.attribution`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from snellen.analysis.causes.factors import (
     sampling_of,
     switched_causes,
 )
-from snellen.analysis.causes.stages import SampleChange
-from snellen.analysis.comparison.aligned import cluster_numbers
+from snellen.analysis.causes.sample_changes import SampleChange
+from snellen.analysis.comparison.alignment import cluster_numbers
 from snellen.analysis.comparison.data_differences import data_notices
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.served_models import served_notices
@@ -61,28 +61,29 @@ _REASONS: Mapping[Unscored | None, Cause] = {
     "unsupported": "failures",
     "ungraded": "judge",
 }
-"""Which cause a sample falls to that one run scored and the other did not; None: has it not."""
+"""The cause of a sample that one run scored and the other did not, by why the other did not; None:
+the other run does not have it."""
 
 
 _MAX_EXHAUSTIVE = 3
-"""Causes of which every combination is asked."""
+"""Up to this many causes every combination is requested."""
 
 
 class CauseContribution(Struct, frozen=True):
-    """Points of 100 that are attributed to one cause, or to several that cannot be told apart."""
+    """Points of 100 that are attributed to one cause, or to several that cannot be separated."""
 
     causes: tuple[Cause, ...]
     points: float
     least: float
-    """What the causes move at least over the known orders of switching; of several causes that
-    cannot be told apart, each moves between 0 and `points` if none works against another."""
+    """The smallest effect of the causes over the known orders of switching; each of several causes
+    that cannot be separated moves between 0 and `points` if none works against another."""
     most: float
     method: Method
     orders: int
     """Orders of switching that are known."""
     possible: int
     interval: Interval | None
-    """Of the points, as far as aligned samples make them; None where they make none."""
+    """Of the points from aligned samples; None if there are none."""
     gained: int
     """Samples that score higher in the second run for this cause."""
     lost: int
@@ -92,7 +93,7 @@ class CauseContribution(Struct, frozen=True):
 
 
 class ChangedSetting(Struct, frozen=True):
-    """Something the runs were made with, where it differs."""
+    """A setting in which the runs differ."""
 
     name: str
     first: str
@@ -100,33 +101,34 @@ class ChangedSetting(Struct, frozen=True):
 
 
 class ObservedDifference(Struct, frozen=True):
-    """The second run less the first, in points of 100, whatever the cause."""
+    """The second run minus the first, in points of 100, whatever the cause."""
 
     difference: float
     interval: Interval | None
-    """As far as aligned samples make it."""
+    """From the aligned samples."""
     p: float | None
-    """Of no difference on the aligned samples; None with too few clusters to tell."""
+    """For no difference on the aligned samples; None with too few clusters."""
     aligned: int
     """Samples that both runs scored."""
     clusters: int
-    """Of these samples; what belongs together is one."""
+    """Clusters of these samples."""
     reason: str
-    """Why there is no p or no interval, where one lacks."""
+    """Why there is no p or no interval, if one is missing."""
     anytime: Interval | None = None
-    """Of the difference, valid where a rule ended one of the runs early; None where none did."""
+    """Interval of the difference that stays valid if a stop rule ended one of the runs early; None
+    otherwise."""
 
 
 class FurtherRun(Struct, frozen=True):
-    """A further run that tells causes apart."""
+    """A further run that separates causes."""
 
     name: str
     switched: tuple[Cause, ...]
-    """Those in which it is as the second run; in the others it is as the first."""
+    """The causes in which it equals the second run; in the others it equals the first."""
 
 
 class DifferenceSplit(Struct, frozen=True):
-    """What is observed, and what is attributed: the points of the shares sum to the difference."""
+    """The observed difference and its split: the points of the shares sum to it."""
 
     benchmark: str
     first: str
@@ -149,10 +151,10 @@ def why(
     examples: int = 2,
     level: float = 0.95,
 ) -> DifferenceSplit:
-    """Split the difference of two runs of one benchmark. `others` are runs that may tell causes
-    apart: those that are as one of the two in all that differs.
+    """Split the difference of two runs of one benchmark. `others` are runs that may separate
+    causes: those that equal one of the two in everything that differs.
 
-    Raises UsageError where the runs share no scored sample.
+    Raises UsageError if the runs share no scored sample.
     """
     scores = counted_scores(first), counted_scores(second)
     shared_ids = [name for name in scores[0] if name in scores[1]]
@@ -163,9 +165,9 @@ def why(
         )
     run_differences = find_differences(first, second)
     crossed = [
-        one
+        run
         for side in others
-        if (one := crossed_run(side, first, second, run_differences)) is not None
+        if (run := crossed_run(side, first, second, run_differences)) is not None
     ]
     attribution = attribute_causes(
         first, second, run_differences, shared_ids, scores, crossed, rescore
@@ -175,14 +177,14 @@ def why(
     context = _SplitContext(
         shared_ids, scores, (first, second), clusters, attribution.changes, examples, level
     )
-    causes = [one.causes for one in attribution.effects]
-    causes += [single for one in unshared if (single := frozenset({one})) not in causes]
-    parts = {one.causes: one for one in attribution.effects}
+    causes = [effect.causes for effect in attribution.effects]
+    causes += [single for cause in unshared if (single := frozenset({cause})) not in causes]
+    parts = {effect.causes: effect for effect in attribution.effects}
     shares = [
-        _contribution(context, one, parts.get(one), unshared)
-        for one in sorted(causes, key=_cause_order)
+        _contribution(context, key, parts.get(key), unshared)
+        for key in sorted(causes, key=_cause_order)
     ]
-    means = [100 * _mean(one.values()) for one in scores]
+    means = [100 * _mean(by_id.values()) for by_id in scores]
     unshared_points = sum(move.points for move in unshared.values())
     return DifferenceSplit(
         benchmark=first.benchmark,
@@ -191,8 +193,8 @@ def why(
         first_score=means[0],
         second_score=means[1],
         observed=_observed_difference(context, means[1] - means[0], unshared_points),
-        shares=tuple(one for one in shares if _is_informative(one)),
-        between=tuple(FurtherRun(one.run.name, _in_order(one.switched)) for one in crossed),
+        shares=tuple(share for share in shares if _is_informative(share)),
+        between=tuple(FurtherRun(run.run.name, _in_order(run.switched)) for run in crossed),
         settings=tuple(changed_settings(first, second)),
         notices=tuple(_notices(first, second)),
     )
@@ -201,8 +203,8 @@ def why(
 def crossed_run(
     third: RunRecords, first: RunRecords, second: RunRecords, run_differences: Differences
 ) -> CrossedRun | None:
-    """A further run as what tells causes of these two apart; None where it is like one of them in
-    all that differs, or like neither in something."""
+    """A further run that separates causes of these two; None if it equals one of them in all that
+    differs, or neither in something."""
     if None in (third.info, first.info, second.info) or third.benchmark != first.benchmark:
         return None
     try:
@@ -215,17 +217,17 @@ def crossed_run(
 
 
 def open_combinations(split: DifferenceSplit) -> list[frozenset[Cause]]:
-    """The further runs that would tell causes apart, by the causes in which each is as the second
-    run: every combination of up to `_MAX_EXHAUSTIVE` causes. Of more, those of one order and of its
-    reverse, so that the way back has the same. None where fewer than two causes are open, or where
-    all of these runs are known."""
+    """The further runs that would separate causes, by the causes in which each equals the second
+    run: every combination of up to `_MAX_EXHAUSTIVE` causes. For more causes, those of one order
+    and of its reverse, so that either direction has the same. Empty if fewer than two causes are
+    open, or if all of these runs are known."""
     causes = {
         cause
-        for one in split.shares
-        if one.method == "joint" or (one.method == "measured" and one.orders < one.possible)
-        for cause in one.causes
+        for share in split.shares
+        if share.method == "joint" or (share.method == "measured" and share.orders < share.possible)
+        for cause in share.causes
     }
-    open_causes = [one for one in SWITCHABLE if one in causes]
+    open_causes = [cause for cause in SWITCHABLE if cause in causes]
     sizes = range(1, len(open_causes))
     if len(open_causes) <= _MAX_EXHAUSTIVE:
         combinations_needed = [
@@ -234,12 +236,14 @@ def open_combinations(split: DifferenceSplit) -> list[frozenset[Cause]]:
     else:
         combinations_needed = [frozenset(open_causes[:size]) for size in sizes]
         combinations_needed += [frozenset(open_causes[size:]) for size in sizes]
-    known_combinations = {frozenset(one.switched) & frozenset(open_causes) for one in split.between}
-    return [one for one in combinations_needed if one not in known_combinations]
+    known_combinations = {frozenset(run.switched) & frozenset(open_causes) for run in split.between}
+    return [
+        combination for combination in combinations_needed if combination not in known_combinations
+    ]
 
 
 def _ask_the_same(first: RunRecords, second: RunRecords, shared_ids: Sequence[str]) -> bool:
-    """Whether two benchmarks ask anything that is the same: equal ids alone say little."""
+    """Whether two benchmarks share any question: equal ids alone say little."""
     return first.benchmark == second.benchmark or any(
         first.records[name].question == second.records[name].question for name in shared_ids
     )
@@ -248,12 +252,13 @@ def _ask_the_same(first: RunRecords, second: RunRecords, shared_ids: Sequence[st
 def counted_scores(run: RunRecords) -> dict[str, float]:
     """The scores that a run's samples count with, by id."""
     policy: FailurePolicy = "count-wrong" if run.failures == "count-wrong" else "exclude"
-    scores = ((name, counted_score(one, policy)) for name, one in run.records.items())
+    scores = ((name, counted_score(record, policy)) for name, record in run.records.items())
     return {name: score for name, score in scores if score is not None}
 
 
 def _is_informative(contribution: CauseContribution) -> bool:
-    """Whether it moved something, was found to move nothing, or may hide two that cancel out."""
+    """Whether a contribution moved something, was measured to move nothing, or may hide two that
+    cancel out."""
     return (
         bool(contribution.gained or contribution.lost or contribution.apart)
         or contribution.method != "alone"
@@ -261,7 +266,7 @@ def _is_informative(contribution: CauseContribution) -> bool:
 
 
 class _SplitContext(NamedTuple):
-    """What every share is made of."""
+    """The data that every contribution is computed from."""
 
     shared_ids: Sequence[str]
     scores: tuple[dict[str, float], dict[str, float]]
@@ -275,6 +280,7 @@ class _SplitContext(NamedTuple):
 def _observed_difference(
     context: _SplitContext, difference: float, unshared_points: float
 ) -> ObservedDifference:
+    """The difference of the two means with the interval and p of the aligned samples."""
     import numpy as np
 
     first, second = context.scores
@@ -295,15 +301,15 @@ def _observed_difference(
 
 
 def _cause_order(causes: frozenset[Cause]) -> list[int]:
-    return sorted(CAUSES.index(one) for one in causes)
+    return sorted(CAUSES.index(cause) for cause in causes)
 
 
 def _in_order(causes: frozenset[Cause]) -> tuple[Cause, ...]:
-    return tuple(one for one in CAUSES if one in causes)
+    return tuple(cause for cause in CAUSES if cause in causes)
 
 
 class _UnsharedEffect:
-    """What samples that only one run scored do to the difference, in points."""
+    """The effect of samples that only one run scored on the difference, in points."""
 
     def __init__(self) -> None:
         self.points = self.minimum = self.maximum = 0.0
@@ -316,36 +322,45 @@ def _unshared_effects(
     runs: tuple[RunRecords, RunRecords],
     shared_ids: set[str],
 ) -> dict[Cause, _UnsharedEffect]:
-    """Steps 1 and 3: what a mean loses with the samples that the other run did not score, by the
-    reason why it did not; of several reasons over the orders in which they are taken out."""
+    """Steps 1 and 3: the change of a mean when the samples that the other run did not score are
+    removed, by the reason why it did not; for several reasons over the orders of their removal."""
     import numpy as np
 
     effects: dict[Cause, _UnsharedEffect] = defaultdict(_UnsharedEffect)
-    for mine, other, sign in ((0, 1, 1.0), (1, 0, -1.0)):
+    # Removing samples of the first run leads towards the shared samples (+), removing samples of
+    # the second leads back from its mean to them (-).
+    for own, other, sign in ((0, 1, 1.0), (1, 0, -1.0)):
         reasons: dict[str, Cause] = {}
-        for name in scores[mine].keys() - shared_ids:
-            theirs = runs[other].records.get(name)
-            reasons[name] = _REASONS[theirs.unscored if theirs else None]
+        for name in scores[own].keys() - shared_ids:
+            record = runs[other].records.get(name)
+            reasons[name] = _REASONS[record.unscored if record else None]
         causes = sorted(set(reasons.values()))
         if not causes:
             continue
+        # The mean after removing the samples of each set of causes: what removing one more cause
+        # changes depends on the order, so it is averaged over orders like any other attribution.
         means: dict[Coalition, NDArray[float64]] = {
-            removed: np.array([_mean(score for name, score in scores[mine].items()
-                                 if reasons.get(name) not in removed)])
+            removed: np.array(
+                [
+                    _mean(
+                        score
+                        for name, score in scores[own].items()
+                        if reasons.get(name) not in removed
+                    )
+                ]
+            )
             for size in range(len(causes) + 1)
             for removed in map(frozenset, combinations(causes, size))
-        }  # fmt: skip
+        }
         split = shapley_split(means)
         for cause in causes:
-            moves = [sign * 100 * one[frozenset({cause})] for one in split.moves.values()]
+            moves = [sign * 100 * move[frozenset({cause})] for move in split.moves.values()]
             effect = effects[cause]
             effect.points += sum(moves) / len(moves)
-            effect.minimum, effect.maximum = (
-                effect.minimum + min(moves),
-                effect.maximum + max(moves),
-            )
+            effect.minimum += min(moves)
+            effect.maximum += max(moves)
             effect.orders = max(effect.orders, len(moves))
-            effect.ids += sorted(name for name, one in reasons.items() if one == cause)
+            effect.ids += sorted(name for name, reason in reasons.items() if reason == cause)
     return effects
 
 
@@ -355,9 +370,10 @@ def _contribution(
     effect: CauseEffect | None,
     unshared: Mapping[Cause, _UnsharedEffect],
 ) -> CauseContribution:
-    """A part of the samples both runs scored, with what samples of one run alone add to it."""
+    """An effect on the samples both runs scored, plus that of samples of one run only."""
     unshared_effect = next(
-        (unshared[one] for one in causes if len(causes) == 1 and one in unshared), _UnsharedEffect()
+        (unshared[cause] for cause in causes if len(causes) == 1 and cause in unshared),
+        _UnsharedEffect(),
     )
     if effect is None:
         examples = tuple(
@@ -365,9 +381,19 @@ def _contribution(
             for name in unshared_effect.ids
         )
         return CauseContribution(
-            _in_order(causes), unshared_effect.points, unshared_effect.minimum, unshared_effect.maximum, "alone", unshared_effect.orders, unshared_effect.orders,
-            None, 0, 0, len(unshared_effect.ids), examples[: context.examples],
-        )  # fmt: skip
+            causes=_in_order(causes),
+            points=unshared_effect.points,
+            least=unshared_effect.minimum,
+            most=unshared_effect.maximum,
+            method="alone",
+            orders=unshared_effect.orders,
+            possible=unshared_effect.orders,
+            interval=None,
+            gained=0,
+            lost=0,
+            apart=len(unshared_effect.ids),
+            examples=examples[: context.examples],
+        )
     mean = paired_mean(effect.values, context.clusters, context.level)
     gained, lost = _gained_and_lost(context, effect.values)
     return CauseContribution(
@@ -389,7 +415,7 @@ def _contribution(
 def _gained_and_lost(
     context: _SplitContext, values: NDArray[float64]
 ) -> tuple[list[str], list[str]]:
-    """Samples that a part moves up, and those that it moves down."""
+    """Samples that an effect moves up, and those that it moves down."""
     pairs = list(zip(context.shared_ids, values.tolist(), strict=True))
     return [name for name, by in pairs if by > 0], [name for name, by in pairs if by < 0]
 
@@ -400,26 +426,26 @@ def _examples(
     names: Sequence[str],
     unshared_effect: _UnsharedEffect,
 ) -> Iterator[DifferingSample]:
-    """Samples that the two runs score differently, for these causes; else those of one run."""
+    """Samples that the two runs score differently for these causes; else those of one run."""
     both_scored = [name for name in names if name in context.changes][: context.examples]
     for name in both_scored or unshared_effect.ids[: context.examples]:
         change = context.changes.get(name)
         details = change.details if change is not None else {}
         detail = "; ".join(
-            dict.fromkeys(details[one] for one in _in_order(causes) if one in details)
+            dict.fromkeys(details[cause] for cause in _in_order(causes) if cause in details)
         )
-        at = change.pass_index if change is not None else 0
-        yield differing_sample(name, detail, at, context.scores, context.runs)
+        pass_index = change.pass_index if change is not None else 0
+        yield differing_sample(name, detail, pass_index, context.scores, context.runs)
 
 
 def _alternate(lost: Sequence[str], gained: Sequence[str]) -> list[str]:
-    """Some of both, in turn."""
+    """Items of both lists, alternating."""
     turns = zip_longest(lost, gained)
     return [name for turn in turns for name in turn if name is not None]
 
 
 def changed_settings(first: RunRecords, second: RunRecords) -> list[ChangedSetting]:
-    """What the runs say of themselves, where it differs; a file of predictions says nothing."""
+    """Settings of the runs that differ; a file of predictions has none."""
     if first.info is None or second.info is None:
         return []
     by_run = [_settings_of(side) for side in (first, second)]
@@ -432,6 +458,7 @@ def changed_settings(first: RunRecords, second: RunRecords) -> list[ChangedSetti
 
 
 def _settings_of(run: RunRecords) -> dict[str, str]:
+    """All settings of a run by their displayed names."""
     info = run.info
     assert info is not None
     config = info.config
@@ -448,7 +475,10 @@ def _settings_of(run: RunRecords) -> dict[str, str]:
         "limit": "–" if config.limit is None else str(config.limit),
         "failures": info.failures,
         "asked anew": config.fresh or "–",
-        **{role: f"{one.provider}/{one.name}" for role, one in sorted(config.roles.items())},
+        **{
+            role: f"{identity.provider}/{identity.name}"
+            for role, identity in sorted(config.roles.items())
+        },
         **{f"version of {name}": value for name, value in sorted(info.versions.items())},
     }
 
@@ -464,8 +494,8 @@ def _notices(first: RunRecords, second: RunRecords) -> Iterable[str]:
     for side in (first, second):
         if side.info is None:
             yield (
-                f"{side.name} holds replies alone: what was asked, shown and set is unknown, so it "
-                "cannot be told from the model"
+                f"{side.name} holds replies alone: their prompts, media and settings are unknown "
+                "and cannot be separated from the model"
             )
         elif side.info.status in ("running", "interrupted"):
             yield f"{side.name} is not finished"
@@ -483,7 +513,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _shift_interval(interval: Interval | None, by: float) -> Interval | None:
-    """An interval about a number that samples of one run alone have moved, kept in -100..100."""
+    """Shift an interval by a fixed number of points, clipped to -100..100."""
     if interval is None:
         return None
     low, high = max(-100.0, interval.low + by), min(100.0, interval.high + by)

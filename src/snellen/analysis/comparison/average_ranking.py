@@ -1,4 +1,5 @@
-"""Averages over benchmarks that cannot be told apart: models paired by the samples of each."""
+"""Which models' averages over benchmarks do not differ significantly, by samples paired within each
+benchmark."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from snellen.analysis.comparison.aligned import align_runs
+from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.headlines import headlines
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
@@ -17,7 +18,8 @@ from snellen.stats.paired import PairedMean, holm, paired_means
 from snellen.store.runs import RunFolder
 
 _TOLERANCE = 0.05
-"""Points by which a headline may differ from the mean of its samples, and still be that mean."""
+"""Points by which a headline may differ from the mean of its samples and still count as that
+mean."""
 
 
 class BenchmarkColumn(NamedTuple):
@@ -30,8 +32,8 @@ class BenchmarkColumn(NamedTuple):
 
 
 class AverageLetters(NamedTuple):
-    """By model; models that share a letter cannot be told apart. Empty, with the reason, where a
-    benchmark cannot be tested."""
+    """Letters by model; models that share a letter do not differ significantly. Empty, with the
+    reason, if a benchmark cannot be tested."""
 
     letters: Mapping[str, str]
     pairs: int = 0
@@ -50,15 +52,20 @@ def average_letters(
     tested: list[_PairTests] = []
     for column in columns:
         members = [column.runs[model] for model in models]
-        found = _differences(members, pairs, level)
-        if found is None:
+        tests = _differences(members, pairs, level)
+        if tests is None:
             why = f"the runs of {column.benchmark} cannot be compared by its headline"
             return AverageLetters({}, len(pairs), why)
-        tested.append(found)
-    weights = [column.weight * one.points for column, one in zip(columns, tested, strict=True)]
+        tested.append(tests)
+    weights = [
+        column.weight * tests_of_column.points
+        for column, tests_of_column in zip(columns, tested, strict=True)
+    ]
     p_values = [
-        difference_of_averages([one.differences[at] for one in tested], weights, level).p
-        for at in range(len(pairs))
+        difference_of_averages(
+            [tests_of_column.differences[index] for tests_of_column in tested], weights, level
+        ).p
+        for index in range(len(pairs))
     ]
     defined = [p for p in p_values if p is not None]
     if not defined:
@@ -74,7 +81,7 @@ def average_letters(
 
 
 class _PairTests(NamedTuple):
-    """Differences of the headlines of each pair; one of them is worth so many `points` of 100."""
+    """Differences of the headlines of each pair; `points` converts them to points of 100."""
 
     differences: Sequence[PairedMean]
     points: float
@@ -85,8 +92,8 @@ def _differences(
     pairs: Sequence[tuple[int, int]],
     level: float,
 ) -> _PairTests | None:
-    """Over the samples that all runs scored; None where there are none, or where the headline
-    cannot be made of these samples."""
+    """Differences over the samples that all runs scored; None if there are none, or if the headline
+    cannot be computed on these samples."""
     import numpy as np
 
     runs = [run for run, _ in members]

@@ -1,5 +1,5 @@
-"""Which runs may stand in one ranking: those that were asked the same questions in the same way,
-and whose answers were counted in the same way."""
+"""Which runs may be ranked together: those with the same questions, the same prompts and the same
+scoring."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from snellen.core.run import RunInfo
 _DIGITS = 8
 _MAX_LENGTH = 24
 _MODEL = "model"
-"""The role of the model that is measured."""
+"""The role of the measured model."""
 DATA = "data"
 EXTENT = "samples asked"
-"""How much of what was to be asked was asked."""
+"""Whether all samples that were to be asked were asked."""
 COMPLETE = "all samples"
 STOPPED = "stopped early by its rule"
 UNFINISHED = "not finished"
 
 
 def run_facts(run: RunInfo) -> dict[str, str]:
-    """What must be equal for two runs to be compared, by name, in words. Values are made to be read
-    behind the name: `limit 100`, `failures count-wrong`."""
+    """What must be equal for two runs to be comparable, by name. Values read well after their name:
+    `limit 100`, `failures count-wrong`."""
     config = run.config
-    found = {
+    facts = {
         "benchmark": config.benchmark,
         "version": config.version,
         DATA: config.data[:_DIGITS],
         **{f"{key}=": value for key, value in sorted(config.parameters.items())},
         "limit": "none" if config.limit is None else f"{config.limit:,}",
-        # The seed chooses samples and their order; where all are asked it chooses nothing.
+        # The seed selects samples and their order; it has no effect if all samples are asked.
         "seed": str(config.seed) if config.limit is not None or config.until else "none",
         "until": config.until or "none",
         EXTENT: extent_asked(run),
@@ -43,10 +43,10 @@ def run_facts(run: RunInfo) -> dict[str, str]:
         "repeats": str(config.repeats),
         "examples": "none" if config.examples is None else config.examples.digest[:_DIGITS],
     }
-    for role, one in sorted(config.roles.items()):
+    for role, identity in sorted(config.roles.items()):
         sampling_text = "".join(f", {key} {value}" for key, value in _sampling(run, role))
-        found[role] = _identity(one) + sampling_text
-    return found
+        facts[role] = _identity(identity) + sampling_text
+    return facts
 
 
 def extent_asked(run: RunInfo) -> str:
@@ -57,10 +57,10 @@ def extent_asked(run: RunInfo) -> str:
 
 
 def differing_facts(runs: Sequence[RunInfo]) -> list[str]:
-    """The names of the facts in which the runs are not all equal, in the order of `run_facts`."""
+    """The names of the facts that differ among the runs, in the order of `run_facts`."""
     every = [run_facts(run) for run in runs]
-    names = dict.fromkeys(name for one in every for name in one)
-    return [name for name in names if len({one.get(name) for one in every}) > 1]
+    names = dict.fromkeys(name for facts in every for name in facts)
+    return [name for name in names if len({facts.get(name) for facts in every}) > 1]
 
 
 def describe_facts(run: RunInfo, names: Iterable[str]) -> str:
@@ -70,20 +70,22 @@ def describe_facts(run: RunInfo, names: Iterable[str]) -> str:
 
 
 class ComparableSet(NamedTuple):
-    """Runs that may stand in one ranking: their places among those given, in the order of their
-    models and folders, and what sets them apart from other sets of the benchmark."""
+    """Indices of runs that may be ranked together, sorted by model and folder, and the facts that
+    distinguish them from other sets of the benchmark."""
 
     members: tuple[int, ...]
     qualifiers: str
 
 
 def comparable_sets(runs: Sequence[RunInfo]) -> list[ComparableSet]:
-    """The runs, each in the set of those with the same facts; sets by benchmark, whole ones before
-    others, then the largest first. The order in which the runs are given changes nothing."""
+    """Group the runs into sets with equal facts, sorted by benchmark, complete sets before others,
+    larger before smaller. The order of `runs` does not matter."""
     keys = [tuple(run_facts(run).items()) for run in runs]
     sets: dict[tuple[tuple[str, str], ...], list[int]] = {}
-    for at in sorted(range(len(runs)), key=lambda at: (runs[at].model, runs[at].name, keys[at])):
-        sets.setdefault(keys[at], []).append(at)
+    for index in sorted(
+        range(len(runs)), key=lambda index: (runs[index].model, runs[index].name, keys[index])
+    ):
+        sets.setdefault(keys[index], []).append(index)
     by_benchmark: dict[str, list[RunInfo]] = {}
     for run in runs:
         by_benchmark.setdefault(run.benchmark, []).append(run)
@@ -107,8 +109,11 @@ def _completeness_key(run: RunInfo) -> tuple[str, bool, bool]:
 def check_comparable(
     runs: Sequence[RunInfo], names: Sequence[str], where: str, *, free: Collection[str] = ()
 ) -> None:
-    """Raises UsageError where two runs do not belong in one `where` (a table, a column), with the
-    facts that differ. `free`: names of parameters that may."""
+    """Check that all runs may be put in one `where` (a table, a column) with the first. `free`
+    names parameters that may differ.
+
+    Raises UsageError that names the differing facts.
+    """
     if len(runs) < 2:
         return
     may_differ = {f"{name}=" for name in free}
@@ -117,45 +122,47 @@ def check_comparable(
         if differing:
             raise UsageError(
                 f"{names[0]} and {name} do not belong in one {where}: the first has "
-                f"{describe_facts(runs[0], differing)}; the second {describe_facts(run, differing)}; give runs that "
-                "are alike in this"
+                f"{describe_facts(runs[0], differing)}; the second "
+                f"{describe_facts(run, differing)}; give runs that are alike in this"
             )
 
 
 def distinct_names(runs: Sequence[RunInfo], paths: Sequence[Path]) -> list[str]:
-    """A name for each run of a comparable set: the model, and where several runs are of one model
-    what tells them apart. `paths`: where the runs are.
+    """A name for each run of a comparable set: the model, and if several runs are of one model, the
+    settings that differ. `paths` are the folders of the runs.
 
-    Raises UsageError where nothing does: which of them counts is then for the user to say.
+    Raises UsageError if two runs do not differ: the user has to choose one.
     """
     by_model: dict[str, list[int]] = {}
-    for at, run in enumerate(runs):
-        by_model.setdefault(run.model, []).append(at)
+    for index, run in enumerate(runs):
+        by_model.setdefault(run.model, []).append(index)
     names = [run.model for run in runs]
     for model, members in by_model.items():
         if len(members) < 2:
             continue
-        every = [_settings(runs[at]) for at in members]
-        keys = dict.fromkeys(key for one in every for key in one)
-        differing_keys = [key for key in keys if len({one.get(key) for one in every}) > 1]
+        every = [_settings(runs[index]) for index in members]
+        keys = dict.fromkeys(key for settings in every for key in settings)
+        differing_keys = [key for key in keys if len({settings.get(key) for settings in every}) > 1]
         first_index: dict[str, int] = {}
-        for at, one in zip(members, every, strict=True):
-            suffix = ", ".join(f"{key} {_short(one[key])}" for key in differing_keys if key in one)
-            names[at] = f"{model} ({suffix})" if suffix else model
-            if names[at] in first_index:
+        for index, settings in zip(members, every, strict=True):
+            suffix = ", ".join(
+                f"{key} {_short(settings[key])}" for key in differing_keys if key in settings
+            )
+            names[index] = f"{model} ({suffix})" if suffix else model
+            if names[index] in first_index:
                 twins = " and ".join(
-                    sorted(str(paths[one]) for one in (first_index[names[at]], at))
+                    sorted(str(paths[twin]) for twin in (first_index[names[index]], index))
                 )
                 raise UsageError(
-                    f"two runs of {names[at]} on {runs[at].benchmark} are alike in all that makes "
-                    f"a run ({twins}); which of them counts is yours to say: give one"
+                    f"two runs of {names[index]} on {runs[index].benchmark} have the same "
+                    f"settings ({twins}); give only the one that counts"
                 )
-            first_index[names[at]] = at
+            first_index[names[index]] = index
     return names
 
 
 def _settings(run: RunInfo) -> Mapping[str, str]:
-    """What two runs of one model may differ in while their scores can still be compared."""
+    """Settings in which two runs of one model may differ and still be comparable."""
     config = run.config
     return {
         "model": f"{config.identity.provider}/{config.identity.name}",
@@ -168,7 +175,7 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
 
 
 def _sampling(run: RunInfo, role: str) -> Iterator[tuple[str, str]]:
-    """How the replies of a role were sampled, where the command said so."""
+    """How the replies of a role were sampled, if the command said so."""
     sampling = run.config.sampling.get(role)
     for key, value in (structs.asdict(sampling) if sampling is not None else {}).items():
         if value is not None:

@@ -1,5 +1,4 @@
-"""What is said of the data that runs were made on, where it is not the same for all of them, or not
-the published data."""
+"""Notices for runs on different data, or on data that is not the published file."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ _DIGITS = 8
 
 
 def data_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]:
-    """For each run that was not made on the published data its note; then a sentence for each
-    benchmark whose runs were made on different data of one variant."""
+    """The data note of each run that has one, then a sentence for each benchmark whose runs used
+    different data of one variant."""
     for run, name in zip(runs, names, strict=True):
         if run.data.note:
             yield f"{name}: {run.data.note}"
@@ -21,8 +20,8 @@ def data_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]
 
 
 def different_data_notices(runs: Sequence[RunInfo]) -> Iterator[str]:
-    """A sentence for each benchmark whose runs were made on different data, though their options
-    ask for the same."""
+    """A sentence for each benchmark whose runs used different data although their options request
+    the same."""
     same_request: dict[tuple[object, ...], list[RunInfo]] = {}
     for run in runs:
         same_request.setdefault(_requested_data(run), []).append(run)
@@ -38,7 +37,7 @@ def different_data_notices(runs: Sequence[RunInfo]) -> Iterator[str]:
 
 
 def data_qualifiers(runs: Sequence[RunInfo]) -> list[str]:
-    """For each run what sets its data apart from those of runs that ask for the same; empty where
+    """For each run what distinguishes its data from that of runs with the same request; empty if
     nothing does."""
     digests: dict[tuple[object, ...], set[str]] = {}
     for run in runs:
@@ -64,7 +63,7 @@ _KINDS = {
 
 
 def _requested_data(run: RunInfo) -> tuple[object, ...]:
-    """What decides which data the benchmark of a run declares."""
+    """The key of the data that a run's benchmark and options request."""
     origin = run.data.origin
     if origin is not None and origin.published:
         return run.benchmark, origin.published

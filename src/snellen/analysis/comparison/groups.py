@@ -1,4 +1,4 @@
-"""Where runs differ: the groups of a benchmark, pair by pair."""
+"""Differences of runs in the groups of a benchmark, pair by pair."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns
+from snellen.analysis.comparison.alignment import AlignedRuns
 from snellen.core.summary import Interval
 from snellen.stats.paired import PairedMean, holm, paired_means
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MIN_SAMPLES = 10
-"""Samples of a group below which its difference is not given."""
+"""Groups with fewer samples get no difference."""
 _MAX_CELLS = 8_000_000
-"""Differences held at once."""
+"""Differences in memory at once."""
 
 Pairs = Sequence[tuple[int, int]]
 
 
 class GroupDifference(Struct, frozen=True):
-    """Of the mean scores in a group, in points. `p` is None for too few clusters; `p_holm` is
-    adjusted for all groups of all pairs of all benchmarks that were compared."""
+    """Difference of the mean scores in a group, in points. `p` is None with too few clusters;
+    `p_holm` is adjusted for all groups of all pairs of all benchmarks in the comparison."""
 
     column: str
     label: str
@@ -42,13 +42,14 @@ class GroupDifference(Struct, frozen=True):
 def group_differences(
     aligned_runs: AlignedRuns, pairs: Pairs, level: float
 ) -> list[list[GroupDifference]]:
-    """For each pair its groups, the second run less the first, in the order of the data."""
+    """For each pair the differences in its groups, second run minus first, in the order of the
+    data."""
     import numpy as np
 
     members: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for at, sample in enumerate(aligned_runs.samples):
+    for index, sample in enumerate(aligned_runs.samples):
         for column, label in sample.groups.items():
-            members[column, label].append(at)
+            members[column, label].append(index)
     labels: dict[str, int] = defaultdict(int)
     for column, _ in members:
         labels[column] += 1
@@ -58,11 +59,11 @@ def group_differences(
             continue
         _, clusters = np.unique(aligned_runs.clusters[rows], return_inverse=True)
         means = pair_means(aligned_runs.scores[rows], clusters, pairs, level)
-        for groups, one in zip(differences, means, strict=True):
-            interval = in_points(one.interval)
+        for groups, mean in zip(differences, means, strict=True):
+            interval = in_points(mean.interval)
             groups.append(
                 GroupDifference(
-                    column, label, 100 * one.mean, interval, len(rows), one.clusters, one.p
+                    column, label, 100 * mean.mean, interval, len(rows), mean.clusters, mean.p
                 )
             )
     return differences
@@ -71,15 +72,18 @@ def group_differences(
 def adjust_groups(
     groups_by_pair: Sequence[Sequence[GroupDifference]],
 ) -> Iterator[tuple[GroupDifference, ...]]:
-    """The groups of each pair, those with the smallest p first, adjusted together by Holm."""
-    tested = [one.p for groups in groups_by_pair for one in groups if one.p is not None]
+    """The groups of each pair, smallest p first, with p-values adjusted by Holm over all of
+    them."""
+    tested = [group.p for groups in groups_by_pair for group in groups if group.p is not None]
     adjusted = iter(holm(tested))
     for groups in groups_by_pair:
-        known = [
-            one if one.p is None else msgspec.structs.replace(one, p_holm=next(adjusted))
-            for one in groups
+        with_holm = [
+            group if group.p is None else msgspec.structs.replace(group, p_holm=next(adjusted))
+            for group in groups
         ]
-        yield tuple(sorted(known, key=lambda one: (one.p is None, one.p, -abs(one.difference))))
+        yield tuple(
+            sorted(with_holm, key=lambda group: (group.p is None, group.p, -abs(group.difference)))
+        )
 
 
 def pair_means(
@@ -89,7 +93,7 @@ def pair_means(
     level: float,
     null: float = 0.0,
 ) -> list[PairedMean]:
-    """`paired_mean` of scores (samples, runs) for each pair of runs, the second less the first."""
+    """`paired_mean` of scores (samples, runs) for each pair of runs, second minus first."""
     step = max(1, _MAX_CELLS // len(scores))
     means: list[PairedMean] = []
     for start in range(0, len(pairs), step):
@@ -100,7 +104,7 @@ def pair_means(
 
 
 def in_points(interval: Interval | None) -> Interval | None:
-    """An interval of differences of shares on the scale of 100, kept in -100..100."""
+    """Scale an interval of differences of fractions to points of 100, clipped to -100..100."""
     if interval is None:
         return None
     low, high = max(-100.0, 100 * interval.low), min(100.0, 100 * interval.high)

@@ -1,5 +1,5 @@
-"""Runs of one benchmark by its headline where that is no mean over samples (an F1, a mean of
-subtasks, MME's total): differences, ranks, and what failures could do to them."""
+"""Compare runs of one benchmark by a headline that is not a mean over samples (an F1, a mean of
+subtasks, MME's total): differences, ranks, and the possible effect of failures."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, cluster_numbers
+from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, cluster_numbers
 from snellen.analysis.comparison.reopened_data import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf
-from snellen.core.record import Record
-from snellen.core.repeats import draws_of
+from snellen.core.record import Record, draws_of
 from snellen.core.summary import Unit
 from snellen.scoring.headlines import mean_of_sums
 from snellen.stats.paired import PairedMean
@@ -33,36 +32,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MAX_CELLS = 8_000_000
-"""Numbers held at once."""
+"""Numbers in memory at once."""
 _NOT_COUNTED = "no_gold"
-"""Counts in no headline, whatever is done with failures."""
+"""Reason of a record that no headline counts, whatever the failure policy."""
 
 
 class Headlines(NamedTuple):
-    """The headline of each run over the samples that all runs scored, and what clusters add."""
+    """The headline of each run over the samples that all runs scored, with the contributions of
+    clusters."""
 
     name: str
     unit: Unit
     top: float
-    """The highest value there can be."""
+    """The highest possible value."""
     systems: tuple[LinearisedStatistic, ...]
     clusters: NDArray[int64]
-    """Of the samples that count, which may be fewer than were scored."""
+    """Cluster numbers of the samples that count, which may be fewer than were scored."""
     strata: NDArray[int64] | None
 
     @property
     def values(self) -> list[float]:
-        return [one.value for one in self.systems]
+        return [system.value for system in self.systems]
 
     @property
     def smallest_part(self) -> int:
-        """The fewest clusters that a part of the headline is made of."""
+        """The fewest clusters in any part of the headline."""
         return min_clusters_in_stratum(self.clusters, self.strata)
 
     def differences(
         self, pairs: Sequence[tuple[int, int]], level: float, null: float = 0.0
     ) -> list[PairedMean]:
-        """The second run less the first of each of the pairs, on the headline's scale."""
+        """For each pair the second run minus the first, on the headline's scale."""
         means: list[PairedMean] = []
         step = max(1, _MAX_CELLS // len(self.clusters))
         for start in range(0, len(pairs), step):
@@ -75,9 +75,12 @@ class Headlines(NamedTuple):
     def rank_intervals(
         self, seed: str, level: float, draws: int = DEFAULT_DRAWS
     ) -> list[RankInterval]:
-        """Ranks over bootstrap draws of the clusters, within each part of the design."""
+        """Ranks over bootstrap draws of the clusters, stratified by the parts of the design."""
         import numpy as np
 
+        # A bootstrap draw gives every cluster a multiplicity (draws, clusters); the sums of a
+        # system over the draw are the product with its rows (clusters, columns). The same
+        # multiplicities serve all systems, so that ranks are compared on the same resample.
         random, groups = seeded_generator(seed), int(self.clusters.max()) + 1
         parts = _independent_clusters(self.clusters, self.strata)
         step, values = max(1, _MAX_CELLS // groups), []
@@ -87,21 +90,23 @@ class Headlines(NamedTuple):
             for part in parts:
                 even = np.full(len(part), 1 / len(part))
                 multiplicities[:, part] = random.multinomial(len(part), even, count)
-            values.append([one.statistic(multiplicities @ one.rows) for one in self.systems])
+            values.append(
+                [system.statistic(multiplicities @ system.rows) for system in self.systems]
+            )
         drawn = np.concatenate(values, axis=1).T
         return rank_intervals_of_draws(ranks(np.array([self.values]))[0], ranks(drawn), level)
 
 
 def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines | None:
-    """The headlines of aligned runs; None where the headline is the mean over samples, differs in
-    kind between the runs, or cannot be made of the samples that all of them scored (a subtask is
-    missing, the benchmark is not known here any more)."""
+    """The headlines of aligned runs. None if the headline is the mean over samples, is not the same
+    for all runs, or cannot be computed on the samples that all runs scored (a subtask is missing,
+    or the benchmark is no longer available)."""
     import numpy as np
 
     if len({info.headline for info in aligned_runs.infos}) > 1:
         return None
     sums_functions = [_sums_function(run) for run in runs]
-    if any(one is None for one in sums_functions):
+    if any(function is None for function in sums_functions):
         return None
     scored = {sample.id for sample in aligned_runs.samples}
     sums_by_run = []
@@ -110,7 +115,9 @@ def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines
         if not sums:
             return None
         sums_by_run.append(sums)
-    counted = np.flatnonzero(np.any([one.rows.any(axis=1) for one in sums_by_run], axis=0))
+    # Rows of zeros belong to samples outside every part of the headline (no group, or in no
+    # counted unit). They are dropped if they are zero for all runs.
+    counted = np.flatnonzero(np.any([sums.rows.any(axis=1) for sums in sums_by_run], axis=0))
     is_scored = np.array([name in scored for name in aligned_runs.shared_ids])
     counted = counted[is_scored[counted]]
     if not len(counted):
@@ -118,15 +125,17 @@ def headlines(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Headlines
     clusters = _clusters(aligned_runs, sums_by_run[0], counted)
     strata = None
     if sums_by_run[0].strata:
-        _, strata = np.unique([sums_by_run[0].strata[at] for at in counted], return_inverse=True)
+        _, strata = np.unique(
+            [sums_by_run[0].strata[index] for index in counted], return_inverse=True
+        )
     systems = tuple(
         linearise(
-            one.rows[counted],
+            sums.rows[counted],
             clusters,
-            one.value,
-            None if one.weights is None else one.weights[counted],
+            sums.value,
+            None if sums.weights is None else sums.weights[counted],
         )
-        for one in sums_by_run
+        for sums in sums_by_run
     )
     unit, top = _scale(runs)
     return Headlines(aligned_runs.infos[0].headline, unit, top, systems, clusters, strata)
@@ -140,23 +149,25 @@ def _sums_function(run: RunFolder) -> SumsOf | None:
 
 
 def _sums(sums_of: SumsOf, records: Sequence[Record]) -> HeadlineSums | None:
-    """The sums of the records; where questions were asked several times, the headline is the mean
-    over the draws."""
-    repeats = max((len(one.repeats) for one in records), default=0)
+    """The sums of the records; with repeats, the headline is the mean over the draws."""
+    repeats = max((len(record.repeats) for record in records), default=0)
     if not repeats:
         return sums_of(records)
     draws_by_record = [
-        draws if len(draws := draws_of(one)) > 1 else draws * repeats for one in records
+        draws if len(draws := draws_of(record)) > 1 else draws * repeats for record in records
     ]
     parts = [sums_of([draws[number] for draws in draws_by_record]) for number in range(repeats)]
-    defined = [one for one in parts if one is not None]
+    defined = [part for part in parts if part is not None]
     return mean_of_sums(defined) if len(defined) == repeats else None
 
 
 def _records(run: RunFolder, sample_ids: Sequence[str], scored: set[str]) -> list[Record]:
-    """The records of the samples asked, in their order; one that some run did not score has none
-    here either, so that what counts only as a whole is whole for all runs or for none."""
-    records = {one.id: one for one in compact_records(chain(run.records(), run.failures()))}
+    """The records of the given samples, in that order. A sample that some run did not score is
+    emptied here as well, so that units that count as a whole are complete for all runs or for none.
+    """
+    records = {
+        record.id: record for record in compact_records(chain(run.records(), run.failures()))
+    }
     return [
         records[name]
         if name in scored
@@ -170,24 +181,26 @@ def _records(run: RunFolder, sample_ids: Sequence[str], scored: set[str]) -> lis
 def _clusters(
     aligned_runs: AlignedRuns, sums: HeadlineSums, counted: NDArray[int64]
 ) -> NDArray[int64]:
-    """Clusters of the samples that count, numbered without gaps."""
+    """Cluster numbers, without gaps, of the samples that count."""
     import numpy as np
 
-    row_of = {sample.id: at for at, sample in enumerate(aligned_runs.samples)}
-    rows = [row_of[aligned_runs.shared_ids[at]] for at in counted.tolist()]
+    row_of = {sample.id: index for index, sample in enumerate(aligned_runs.samples)}
+    rows = [row_of[aligned_runs.shared_ids[index]] for index in counted.tolist()]
     clusters = aligned_runs.clusters
     if sums.links:
+        # Samples that the headline links (such as the two questions of a pair) join the clusters
+        # of shared images: the present cluster number serves as the unit, the link as a second key.
         link = dict(zip(aligned_runs.shared_ids, sums.links, strict=True))
         units = [
-            ComparableRecord(one.id, "", "answered", unit=str(number))
-            for one, number in zip(aligned_runs.samples, clusters.tolist(), strict=True)
+            ComparableRecord(sample.id, "", "answered", unit=str(number))
+            for sample, number in zip(aligned_runs.samples, clusters.tolist(), strict=True)
         ]
-        clusters = np.asarray(cluster_numbers(None, units, [link[one.id] for one in units]))
+        clusters = np.asarray(cluster_numbers(None, units, [link[unit.id] for unit in units]))
     return np.unique(clusters[rows], return_inverse=True)[1]
 
 
 def _scale(runs: Sequence[RunFolder]) -> tuple[Unit, float]:
-    """Unit and highest value of the headline, by the report of a run that has one."""
+    """Unit and highest value of the headline, from the report of a run that has one."""
     for run in runs:
         if run.has_report:
             headline = run.report().summary.headline
@@ -198,7 +211,8 @@ def _scale(runs: Sequence[RunFolder]) -> tuple[Unit, float]:
 def _independent_clusters(
     clusters: NDArray[int64], strata: NDArray[int64] | None
 ) -> list[NDArray[int64]]:
-    """Clusters that are drawn together: those of one stratum, and of strata that they share."""
+    """Sets of clusters that are resampled together: those of one stratum, and of strata that share
+    clusters."""
     import numpy as np
 
     if strata is None:

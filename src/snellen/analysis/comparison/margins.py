@@ -1,7 +1,7 @@
-"""Whether runs are equally good but for a margin: non-inferiority and equivalence.
+"""Whether runs are equally good within a margin: non-inferiority and equivalence.
 
 Two one-sided tests (D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987)),
-each by the method that tests the difference, with a margin in place of 0.
+each by the method that tests the difference, with a margin instead of 0.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from snellen.stats.paired import PairedMean, holm_of_sides
 
 
 class Margin(Struct, frozen=True):
-    """One-sided p-values, small where the claim holds; adjusted over all pairs of all benchmarks
-    that were compared."""
+    """One-sided p-values, small if the claim holds; the `_holm` ones are adjusted over all pairs of
+    all benchmarks in the comparison."""
 
     points: float
     second_no_worse: float
-    """Of the claim that the second run is not worse than the first by more than the margin."""
+    """For the claim that the second run is not worse than the first by more than the margin."""
     first_no_worse: float
     second_no_worse_holm: float = 1.0
     first_no_worse_holm: float = 1.0
 
     @property
     def equivalent_holm(self) -> float:
-        """Of the claim that neither is worse than the other by more than the margin."""
+        """For the claim that neither run is worse than the other by more than the margin."""
         return max(self.second_no_worse_holm, self.first_no_worse_holm)
 
 
 def margin_of(points: float, scaled: float, lower: PairedMean, upper: PairedMean) -> Margin | None:
-    """Of a difference tested against the true values -`scaled` (`lower`) and +`scaled` (`upper`),
-    which is the margin on the scale of the difference; None where nothing is tested."""
+    """Test a margin. `lower` and `upper` test the difference against the true values -`scaled` and
+    +`scaled`, the margin on the scale of the difference. None if there is no test."""
     if lower.p is None or upper.p is None:
         return None
     return Margin(
@@ -48,16 +48,19 @@ def _one_sided(p: float, claim_holds: bool) -> float:
 
 
 def adjust_margins(margins: Sequence[Margin | None]) -> list[Margin | None]:
-    """By Holm's method, for which at most one of the two claims of a pair can be wrong."""
-    sides = [(one.second_no_worse, one.first_no_worse) for one in margins if one is not None]
+    """Adjust by Holm's method; at most one of the two claims of a pair can be wrong, which it
+    uses."""
+    sides = [
+        (margin.second_no_worse, margin.first_no_worse) for margin in margins if margin is not None
+    ]
     adjusted = iter(holm_of_sides(sides))
-    found: list[Margin | None] = []
-    for one in margins:
-        if one is None:
-            found.append(None)
+    results: list[Margin | None] = []
+    for margin in margins:
+        if margin is None:
+            results.append(None)
             continue
         second, first = next(adjusted)
-        found.append(
-            msgspec.structs.replace(one, second_no_worse_holm=second, first_no_worse_holm=first)
+        results.append(
+            msgspec.structs.replace(margin, second_no_worse_holm=second, first_no_worse_holm=first)
         )
-    return found
+    return results

@@ -1,12 +1,12 @@
-"""Mean ranks of MMT-Bench runs over meta-tasks, with what another draw of the questions could make
-of them."""
+"""Mean ranks of MMT-Bench runs over meta-tasks, with their uncertainty from resampling the
+questions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.benchmarks.mmt_bench.summary import SUBTASK
 from snellen.benchmarks.mmt_bench.tasks import find_meta_task, find_subtask
 from snellen.core.summary import Interval
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class MetaTaskDraws:
     """Meta-task scores, in percent, of comparable runs over resampled questions.
 
-    Questions are drawn anew within each subtask, clusters of them together and for all runs alike;
-    they are those that all runs scored. Raises UsageError where there is none.
+    Questions are resampled within each subtask, by cluster and identically for all runs; only those
+    that all runs scored are used. Raises UsageError if there is none.
     """
 
     def __init__(self, runs: Sequence[RunFolder]) -> None:
@@ -34,34 +34,36 @@ class MetaTaskDraws:
     def mean_rank_intervals(
         self, metas: Sequence[str], others: Sequence[Mapping[str, float]]
     ) -> list[Interval | None]:
-        """For each run the 95 % interval of its mean rank over the meta-tasks (abbreviations) among
-        the runs and other rows of a table whose scores are fixed. Ranks are taken on values as
-        printed. None where a meta-task has no question that all runs scored."""
+        """For each run the 95 % interval of its mean rank over the meta-tasks (abbreviations),
+        among the runs and other rows of a table whose scores are fixed. Ranks are computed on
+        values as printed. None if a meta-task has no question that all runs scored."""
         import numpy as np
 
         if not metas or any(meta not in self._metas for meta in metas):
             return [None] * self._runs
         observed = np.array(
-            [[*self._metas[meta].observed, *(one[meta] for one in others)] for meta in metas]
+            [[*self._metas[meta].observed, *(scores[meta] for scores in others)] for meta in metas]
         )
+        # (draws, meta-tasks, rows): only the runs vary, other rows keep their printed scores.
         drawn = np.repeat(observed[None], DEFAULT_DRAWS, axis=0)
-        for at, meta in enumerate(metas):
-            drawn[:, at, : self._runs] = self._metas[meta].resampled
+        for index, meta in enumerate(metas):
+            drawn[:, index, : self._runs] = self._metas[meta].resampled
         intervals = mean_rank_intervals(
             np.round(observed, PRINTED_DIGITS), np.round(drawn, PRINTED_DIGITS)
         )
         return [
-            Interval(one.low, one.high, "bootstrap", one.level) for one in intervals[: self._runs]
+            Interval(interval.low, interval.high, "bootstrap", interval.level)
+            for interval in intervals[: self._runs]
         ]
 
 
 class _MetaTaskScores(NamedTuple):
-    """Of one meta-task, in percent: plain means of the accuracies of its subtasks."""
+    """Scores of one meta-task in percent: plain means of the accuracies of its subtasks."""
 
     observed: NDArray[float64]
-    """Of each run."""
+    """Shape (runs,)."""
     resampled: NDArray[float64]
-    """(draws, runs)."""
+    """Shape (draws, runs)."""
 
 
 def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
@@ -69,8 +71,8 @@ def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
     import numpy as np
 
     rows: dict[str, list[int]] = {}
-    for at, sample in enumerate(aligned_runs.samples):
-        rows.setdefault(sample.groups.get(SUBTASK, ""), []).append(at)
+    for index, sample in enumerate(aligned_runs.samples):
+        rows.setdefault(sample.groups.get(SUBTASK, ""), []).append(index)
     members: dict[str, list[_MetaTaskScores]] = {}
     for name in sorted(rows):
         task = find_subtask(name)
@@ -79,13 +81,15 @@ def _meta_task_scores(aligned_runs: AlignedRuns) -> dict[str, _MetaTaskScores]:
             continue
         scores = aligned_runs.scores[rows[name]]
         clusters = np.unique(aligned_runs.clusters[rows[name]], return_inverse=True)[1]
+        # Sums of scores per run and the number of samples, by cluster: a resampled mean is the
+        # ratio of two resampled sums, since clusters differ in size.
         columns = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)
         sums = np.zeros((int(clusters.max()) + 1, columns.shape[1]))
         np.add.at(sums, clusters, columns)
         drawn = bootstrap_sums(sums, seeded_generator(f"meta-tasks {name}"), DEFAULT_DRAWS)
-        shares = _MetaTaskScores(100 * scores.mean(axis=0), 100 * drawn[:, :-1] / drawn[:, -1:])
-        members.setdefault(meta.abbreviation, []).append(shares)
+        accuracies = _MetaTaskScores(100 * scores.mean(axis=0), 100 * drawn[:, :-1] / drawn[:, -1:])
+        members.setdefault(meta.abbreviation, []).append(accuracies)
     return {
-        meta: _MetaTaskScores(*(np.mean(part, axis=0) for part in zip(*found, strict=True)))
-        for meta, found in members.items()
+        meta: _MetaTaskScores(*(np.mean(part, axis=0) for part in zip(*tasks, strict=True)))
+        for meta, tasks in members.items()
     }

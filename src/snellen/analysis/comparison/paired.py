@@ -1,5 +1,5 @@
-"""Runs against each other on the same samples: differences, tests, ranks, and what it would take
-to tell them apart."""
+"""Compare runs on the same samples: differences, tests, ranks, and the number of samples needed to
+detect a difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.comparison.groups import (
     GroupDifference,
     Pairs,
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 
 class PairDifference(Struct, frozen=True):
-    """The second run less the first, in points, over the samples both scored: of the headlines, or
-    of the mean scores where the headline cannot be made of these samples."""
+    """The second run minus the first, in points, over the samples both scored: of the headlines, or
+    of the mean scores if the headline cannot be computed on these samples."""
 
     benchmark: str
     first: str
@@ -64,26 +64,27 @@ class PairDifference(Struct, frozen=True):
     """Samples on which the first run scored higher."""
     second_better: int
     p: float | None
-    """Two-sided, below 1 - level exactly where `interval` leaves out 0. None where too few clusters
-    tell nothing; `reason` says so."""
+    """Two-sided; below 1 - level exactly if `interval` excludes 0. None with too few clusters;
+    `reason` says so."""
     test: str
     p_exact: float | None
-    """McNemar's exact test; None where samples belong together or earn parts of a point."""
+    """McNemar's exact test; None if samples are clustered or have partial scores."""
     p_holm: float | None = None
-    """Adjusted for every pair of every benchmark that was compared."""
+    """Adjusted for every pair of every benchmark in the comparison."""
     reason: str = ""
     """Why there is no p or no interval."""
     anytime: Interval | None = None
-    """Of the difference of the mean scores, valid where a rule ended one of the runs early; None
-    where none did."""
+    """Interval of the difference of the mean scores that stays valid if a stop rule ended one of
+    the runs early; None otherwise."""
     bounds: tuple[float, float] | None = None
-    """The difference over all samples, if those that failed or are missing were all against the
-    second run, and all for it; None where nothing failed or the bounds are not known."""
+    """The difference over all samples if failed and missing samples all counted against the second
+    run, and if all counted for it; None if nothing failed or the bounds are unknown."""
     detectable: float | None = None
-    """The least true difference that so many samples find with the power of the comparison."""
+    """The smallest true difference that this many samples detect with the power of the
+    comparison."""
     needed: tuple[int, int] | None = None
-    """Samples that find the difference at the far and at the near end of its interval, with the
-    power of the comparison; None where the interval includes 0, so that no number can be given."""
+    """Samples that detect the difference at the far and at the near end of its interval, with the
+    power of the comparison; None if the interval includes 0."""
     margin: Margin | None = None
     groups: tuple[GroupDifference, ...] = ()
 
@@ -97,8 +98,8 @@ class RunRank(Struct, frozen=True):
     low: int | None
     high: int | None
     first: float | None
-    """Share of the resampled benchmarks in which nobody scores higher. It and the interval are None
-    where there are too few clusters to resample."""
+    """Fraction of the resampled benchmarks in which no run scores higher. None, like the interval,
+    with too few clusters to resample."""
 
 
 class BenchmarkComparison(Struct, frozen=True):
@@ -116,13 +117,15 @@ class BenchmarkComparison(Struct, frozen=True):
 
 
 class RunComparison(Struct, frozen=True):
+    """Comparison of runs, benchmark by benchmark and pair by pair."""
+
     level: float
     power: float
     benchmarks: tuple[BenchmarkComparison, ...]
     pairs: tuple[PairDifference, ...]
     notices: tuple[str, ...] = ()
     margin: float | None = None
-    """Points within which runs are as good as each other, where that was asked."""
+    """Points within which runs count as equally good, if requested."""
 
 
 def compare(
@@ -137,11 +140,11 @@ def compare(
 ) -> RunComparison:
     """Compare runs benchmark by benchmark: every pair, or with `baseline` every run with the first.
 
-    `names` are what the runs are called. With a `margin`, in points, it is also tested whether runs
-    are no worse than each other by more than that. p-values are adjusted by Holm over all pairs of
-    all benchmarks, those of groups over all groups of all pairs.
+    `names` are the names of the runs. With a `margin`, in points, non-inferiority within it is
+    tested too. p-values are adjusted by Holm over all pairs of all benchmarks, those of groups over
+    all groups of all pairs.
 
-    Raises UsageError where no benchmark has two runs, for a margin not above 0, and as `aligned`
+    Raises UsageError if no benchmark has two runs, for a margin not above 0, and as `align_runs`
     does.
     """
     if margin is not None and not 0 < margin < math.inf:
@@ -150,7 +153,10 @@ def compare(
     benchmarks: list[BenchmarkComparison] = []
     pairs: list[PairDifference] = []
     for benchmark, members in by_benchmark.items():
-        member_runs, member_names = [runs[at] for at in members], [names[at] for at in members]
+        member_runs, member_names = (
+            [runs[index] for index in members],
+            [names[index] for index in members],
+        )
         aligned_runs = align_runs(member_runs, common=common)
         measure = headlines(member_runs, aligned_runs)
         benchmarks.append(
@@ -184,15 +190,16 @@ def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference
 
 
 def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
-    """Places of the runs of each benchmark that has two or more, and the other benchmarks."""
+    """Indices of the runs of each benchmark with two or more runs, and the names of the other
+    benchmarks."""
     indices: dict[str, list[int]] = defaultdict(list)
-    for at, run in enumerate(runs):
-        indices[run.info.benchmark].append(at)
+    for index, run in enumerate(runs):
+        indices[run.info.benchmark].append(index)
     single = [name for name, members in indices.items() if len(members) < 2]
     if len(single) == len(indices):
         raise UsageError(
-            f"no two of the runs are of one benchmark (got {', '.join(single) or 'none'}); give two "
-            "runs of the same benchmark"
+            f"no two of the runs are of one benchmark (got {', '.join(single) or 'none'}); give "
+            "two runs of the same benchmark"
         )
     return {name: members for name, members in indices.items() if len(members) > 1}, single
 
@@ -205,6 +212,7 @@ def _compare_benchmark(
     measure: Headlines | None,
     level: float,
 ) -> BenchmarkComparison:
+    """Ranks and notices of the runs of one benchmark."""
     notices = list(aligned_runs.notices)
     if measure is None:
         notices += _not_a_mean_notice(runs, aligned_runs)
@@ -220,7 +228,7 @@ def _compare_benchmark(
         tuple(names),
         tuple(info.name for info in aligned_runs.infos),
         len(aligned_runs.samples),
-        aligned_runs.unscored,
+        aligned_runs.unscored_count,
         tuple(_run_ranks(benchmark, names, aligned_runs, measure, level)),
         tuple(notices),
     )
@@ -231,12 +239,12 @@ def _metric(aligned_runs: AlignedRuns) -> str:
 
 
 def _not_a_mean_notice(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> Iterator[str]:
-    """Says so where a run's headline is something else than the mean of its samples."""
-    for at, run in enumerate(runs):
-        if not run.has_report or run.info.status != "complete" or aligned_runs.unscored:
+    """A notice if a run's headline is not the mean of its samples' scores."""
+    for index, run in enumerate(runs):
+        if not run.has_report or run.info.status != "complete" or aligned_runs.unscored_count:
             continue
         headline = run.report().summary.headline
-        mean = 100 * float(aligned_runs.scores[:, at].mean())
+        mean = 100 * float(aligned_runs.scores[:, index].mean())
         if (
             headline.value is not None
             and headline.n == len(aligned_runs.samples)
@@ -257,6 +265,7 @@ def _run_ranks(
     measure: Headlines | None,
     level: float,
 ) -> Iterator[RunRank]:
+    """Rank and rank interval of each run; no interval with too few clusters."""
     seed = f"ranks {benchmark}"
     if measure is None:
         intervals = rank_intervals(
@@ -266,9 +275,9 @@ def _run_ranks(
     else:
         intervals, values = measure.rank_intervals(seed, level), measure.values
     few = 1 + int(aligned_runs.clusters.max()) < MIN_CLUSTERS
-    for name, value, one in zip(names, values, intervals, strict=True):
-        sure = (None, None, None) if few else (one.low, one.high, one.first)
-        yield RunRank(name, value, one.rank, *sure)
+    for name, value, interval in zip(names, values, intervals, strict=True):
+        sure = (None, None, None) if few else (interval.low, interval.high, interval.first)
+        yield RunRank(name, value, interval.rank, *sure)
 
 
 def _pair_differences(
@@ -282,6 +291,11 @@ def _pair_differences(
     power: float,
     margin: float | None,
 ) -> Iterator[PairDifference]:
+    """The difference of each chosen pair, second run minus first, with its tests.
+
+    Differences are those of the headline if it can be computed on the aligned samples (`measure`),
+    else those of mean scores.
+    """
     if not chosen:
         return
     scale = 1.0 if measure else 100.0
@@ -299,7 +313,7 @@ def _pair_differences(
                 f"the margin is {margin:g} points; {benchmark} has no larger differences than that"
             )
         both = zip(paired_tests(-scaled), paired_tests(scaled), strict=True)
-        margins = [margin_of(margin, scaled, *one) for one in both]
+        margins = [margin_of(margin, scaled, *tests) for tests in both]
     bounds = _bounds(runs, aligned_runs, measure)
     values = measure.values if measure else (100 * aligned_runs.scores.mean(axis=0)).tolist()
     groups = group_differences(aligned_runs, chosen, level)
@@ -308,7 +322,7 @@ def _pair_differences(
     ):
         differences = aligned_runs.scores[:, two[1]] - aligned_runs.scores[:, two[0]]
         lost, won = int((differences < 0).sum()), int((differences > 0).sum())
-        ends = [bounds[at] for at in two]
+        ends = [bounds[index] for index in two]
         yield PairDifference(
             benchmark=benchmark,
             first=names[two[0]],
@@ -327,7 +341,10 @@ def _pair_differences(
             p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
             reason=mean.reason,
             anytime=interval_at_stop(
-                [aligned_runs.infos[at] for at in two], differences, aligned_runs.clusters, level
+                [aligned_runs.infos[index] for index in two],
+                differences,
+                aligned_runs.clusters,
+                level,
             ),
             bounds=_difference_bounds(*ends),
             margin=of_margin,
@@ -346,26 +363,26 @@ _ScoreBounds = tuple[float, float] | None
 def _bounds(
     runs: Sequence[RunFolder], aligned_runs: AlignedRuns, measure: Headlines | None
 ) -> list[_ScoreBounds]:
-    """For each run what its score would be over all samples, if those that failed or are missing
-    were wrong, and if they were right; None where that is not known, or there are none."""
+    """For each run its score over all samples if failed and missing samples were wrong, and if they
+    were right; None if that is unknown, or there are no such samples."""
     if measure is None:
         return [ends and (100 * ends[0], 100 * ends[1]) for ends in aligned_runs.bounds]
-    known: list[_ScoreBounds] = [None] * len(runs)
+    by_run: list[_ScoreBounds] = [None] * len(runs)
     if not any(aligned_runs.bounds) or aligned_runs.unmatched:
-        return known
-    for at, run in enumerate(runs):
+        return by_run
+    for index, run in enumerate(runs):
         if run.has_report:
             summary = run.report().summary
             value = summary.headline.value
             if summary.bounds is not None:
-                known[at] = summary.bounds.worst, summary.bounds.best
+                by_run[index] = summary.bounds.worst, summary.bounds.best
             elif value is not None:
-                known[at] = value, value
-    return known
+                by_run[index] = value, value
+    return by_run
 
 
 def _difference_bounds(first: _ScoreBounds, second: _ScoreBounds) -> _ScoreBounds:
-    """The least and the greatest difference of two scores within bounds."""
+    """Smallest and largest difference of two scores within bounds."""
     if first is None or second is None:
         return None
     return second[0] - first[1], second[1] - first[0]
@@ -378,7 +395,7 @@ def _detectable_and_needed(
     level: float,
     power: float,
 ) -> dict[str, Any]:
-    """What difference so many samples find, and how many would find the ends of the interval."""
+    """The detectable difference, and the samples needed to detect the ends of the interval."""
     if mean.p is None:
         return {}
     square = float((differences**2).mean())
@@ -390,31 +407,33 @@ def _detectable_and_needed(
         level=level,
         power=power,
     )
-    found: dict[str, Any] = {"detectable": None if min_detectable is None else 100 * min_detectable}
+    result: dict[str, Any] = {
+        "detectable": None if min_detectable is None else 100 * min_detectable
+    }
     if (ends := _far_and_near(mean)) is not None:
         sample_counts = [
             required_samples(end, square, level=level, power=power, design=design) for end in ends
         ]
         if None not in sample_counts:
-            found["needed"] = tuple(sample_counts)
-    return found
+            result["needed"] = tuple(sample_counts)
+    return result
 
 
 def _detectable_and_needed_by_error(
     mean: PairedMean, n: int, level: float, power: float
 ) -> dict[str, Any]:
-    """The same for a headline that is no mean of samples."""
+    """As `_detectable_and_needed`, for a headline that is not a mean over samples."""
     if mean.p is None or not mean.error:
         return {}
     min_detectable = detectable_by_error(mean.error, level=level, power=power)
-    found: dict[str, Any] = {"detectable": min_detectable}
+    result: dict[str, Any] = {"detectable": min_detectable}
     if (ends := _far_and_near(mean)) is not None:
-        found["needed"] = tuple(math.ceil(n * (min_detectable / end) ** 2) for end in ends)
-    return found
+        result["needed"] = tuple(math.ceil(n * (min_detectable / end) ** 2) for end in ends)
+    return result
 
 
 def _far_and_near(mean: PairedMean) -> tuple[float, float] | None:
-    """The ends of an interval by their distance from 0; None where it holds 0."""
+    """The ends of an interval by their distance from 0; None if it contains 0."""
     if mean.interval is None or mean.interval.low <= 0 <= mean.interval.high:
         return None
     near, far = sorted((abs(mean.interval.low), abs(mean.interval.high)))

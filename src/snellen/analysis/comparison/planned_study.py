@@ -1,5 +1,5 @@
-"""A study of two models on a benchmark, planned: how many samples, repeats and dollars it takes to
-find a difference, or to show that there is none worth speaking of."""
+"""Plan a study of two models on a benchmark: samples, repeats and dollars needed to detect a
+difference, or to show that there is none of a given size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import align_runs
+from snellen.analysis.comparison.alignment import align_runs
 from snellen.core.errors import UsageError
 from snellen.stats.draws import variance_components
 from snellen.stats.paired import detectable_difference, paired_mean, required_samples
@@ -24,32 +24,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ASSUMED_CORRELATION = 0.2
-"""Of the differences of two models on questions about one picture, where nothing was measured."""
+"""Correlation of the differences of two models on questions about one image, if it was not
+measured."""
 _REPEATS = (1, 2, 4, 8)
-"""For which needs are told where it is known what repeats are worth."""
+"""Numbers of repeats to plan for if the variance between draws is known."""
 
 
 class Aims(Struct, frozen=True, kw_only=True):
-    """What a study is to tell, and what is known beforehand. Differences in points of 100."""
+    """The aims of a study, and what is known beforehand. Differences in points of 100."""
 
     detect: float | None = None
-    """The difference to be found."""
+    """The difference to detect."""
     no_worse: float | None = None
-    """The margin within which two models are to be shown alike."""
+    """The margin for non-inferiority and equivalence."""
     power: float = 0.8
     level: float = 0.95
     discordance: float | None = None
-    """Share of samples on which the two differ; of partial scores the mean square."""
+    """Fraction of samples on which the two models differ; for partial scores the mean square."""
     correlation: float | None = None
     """Of the differences within a cluster."""
     draw_share: float | None = None
-    """Share of the discordance that comes from drawing replies, and that repeats lower."""
+    """Fraction of the discordance that comes from sampling replies, which repeats reduce."""
 
 
 class Spread(NamedTuple):
-    """How two models differ from sample to sample: mean squares of the differences between the
-    questions and between single draws of their replies (None where it is not known), and the design
-    effect of the clusters (None where it is not known)."""
+    """How two models differ from sample to sample: mean squares of the differences between
+    questions and between single draws of their replies (None if unknown), and the design effect of
+    the clusters (None if unknown)."""
 
     questions: float
     draws: float | None
@@ -63,11 +64,11 @@ class Spread(NamedTuple):
 
 
 class BenchmarkSize(NamedTuple):
-    """A benchmark's samples, and what asking both models about all of them once takes. None where
-    it is not known."""
+    """A benchmark's samples, and the requests and dollars to ask both models once about all of them
+    (None if unknown)."""
 
     sizes: tuple[int, ...]
-    """Of the clusters."""
+    """Samples of each cluster."""
     requests: float | None = None
     dollars: float | None = None
 
@@ -77,19 +78,21 @@ class BenchmarkSize(NamedTuple):
 
 
 class Need(Struct, frozen=True):
-    """What one aim takes. `requests` and `dollars` are of both models; None: not known."""
+    """The cost of one aim. `requests` and `dollars` are for both models; None if unknown."""
 
     aim: str
     points: float
     repeats: int
     samples: int
     enough: bool | None
-    """Whether the benchmark has as many."""
+    """Whether the benchmark has that many samples."""
     requests: float | None
     dollars: float | None
 
 
 class StudyPlan(Struct, frozen=True, kw_only=True):
+    """A planned study."""
+
     benchmark: str
     models: tuple[str, str]
     samples: int | None
@@ -100,12 +103,13 @@ class StudyPlan(Struct, frozen=True, kw_only=True):
     design: float
     needs: tuple[Need, ...]
     detectable: float | None
-    """The least difference, in points, that all samples find; None where they find none, or where
-    their number is not known."""
+    """The smallest difference, in points, that all samples detect; None if they detect none, or if
+    their number is unknown."""
     margin: float | None
-    """The least margin within which all samples show two equally good models alike."""
+    """The smallest margin within which all samples show that two equally good models are
+    equivalent."""
     said: tuple[str, ...]
-    """What the numbers rest on."""
+    """The assumptions behind the numbers."""
 
 
 class SampleDraws(Struct, frozen=True, gc=False):
@@ -120,26 +124,28 @@ class DrawScore(Struct, frozen=True, gc=False):
 
 
 def spread_of_runs(runs: Sequence[RunFolder]) -> Spread:
-    """From two finished runs on one benchmark, of any two models. Raises UsageError where they are
-    not two, of several benchmarks, or share no scored sample."""
+    """Estimate the spread from two finished runs on one benchmark, of any two models. Raises
+    UsageError unless there are two runs, of one benchmark, that share a scored sample."""
     if len(runs) != 2 or runs[0].info.benchmark != runs[1].info.benchmark:
         runs_text = ", ".join(f"{run.info.model} on {run.info.benchmark}" for run in runs)
         raise UsageError(f"--from takes two runs of one benchmark; got {runs_text or 'none'}")
     aligned_runs = align_runs(runs, common=True)
     differences = aligned_runs.scores[:, 1] - aligned_runs.scores[:, 0]
     square = float((differences**2).mean())
-    found = paired_mean(differences, aligned_runs.clusters)
+    paired = paired_mean(differences, aligned_runs.clusters)
     variance = float(differences.var(ddof=1)) / len(differences) if len(differences) > 1 else 0.0
     design = None
-    if aligned_runs.is_clustered and found.error is not None and variance:
-        # Below 1 by chance far oftener than in truth.
-        design = max(1.0, found.error**2 / variance)
+    if aligned_runs.is_clustered and paired.error is not None and variance:
+        # Clusters hardly ever decrease the variance; an estimate below 1 is mostly noise.
+        design = max(1.0, paired.error**2 / variance)
     names = " and ".join(run.info.model for run in runs)
     n = len(differences)
     notes = [f"the two differ on {100 * square:.1f} % of samples (from {n:,} of {names})"]
     parts = [_draw_variance(run) for run in runs]
     if None in parts:
         return Spread(square, None, design, tuple(notes))
+    # Each run answers with the mean of its draws, so the observed mean square contains the variance
+    # of a draw divided by the number of draws. Subtracting it leaves what is between questions.
     single = sum(part.draws for part in parts if part)
     expected_draws = sum(part.draws / part.repeats for part in parts if part)
     notes.append(f"{100 * single:.1f} points of it, with one draw each, come from drawing replies")
@@ -152,19 +158,21 @@ class _DrawVariance(NamedTuple):
 
 
 def _draw_variance(run: RunFolder) -> _DrawVariance | None:
+    """The variance between the draws of a run; None without repeats."""
     repeats = run.info.config.repeats
     if repeats < 2:
         return None
     scores = [
-        [draw.score for draw in one.repeats if draw.score is not None]
-        for one in run.read_as(SampleDraws)
+        [draw.score for draw in sample.repeats if draw.score is not None]
+        for sample in run.read_as(SampleDraws)
     ]
-    found = variance_components(scores)
-    return None if found is None else _DrawVariance(found.draws, repeats)
+    variance = variance_components(scores)
+    return None if variance is None else _DrawVariance(variance.draws, repeats)
 
 
 def assumed_spread(aims: Aims, accuracy: float) -> Spread:
-    """From what the user says, or from two models that are right independently of each other."""
+    """The spread from the user's assumptions, or from two models that are right independently of
+    each other."""
     if aims.discordance is not None:
         square = aims.discordance
         note = f"the two differ on {100 * square:g} % of samples (assumed)"
@@ -192,8 +200,8 @@ def plan_study(
     *,
     is_mean: bool = True,
 ) -> StudyPlan:
-    """What the aims take. `size` is None where the data are not here; `is_mean` says whether the
-    benchmark's headline is the mean of its samples' scores, which is planned for."""
+    """Plan what the aims need. `size` is None if the data is not available; `is_mean` says whether
+    the benchmark's headline is the mean of its samples' scores, which the plan assumes."""
     design, design_notes = _design(aims, spread, size)
     times = sorted({repeats, *_REPEATS}) if spread.draws is not None else [repeats]
     needs = tuple(
@@ -236,6 +244,7 @@ def plan_study(
 
 
 def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[float, list[str]]:
+    """The design effect of the clusters, and a note on where it comes from."""
     if spread.design is not None and aims.correlation is None:
         worth = f"{spread.design:.2f} samples in clusters tell as much as one alone (measured)"
         return spread.design, [worth]
@@ -254,19 +263,21 @@ def _design(aims: Aims, spread: Spread, size: BenchmarkSize | None) -> tuple[flo
 
 
 def _needs(aims: Aims, square: float, design: float, repeats: int) -> Iterator[Need]:
+    """Samples needed for each aim; no costs yet."""
     settings = {"level": aims.level, "power": aims.power, "design": design}
     if aims.detect is not None:
-        found = required_samples(aims.detect / 100, max(square, aims.detect / 100), **settings)
-        if found is not None:
-            yield Need("difference", aims.detect, repeats, found, None, None, None)
+        samples = required_samples(aims.detect / 100, max(square, aims.detect / 100), **settings)
+        if samples is not None:
+            yield Need("difference", aims.detect, repeats, samples, None, None, None)
     if aims.no_worse is not None:
         margin = aims.no_worse / 100
         for aim, both in (("no worse", False), ("alike", True)):
-            found = required_samples_no_worse(margin, square, both=both, **settings)
-            yield Need(aim, aims.no_worse, repeats, found, None, None, None)
+            samples = required_samples_no_worse(margin, square, both=both, **settings)
+            yield Need(aim, aims.no_worse, repeats, samples, None, None, None)
 
 
 def _with_costs(need: Need, size: BenchmarkSize | None) -> Need:
+    """The need with requests and dollars in proportion to the benchmark."""
     if size is None:
         return need
     times = need.repeats * need.samples / size.samples

@@ -1,5 +1,5 @@
-"""Ranks of comparable runs with what chance can make of them: intervals of ranks, and letters for
-the runs that cannot be told apart."""
+"""Ranks of comparable runs with their uncertainty: intervals of ranks, and letters for runs that do
+not differ significantly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.comparison.headlines import Headlines, headlines
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TOLERANCE = 0.05
-"""Points by which a number may differ from the mean of its samples, and still be that mean."""
+"""Points by which a number may differ from the mean of its samples and still count as that mean."""
 _MAX_CELLS = 4_000_000
-"""Differences that are tested at once: few enough for memory."""
+"""Differences tested at once, to bound memory."""
 GroupKey = tuple[str, str]
-"""A column of groups and a label in it; empty for the headline."""
+"""A grouping and a label in it; both empty for the headline."""
 HEADLINE: GroupKey = ("", "")
 
 
 class RankedRun(NamedTuple):
     """The middle `level` of a run's ranks over resampled benchmarks, and its letters: runs that
-    share one cannot be told apart. `letters` is None where no test could be made."""
+    share a letter do not differ significantly. `letters` is None if no test could be made."""
 
     low: int
     high: int
@@ -42,19 +42,19 @@ class RankedRun(NamedTuple):
 
 
 class RunRanking(NamedTuple):
-    """Of runs, by name, over the `n` samples that all of them scored; of none where these lie in
-    too few clusters."""
+    """Ranks of runs, by name, over the `n` samples that all of them scored; empty if these form too
+    few clusters."""
 
     runs: Mapping[str, RankedRun]
     n: int
     pairs: int
     reason: str = ""
-    """Why nothing is said of the ranks."""
+    """Why there are no ranks."""
 
 
 class RunRankings(NamedTuple):
-    """Of the headline and of each group whose number is a mean over samples; of the others there is
-    none. `notices` say why."""
+    """Rankings by the headline and by each group whose number is a mean over samples. `notices` say
+    why others are missing."""
 
     by_group: Mapping[GroupKey, RunRanking]
     notices: tuple[str, ...] = ()
@@ -66,9 +66,9 @@ def rank_runs(
     names: Sequence[str],
     level: float = DEFAULT_LEVEL,
 ) -> RunRankings:
-    """Ranks over the samples that all `runs` of a comparable set scored, samples of a cluster drawn
-    together and for all runs alike; letters by paired tests of all pairs at `level`, adjusted by
-    Holm within the number that is ranked."""
+    """Rank runs of a comparable set over the samples that all of them scored. Intervals by
+    resampling clusters, identically for all runs; letters by paired tests of all pairs at `level`,
+    adjusted by Holm within the ranked number."""
     if len(runs) < 2:
         return RunRankings({})
     try:
@@ -78,10 +78,10 @@ def rank_runs(
             {}, ("no sample was scored in all runs, so that ranks have no interval",)
         )
     notices = []
-    if aligned_runs.unscored or aligned_runs.unmatched:
+    if aligned_runs.unscored_count or aligned_runs.unmatched:
         notices.append(
-            f"intervals of ranks and letters are over the {len(aligned_runs.samples):,} samples that "
-            "all runs scored"
+            f"intervals of ranks and letters are over the {len(aligned_runs.samples):,} samples "
+            "that all runs scored"
         )
     by_group: dict[GroupKey, RunRanking] = {}
     measure = headlines(runs, aligned_runs)
@@ -98,34 +98,37 @@ def rank_runs(
     for key, rows in _rows_of_groups(aligned_runs).items():
         column, label = key
         of_group = [report.summary.groups.get(column, {}).get(label) for report in reports]
-        if all(of_group) and _are_means(aligned_runs, rows, [one for one in of_group if one]):
+        if all(of_group) and _are_means(
+            aligned_runs, rows, [metric for metric in of_group if metric]
+        ):
             by_group[key] = _rank_by_means(aligned_runs, rows, names, level)
     return RunRankings(by_group, tuple(notices))
 
 
 def _rows_of_groups(aligned_runs: AlignedRuns) -> dict[GroupKey, list[int]]:
     rows: dict[GroupKey, list[int]] = {}
-    for at, sample in enumerate(aligned_runs.samples):
+    for index, sample in enumerate(aligned_runs.samples):
         for key in sample.groups.items():
-            rows.setdefault(key, []).append(at)
+            rows.setdefault(key, []).append(index)
     return rows
 
 
 def _are_means(aligned_runs: AlignedRuns, rows: Sequence[int], metrics: Sequence[Metric]) -> bool:
-    """Whether these numbers are the means of the samples, as far as these samples tell: a number
-    over more samples than these may be another mean."""
+    """Whether these numbers are means of the samples' scores, as far as can be seen: a number over
+    other samples than these may be another mean."""
     means = 100 * aligned_runs.scores[rows].mean(axis=0)
     return all(
-        one.value is not None
-        and one.unit == "percent"
-        and (one.n != len(rows) or abs(one.value - mean) < _TOLERANCE)
-        for one, mean in zip(metrics, means.tolist(), strict=True)
+        metric.value is not None
+        and metric.unit == "percent"
+        and (metric.n != len(rows) or abs(metric.value - mean) < _TOLERANCE)
+        for metric, mean in zip(metrics, means.tolist(), strict=True)
     )
 
 
 def _rank_by_means(
     aligned_runs: AlignedRuns, rows: Sequence[int], names: Sequence[str], level: float
 ) -> RunRanking:
+    """Rank runs by their mean scores over these rows of the aligned samples."""
     import numpy as np
 
     scores = aligned_runs.scores[rows]
@@ -142,7 +145,7 @@ def _paired_p_values(
     pairs: Sequence[tuple[int, int]],
     level: float,
 ) -> tuple[list[float | None], str]:
-    """p of each pair, and why there is none."""
+    """p of each pair, and the reason if there is none."""
     import numpy as np
 
     step = max(1, _MAX_CELLS // len(scores))
@@ -150,20 +153,21 @@ def _paired_p_values(
     reason = ""
     for start in range(0, len(pairs), step):
         first, second = np.array(pairs[start : start + step]).T
-        for one in paired_means(scores[:, second] - scores[:, first], clusters, level):
-            p_values.append(one.p)
-            reason = reason or (one.reason if one.p is None else "")
+        for test in paired_means(scores[:, second] - scores[:, first], clusters, level):
+            p_values.append(test.p)
+            reason = reason or (test.reason if test.p is None else "")
     return p_values, reason
 
 
 def _rank_by_headlines(
     measure: Headlines, names: Sequence[str], n: int, level: float
 ) -> RunRanking:
+    """Rank runs by a headline that is not a mean over samples."""
     pairs = list(combinations(range(len(names)), 2))
     tested = measure.differences(pairs, level)
-    reason = next((one.reason for one in tested if one.p is None), "")
+    reason = next((test.reason for test in tested if test.p is None), "")
     intervals = measure.rank_intervals("leaderboard", level)
-    p_values = [one.p for one in tested]
+    p_values = [test.p for test in tested]
     return _build_ranking(names, measure.values, intervals, n, pairs, p_values, reason, level)
 
 
@@ -177,6 +181,7 @@ def _build_ranking(
     reason: str,
     level: float,
 ) -> RunRanking:
+    """Rank intervals and letters from the p-values of all pairs, adjusted by Holm."""
     adjusted = iter(holm([p for p in p_values if p is not None]))
     different = [
         pair
@@ -185,19 +190,21 @@ def _build_ranking(
     ]
     letters: Mapping[int, str] = {}
     if any(p is not None for p in p_values):
-        order = sorted(range(len(names)), key=lambda at: (-round(values[at], 9), names[at]))
-        rank_of = {at: place for place, at in enumerate(order)}
-        letters_by_rank = letter_groups(
-            len(names), [(rank_of[one], rank_of[other]) for one, other in different]
+        order = sorted(
+            range(len(names)), key=lambda index: (-round(values[index], 9), names[index])
         )
-        letters = {at: letters_by_rank[place] for at, place in rank_of.items()}
+        rank_of = {index: rank for rank, index in enumerate(order)}
+        letters_by_rank = letter_groups(
+            len(names), [(rank_of[first], rank_of[second]) for first, second in different]
+        )
+        letters = {index: letters_by_rank[rank] for index, rank in rank_of.items()}
     elif reason:
-        # Too few clusters: ranks over draws of them would claim what no test does.
+        # Too few clusters for a test, so a bootstrap over them would be too certain as well.
         return RunRanking({}, n, len(pairs), reason)
     return RunRanking(
         {
-            name: RankedRun(one.low, one.high, letters.get(at))
-            for at, (name, one) in enumerate(zip(names, intervals, strict=True))
+            name: RankedRun(interval.low, interval.high, letters.get(index))
+            for index, (name, interval) in enumerate(zip(names, intervals, strict=True))
         },
         n,
         len(pairs),

@@ -1,4 +1,4 @@
-"""The data of a finished run, opened again: those it was made on, and no others."""
+"""Open the data of a finished run again, checked against the digest in the run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.analysis.comparison.data_differences import describe_data
+from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.registry import GROUP, is_data_source, open_benchmark
+from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
 from snellen.benchmarks.declaration.toml import DESCRIBED
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, RUBRIC_PREFIX
 from snellen.core.benchmark import Benchmark, Table, Variant
-from snellen.core.entry_points import plugin_entry_points
 from snellen.core.errors import DataError, UsageError
 from snellen.core.request import CLIP
 from snellen.core.run import RunInfo
@@ -34,18 +34,18 @@ _NOT_OPTIONS = frozenset(
         "normalisation",
     }
 )
-"""Parameters of a run that are no options of its benchmark."""
+"""Parameters of a run that are not options of its benchmark."""
 
 
 def benchmark_of(run: RunFolder) -> Benchmark:
-    """The benchmark as the run was made with it; whether its data are there is not looked at.
-    Raises UsageError subclasses where it is not known any more."""
+    """The benchmark with the settings of the run; its data may be missing. Raises subclasses of
+    UsageError if the benchmark is no longer available."""
     return _open_recorded(run.info, next(_data_locations(run.info)))
 
 
 def benchmark_with_data(run: RunFolder, moved: Sequence[str] = ()) -> Benchmark:
-    """The same over the very data of the run, by their digest: looked for where they were, and
-    first in the files `moved`. Nothing is fetched. Raises DataError where they are nowhere."""
+    """The benchmark over exactly the data of the run, by digest: searched in the files `moved`,
+    then where it was. Nothing is downloaded. Raises DataError if it is not found."""
     return benchmark_as_recorded(run.info, moved)
 
 
@@ -53,11 +53,11 @@ def benchmark_as_recorded(
     info: RunInfo, moved: Sequence[str] = (), *, max_new_tokens: int | None = None
 ) -> Benchmark:
     """The benchmark with the settings of `info`, which need not be those of one run, over the data
-    that it names. Raises DataError where they are nowhere."""
+    that it names. Raises DataError if the data is not found."""
     problems: list[str] = []
-    for place in (*moved, *_data_locations(info)):
+    for location in (*moved, *_data_locations(info)):
         try:
-            benchmark = _open_recorded(info, place, max_new_tokens)
+            benchmark = _open_recorded(info, location, max_new_tokens)
             with force_offline():
                 table = benchmark.open()
         except UsageError as error:
@@ -80,12 +80,12 @@ def _with_table(benchmark: Benchmark, table: Table) -> Benchmark:
 
 
 def _data_locations(info: RunInfo) -> Iterator[str | None]:
-    """Where the data may be, likeliest first; None is where the benchmark itself has them."""
+    """Where the data may be, likeliest first; None for the benchmark's own location."""
     origin, recorded_path = info.data.origin, info.data.path
-    is_registered = info.benchmark in plugin_entry_points(GROUP)
+    is_registered = info.benchmark in benchmark_sources()
     locations: list[str | None] = []
     if origin is None:
-        # Recorded without its origin: a file that is there is the one that was read.
+        # A run without a recorded origin: an existing file at the path is the one it read.
         locations = [recorded_path] if not is_registered or _exists(recorded_path) else []
     elif origin.kind != "published":
         locations = [origin.file or recorded_path]
@@ -107,12 +107,12 @@ def _exists(path: str) -> bool:
 def _open_recorded(
     info: RunInfo, location: str | None, max_new_tokens: int | None = None
 ) -> Benchmark:
-    """The run's benchmark over the data at a place."""
+    """The run's benchmark over the data at a location."""
     origin = info.data.origin
     spec, data = info.benchmark, location
     if origin is not None and origin.spec:
         spec = origin.spec
-    elif location is not None and spec not in plugin_entry_points(GROUP):
+    elif location is not None and spec not in benchmark_sources():
         spec, data = location, None
         if not is_data_source(spec):
             raise DataError(f"{spec}: there is no such file")

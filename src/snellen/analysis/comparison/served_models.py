@@ -1,4 +1,4 @@
-"""What is said where runs of one model's name were answered by different models."""
+"""Notices for runs that requested one model name and were served different models."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _MODEL = "model"
 
 
 def served_notices(runs: Sequence[RunInfo], names: Sequence[str]) -> Iterator[str]:
-    """A sentence for each model that the runs asked under one name, and of which their servers
-    said different things: once, for the first two that differ. Judges and readers too."""
+    """A sentence for each model name whose servers reported different models: the first two runs
+    that differ. Covers judges and extractors too."""
     first: dict[tuple[str, str], list[tuple[str, ServedIdentity]]] = {}
     for run, name in zip(runs, names, strict=True):
         for role, starts in run.served.items():
-            one = run.config.identity if role == _MODEL else run.config.roles.get(role)
-            if one is not None and starts:
-                key = (role, f"{one.provider}/{one.name}")
+            identity = run.config.identity if role == _MODEL else run.config.roles.get(role)
+            if identity is not None and starts:
+                key = (role, f"{identity.provider}/{identity.name}")
                 first.setdefault(key, []).append((f"{name} ({run.benchmark})", starts[-1]))
     for (role, model), answers in first.items():
-        (name, said), *others = answers
-        for other, then in others:
-            unlike = "; ".join(identity_differences(said, then))
-            if unlike:
+        (name, first_answer), *others = answers
+        for other, answer in others:
+            differing = "; ".join(identity_differences(first_answer, answer))
+            if differing:
                 who = f"{name}: the two" if name == other else f"{name} and {other}: their"
                 what = model if role == _MODEL else f"{role} {model}"
-                yield f"{who} servers say different things of {what}: {unlike}"
+                yield f"{who} servers report different models for {what}: {differing}"
                 break

@@ -1,5 +1,5 @@
-"""Runs that a rule ended early (`engine.until`): what to say of them, and the interval of a
-difference that is valid at such an end."""
+"""Runs that a stop rule ended early (`engine.anytime`): notices, and the interval of a difference
+that is valid at such a stop."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def interval_at_stop(
     clusters: NDArray[int64],
     level: float = DEFAULT_LEVEL,
 ) -> Interval | None:
-    """The anytime interval of the mean of `differences` (n,), in points of 100; None where none of
+    """The anytime interval of the mean of `differences` (n,), in points of 100; None if neither of
     the two runs stopped early.
 
-    `clusters` (n,) are the numbers of the samples' clusters, without gaps. It is valid whenever
-    the runs stopped by what they had scored, of such samples as were asked, which a rule draws at
-    random. Differences lie in -1..1.
+    `clusters` (n,) are cluster numbers without gaps. The interval is valid whenever the runs
+    stopped because of their scores so far, provided that samples are asked in random order.
+    Differences lie in -1..1.
     """
     import numpy as np
 
@@ -61,14 +61,15 @@ def interval_at_stop(
         return None
     sizes = np.bincount(clusters).astype(np.float64)
     totals = np.bincount(clusters, weights=differences)
-    # As many clusters as all samples would have made.
+    # The confidence sequence is for sampling without replacement from a finite population: the
+    # number of clusters among all samples is extrapolated from that among the samples asked.
     max_clusters = math.ceil(len(sizes) * max(1.0, _max_samples(infos) / len(differences)))
     interval = interval_of_differences(totals.tolist(), sizes.tolist(), max_clusters, level)
     return Interval(100 * interval.low, 100 * interval.high, interval.method, level)
 
 
 def _max_samples(infos: Sequence[RunInfo | None]) -> int:
-    """How many samples the runs would have asked at most."""
+    """Number of samples that the runs would have asked without a stop."""
     return max(
         min(info.data.rows, info.config.limit or info.data.rows)
         for info in infos
@@ -80,4 +81,4 @@ def _is_comparison_rule(rule: str) -> bool:
     try:
         return isinstance(parse_stop_rule(rule), ComparisonRule)
     except UsageError:
-        return False  # a rule of another version
+        return False  # written by another version

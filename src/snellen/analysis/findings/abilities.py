@@ -1,5 +1,5 @@
-"""Which abilities are hard for every model, and the samples none of them gets (MMBench Fig. 10),
-and which subtasks a model is strong or weak in (MME Fig. 3)."""
+"""Abilities that are hard for every model, and samples that no model gets right (MMBench Fig. 10);
+subtasks in which a model is strong or weak (MME Fig. 3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.analysis.findings.score_tables import Score, ScoreTable
+from snellen.analysis.findings.score_tables import GroupScore, ScoreTable
 from snellen.core.answer import ParsedAnswer
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
@@ -20,19 +20,19 @@ from snellen.store.runs import RunFolder
 
 
 class Ability(NamedTuple):
-    """A group with the best score any model has in it (A_max), and the mean of all. The interval is
-    that of the best true score, whichever model has it."""
+    """A group with the best score of any model (A_max), and the mean of all. The interval is that
+    of the best true score, whichever model has it."""
 
     name: str
-    best: Score
+    best: GroupScore
     model: str
     mean: float
 
 
 class HardSample(NamedTuple):
-    """A sample that every model has wrong, with what each said where it went wrong: the text of
-    the option it chose there (letters move with the rotations), else its answer; None where none
-    could be read."""
+    """A sample that every model got wrong, with each model's answer in its first wrong pass: the
+    text of the chosen option (letters change with the rotations), else the answer itself; None if
+    it was not parsed."""
 
     ability: str
     record: Record
@@ -40,10 +40,10 @@ class HardSample(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """How far a model is above the mean of all models in a group, in the table's unit.
+    """Difference between a model and the mean of all models in a group, in the table's unit.
 
-    The intervals of all groups of a model hold together, so that the group may be picked for its
-    gap; None where the samples are not known.
+    The intervals of all groups of a model hold simultaneously, so that a group may be selected for
+    its gap; None if the samples are unknown.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Gap(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """Where a model stands highest and lowest against the mean of all models."""
+    """The groups in which a model is furthest above and below the mean of all models."""
 
     model: str
     strong: tuple[Gap, ...]
@@ -61,38 +61,43 @@ class Extremes(NamedTuple):
 
 def abilities(table: ScoreTable) -> list[Ability]:
     """Groups that every model has, the hardest (lowest A_max) first."""
-    found = []
+    results = []
     for name in table.groups:
         column = {model: scores[name] for model, scores in table.scores.items()}
         best = max(column, key=lambda model: column[model].value)
-        mean = sum(one.value for one in column.values()) / len(column)
+        mean = sum(score.value for score in column.values()) / len(column)
         interval = _best_interval(list(column.values()), table.top)
-        found.append(Ability(name, column[best]._replace(interval=interval), best, mean))
-    return sorted(found, key=lambda one: one.best.value)
+        results.append(Ability(name, column[best]._replace(interval=interval), best, mean))
+    return sorted(results, key=lambda ability: ability.best.value)
 
 
-def _best_interval(scores: Sequence[Score], top: float) -> Interval | None:
+def _best_interval(scores: Sequence[GroupScore], top: float) -> Interval | None:
     shares = [score.value / top for score in scores]
-    known = [one.interval for one in scores if one.interval is not None]
-    if len(known) < len(scores):
+    intervals = [score.interval for score in scores if score.interval is not None]
+    if len(intervals) < len(scores):
         return None
-    scaled = [replace(one, low=one.low / top, high=one.high / top) for one in known]
-    found = largest_interval(shares, scaled, known[0].level)
-    return replace(found, low=top * found.low, high=top * found.high)
+    scaled = [
+        replace(interval, low=interval.low / top, high=interval.high / top)
+        for interval in intervals
+    ]
+    largest = largest_interval(shares, scaled, intervals[0].level)
+    return replace(largest, low=top * largest.low, high=top * largest.high)
 
 
 def hard_samples(
     runs: Sequence[RunFolder], group: str, names: Sequence[str], each: int
 ) -> list[HardSample]:
-    """Up to `each` samples of each named ability that no run has right, in the order of the first
-    run. Raises UsageError where no sample was scored in every run."""
+    """Up to `each` samples of each named ability that no run got right, in the order of the first
+    run. Raises UsageError if no sample was scored in every run."""
     tables = [
         {record.id: record for record in run.records() if record.score is not None} for run in runs
     ]
-    shared = [one for name, one in tables[0].items() if all(name in table for table in tables)]
+    shared = [
+        record for name, record in tables[0].items() if all(name in table for table in tables)
+    ]
     if not shared:
         raise UsageError("no sample was scored in every run; give runs on the same samples")
-    found = []
+    samples = []
     for name in names:
         wrong = [
             record
@@ -100,15 +105,15 @@ def hard_samples(
             if record.groups.get(group) == name
             and all((table[record.id].score or 0.0) <= 0.0 for table in tables)
         ]
-        found += [
+        samples += [
             HardSample(name, record, tuple(_answer_text(table[record.id]) for table in tables))
             for record in wrong[:each]
         ]
-    return found
+    return samples
 
 
 def _answer_text(record: Record) -> str | None:
-    wrong = next((one for one in record.passes if not one.correct), None)
+    wrong = next((one_pass for one_pass in record.passes if not one_pass.correct), None)
     if wrong is None:
         return record.answer
     if not isinstance(wrong.answer, ParsedAnswer):
@@ -128,18 +133,20 @@ def extremes(table: ScoreTable, count: int = 3) -> list[Extremes]:
 
 
 def _gap(table: ScoreTable, model: str, name: str) -> Gap:
-    """With an interval as if the models' scores were independent: on the same samples they go
-    together, and the gap is known better."""
-    column = {one: scores[name] for one, scores in table.scores.items()}
-    value = column[model].value - sum(one.value for one in column.values()) / len(column)
-    known = {one: score.interval for one, score in column.items() if score.interval is not None}
-    if len(known) < len(column) or len(column) < 2:
+    """The gap of a model in a group. The interval treats the models' scores as independent; on the
+    same samples they are positively correlated, so that it is too wide."""
+    column = {other: scores[name] for other, scores in table.scores.items()}
+    value = column[model].value - sum(score.value for score in column.values()) / len(column)
+    intervals = {
+        other: score.interval for other, score in column.items() if score.interval is not None
+    }
+    if len(intervals) < len(column) or len(column) < 2:
         return Gap(name, value)
     part = 1 / len(column)
-    level = known[model].level
+    level = intervals[model].level
     squares = sum(
-        ((1 - part if one == model else part) * (interval.high - interval.low) / 2) ** 2
-        for one, interval in known.items()
+        ((1 - part if other == model else part) * (interval.high - interval.low) / 2) ** 2
+        for other, interval in intervals.items()
     )
     stricter = NormalDist().inv_cdf(1 - (1 - level) / 2 / len(table.groups))
     half = stricter / NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(squares)

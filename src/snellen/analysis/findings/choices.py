@@ -1,5 +1,5 @@
-"""Which letters a model prefers, what it refuses, and what it could reach if it refused nothing
-(MMBench Fig. 4, Sec. 5.3 and Table 4)."""
+"""Letters that a model prefers, refusals, and the accuracy it could reach without refusals (MMBench
+Fig. 4, Sec. 5.3 and Table 4)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ class Refusals(NamedTuple):
 
 class Letter(NamedTuple):
     """How often a label was chosen, and how often it was gold. `interval` is that of the chosen
-    share, passes of a question counted as one cluster. `excess` is the chosen share less the one
-    expected of a model that prefers no label (`Choices.bias`), both of the choices tested."""
+    fraction, with the passes of a question as one cluster. `excess` is the chosen fraction minus
+    the fraction expected of a model without a preference (`Choices.bias`), over the tested choices.
+    """
 
     label: str
     chosen: int
@@ -44,15 +45,15 @@ class Choices(NamedTuple):
     """Findings over every pass of a run's multiple-choice questions.
 
     `predicted` and `gold` count labels; `upper_bound` is the accuracy in percent if every refused
-    pass had been right, beside `accuracy` over the same questions. None where nothing is scored.
+    pass had been right, and `accuracy` that over the same questions. None if nothing is scored.
 
-    `bias` tests whether letters are chosen for their place. Where questions were asked in all
-    their rotations, every text stood in every place, so a model that prefers no place chooses each
-    equally often: tested by question, because passes of a question depend on each other
-    (`even_over_questions`), and over these questions alone. Elsewhere the choices that are wrong
-    are held against the gold letter: a model that prefers no letter spreads them evenly over the
-    others, whatever its accuracy and however often each letter is gold. A question of two options
-    tells nothing there.
+    `bias` tests whether letters are chosen for their position. If questions were asked in all
+    rotations, every text stood in every position, so that a model without a preference chooses all
+    positions equally often: tested by question, because passes of a question depend on each other
+    (`even_over_questions`), and on these questions only. Otherwise the wrong choices are tested
+    given the gold letter: a model without a preference spreads them evenly over the other letters,
+    whatever its accuracy and however often each letter is gold. Questions with two options carry no
+    information there.
     """
 
     passes: int
@@ -68,7 +69,7 @@ class Choices(NamedTuple):
 
 
 class _ChosenLabel(NamedTuple):
-    """A pass whose reply was read as one of its labels."""
+    """A pass whose reply was parsed to one of its labels."""
 
     labels: tuple[str, ...]
     label: str
@@ -76,8 +77,7 @@ class _ChosenLabel(NamedTuple):
 
 
 class _LetterTest(NamedTuple):
-    """A test of a preferred letter, and of the choices it is about how often each label was chosen
-    and how often it was to be expected."""
+    """A test of a preferred letter, with the observed and the expected count of each label."""
 
     name: str
     bias: ChiSquare | None
@@ -86,7 +86,7 @@ class _LetterTest(NamedTuple):
 
 
 def censoring_reason(run: RunInfo) -> str | None:
-    """Why a run cannot show its choices, or None: early stop leaves out the later passes of just
+    """Why a run cannot show its choices, or None: early stop leaves out the later passes of exactly
     those questions that were answered wrong."""
     if run.config.parameters.get("circular") == "early":
         return "censored by early stop; ask every pass with --circular full"
@@ -94,7 +94,8 @@ def censoring_reason(run: RunInfo) -> str | None:
 
 
 def choices(records: Iterable[Record], group: str = "category") -> Choices:
-    """Letters, refusals by `group`, and the upper bound; failed and missing are left out."""
+    """Letters, refusals by `group`, and the upper bound; failed and missing samples are left
+    out."""
     predicted: Counter[str] = Counter()
     gold: Counter[str] = Counter()
     refused: Counter[str] = Counter()
@@ -107,24 +108,30 @@ def choices(records: Iterable[Record], group: str = "category") -> Choices:
         if record.kind != "choice" or record.is_retryable:
             continue
         label = record.groups.get(group, "")
-        for one in record.passes:
+        for one_pass in record.passes:
             pass_counts[label] += 1
-            refused[label] += isinstance(one.answer, Refused)
-            gold.update(one.gold[:1])
-            if isinstance(one.answer, ParsedAnswer):
-                predicted[one.answer.value] += 1
-                answers.append((record.id, one.answer.value))
+            refused[label] += isinstance(one_pass.answer, Refused)
+            gold.update(one_pass.gold[:1])
+            if isinstance(one_pass.answer, ParsedAnswer):
+                predicted[one_pass.answer.value] += 1
+                answers.append((record.id, one_pass.answer.value))
         if not record.asked_once:
-            chosen = [found for one in record.passes if (found := _chosen_label(record, one))]
+            chosen = [
+                choice for one_pass in record.passes if (choice := _chosen_label(record, one_pass))
+            ]
             if 1 < len(record.passes) == len(record.options):
                 rotations.append(chosen)
-            # Where rotations are lacking, the first pass alone: passes depend on each other.
+            # Without all rotations only the first pass is independent of the others.
             first_passes += [
-                found for one in record.passes[:1] if (found := _chosen_label(record, one))
+                choice
+                for one_pass in record.passes[:1]
+                if (choice := _chosen_label(record, one_pass))
             ]
         if record.score is not None:
             outcomes["score"].append(record.score)
-            outcomes["bound"].append(float(all(_is_right_or_refused(one) for one in record.passes)))
+            outcomes["bound"].append(
+                float(all(_is_right_or_refused(one_pass) for one_pass in record.passes))
+            )
     test = _test_of_rotations(rotations) if rotations else _test_of_wrong_choices(first_passes)
     return Choices(
         passes=pass_counts.total(),
@@ -150,7 +157,7 @@ def _chosen_label(record: Record, one_pass: Pass) -> _ChosenLabel | None:
 
 
 def _test_of_rotations(questions: Sequence[Sequence[_ChosenLabel]]) -> _LetterTest:
-    """Each place equally often, by the labels there are."""
+    """Test that each position is chosen equally often, stratified by the labels."""
     strata: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
     chosen: Counter[str] = Counter()
     expected: dict[str, float] = defaultdict(float)
@@ -158,7 +165,7 @@ def _test_of_rotations(questions: Sequence[Sequence[_ChosenLabel]]) -> _LetterTe
         if not passes:
             continue
         labels = passes[0].labels
-        counts = Counter(one.label for one in passes)
+        counts = Counter(choice.label for choice in passes)
         strata[labels].append([counts[label] for label in labels])
         chosen.update(counts)
         for label in labels:
@@ -168,18 +175,19 @@ def _test_of_rotations(questions: Sequence[Sequence[_ChosenLabel]]) -> _LetterTe
 
 
 def _test_of_wrong_choices(choices: Iterable[_ChosenLabel]) -> _LetterTest:
-    """Wrong choices evenly over the labels that are not gold, by labels and gold ones."""
+    """Test that wrong choices are even over the labels that are not gold, stratified by labels and
+    gold."""
     strata: dict[tuple[tuple[str, ...], frozenset[str]], Counter[str]] = defaultdict(Counter)
     chosen: Counter[str] = Counter()
     expected: dict[str, float] = defaultdict(float)
-    for one in choices:
-        if not one.gold:
+    for choice in choices:
+        if not choice.gold:
             continue
-        chosen[one.label] += 1
-        if one.label in one.gold:
-            expected[one.label] += 1
+        chosen[choice.label] += 1
+        if choice.label in choice.gold:
+            expected[choice.label] += 1
         else:
-            strata[one.labels, one.gold][one.label] += 1
+            strata[choice.labels, choice.gold][choice.label] += 1
     tables = []
     for (labels, gold), counts in strata.items():
         others = [label for label in labels if label not in gold]
@@ -192,7 +200,7 @@ def _test_of_wrong_choices(choices: Iterable[_ChosenLabel]) -> _LetterTest:
 def _letters(
     answers: Sequence[tuple[str, str]], gold: Counter[str], test: _LetterTest
 ) -> tuple[Letter, ...]:
-    """`answers` holds the question and the label of each pass that was read."""
+    """Counts of each letter; `answers` are the question id and the label of each parsed pass."""
     predicted = Counter(label for _, label in answers)
     questions = [question for question, _ in answers]
     total = sum(test.expected.values())
@@ -201,7 +209,7 @@ def _letters(
             label,
             predicted[label],
             predicted[label] / len(answers) if answers else None,
-            score_interval([float(one == label) for _, one in answers], questions),
+            score_interval([float(chosen == label) for _, chosen in answers], questions),
             gold[label],
             (test.chosen.get(label, 0) - test.expected.get(label, 0.0)) / total if total else None,
         )

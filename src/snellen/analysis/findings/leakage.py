@@ -1,9 +1,10 @@
-"""What a model knows of a benchmark without its pictures and its language model does not.
+"""Multi-modal leakage: what a model knows of a benchmark without its images and its language model
+does not.
 
 L. Chen et al., "Are We on the Right Way for Evaluating Large Vision-Language Models?" (2024,
-https://arxiv.org/abs/2403.20330): the multi-modal leakage introduced with MMStar is
-max(0, S_wv - S_t), where S_wv is the score of a model without the pictures, and S_t that of the
-language model it was made from. The multi-modal gain beside it is in `analysis.gains`.
+https://arxiv.org/abs/2403.20330): the multi-modal leakage introduced with MMStar is max(0, S_wv -
+S_t), where S_wv is the score of a model without images, and S_t that of the language model it was
+trained from. The multi-modal gain is in `analysis.causes.gains`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.causes.gains import BLIND, CONTROL
-from snellen.analysis.comparison.aligned import align_runs
+from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
@@ -23,8 +24,8 @@ from snellen.store.runs import RunFolder
 
 
 class Leakage(Struct, frozen=True):
-    """How far a model without pictures goes beyond the language model it was made from: what it
-    may have seen of the benchmark in training. In percent."""
+    """How far a model without images exceeds the language model it was trained from: what it may
+    have seen of the benchmark in training. In percent."""
 
     model: str
     language_model: str
@@ -35,22 +36,22 @@ class Leakage(Struct, frozen=True):
     """S_t."""
     leakage: float
     interval: Interval | None
-    """Of the difference; its ends are cut at 0 as the leakage is."""
+    """Of the difference; clipped at 0 as the leakage is."""
     n: int
 
 
 def leakages(runs: Sequence[RunFolder], language_model: RunFolder) -> list[Leakage]:
-    """The leakage of every run without pictures among these. `language_model` is a run of the
-    language model on the same samples; it sees no pictures either.
+    """The leakage of every run without images among `runs`. `language_model` is a run of the
+    language model on the same samples, also without images.
 
-    Raises UsageError where it did see some, and as `aligned` does.
+    Raises UsageError if the language model's run used images, and as `align_runs` does.
     """
     control = language_model.info.config.parameters.get(CONTROL)
     capabilities = language_model.info.capabilities
     sees = capabilities is None or "image" in capabilities.inputs
     if control != BLIND and sees:
         raise UsageError(
-            f"{language_model.name}: the run of the language model shows pictures; make it with "
+            f"{language_model.name}: the run of the language model uses images; make it with "
             "--control blind"
         )
     return [

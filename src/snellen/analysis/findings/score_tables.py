@@ -1,4 +1,4 @@
-"""Scores of models in groups (abilities, subtasks, meta-tasks), from runs or from a CSV file."""
+"""Scores of models by group (ability, subtask, meta-task), from runs or from a CSV file."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _VALUES = ("value", "accuracy", "score", "acc")
 _MME = ("acc", "acc_plus")
 
 
-class Score(NamedTuple):
-    """`value` in the unit of its table; `interval` where the samples are known."""
+class GroupScore(NamedTuple):
+    """`value` in the unit of its table; `n` and `interval` are None if the samples are unknown."""
 
     value: float
     n: int | None = None
     interval: Interval | None = None
 
 
-Scores = Mapping[str, Mapping[str, Score]]
+Scores = Mapping[str, Mapping[str, GroupScore]]
 """Model to group to score."""
 
 
@@ -37,33 +37,35 @@ class ScoreTable(NamedTuple):
 
     @property
     def groups(self) -> list[str]:
-        """Groups that every model has, in the order of the first."""
+        """Groups that every model has, in the order of the first model."""
         first, *others = self.scores.values()
-        return [name for name in first if all(name in one for one in others)]
+        return [name for name in first if all(name in scores for scores in others)]
 
 
 def scores_from_reports(reports: Sequence[Report], names: Sequence[str], group: str) -> ScoreTable:
-    """Scores by the grouping `group`. Raises UsageError for runs of different benchmarks, and
-    where a run has no such grouping."""
+    """Scores by the grouping `group`. Raises UsageError for runs of different benchmarks, and if a
+    run has no such grouping."""
     benchmarks = sorted({report.run.benchmark for report in reports})
     if len(benchmarks) > 1:
         raise UsageError(
             f"the runs are of {', '.join(benchmarks)}; give runs of one benchmark, whose groups "
             "are the same"
         )
-    scores: dict[str, dict[str, Score]] = {}
+    scores: dict[str, dict[str, GroupScore]] = {}
     unit, top = "percent", 100.0
     for report, name in zip(reports, names, strict=True):
         metrics = report.summary.groups.get(group)
         if not metrics:
-            known = ", ".join(repr(one) for one in report.summary.groups) or "none"
-            raise UsageError(f"{report.run.name} is not grouped by {group!r}; --group is {known}")
+            groupings = ", ".join(repr(grouping) for grouping in report.summary.groups) or "none"
+            raise UsageError(
+                f"{report.run.name} is not grouped by {group!r}; --group is {groupings}"
+            )
         scores[name] = {
-            label: Score(one.value, one.n, one.interval)
-            for label, one in metrics.items()
-            if one.value is not None
+            label: GroupScore(metric.value, metric.n, metric.interval)
+            for label, metric in metrics.items()
+            if metric.value is not None
         }
-        unit, top = next((one.unit, one.top) for one in metrics.values())
+        unit, top = next((metric.unit, metric.top) for metric in metrics.values())
     notices = [
         f"{name}, {notice}"
         for report, name in zip(reports, names, strict=True)
@@ -75,10 +77,10 @@ def scores_from_reports(reports: Sequence[Report], names: Sequence[str], group: 
 
 def scores_from_csv(table: Table) -> ScoreTable:
     """Scores from a table: long (`model`, a name such as `subtask`, a value such as `accuracy`),
-    MME's (`acc` and `acc_plus` are summed as its score is), or wide (`model`, and a column of
-    numbers for each group; a column of the first row that holds no number is left out).
+    MME's (the score is `acc` + `acc_plus`), or wide (`model`, and a column of numbers for each
+    group; columns without numbers are ignored).
 
-    Raises DataError for a table of another form, and for a cell that is no number.
+    Raises DataError for a table of another form, and for a cell that is not a number.
     """
     rows = list(table)
     columns = list(dict.fromkeys(name for row in rows for name in row.cells))
@@ -87,21 +89,23 @@ def scores_from_csv(table: Table) -> ScoreTable:
     if all(name in columns for name in (*_MME, "subtask")):
         printed = parse_printed_scores(table)
         scores = {
-            model: {name: Score(value) for name, value in one.items()}
-            for model, one in printed.scores.items()
+            model: {name: GroupScore(value) for name, value in values.items()}
+            for model, values in printed.scores.items()
         }
         return _with_missing_notice(ScoreTable(scores, "points", 200.0, printed.notices))
     named = next((name for name in _NAMES if name in columns), None)
     valued = next((name for name in _VALUES if name in columns), None)
-    long: dict[str, dict[str, Score]] = {}
+    long: dict[str, dict[str, GroupScore]] = {}
     for row in rows:
         where = f"{table.path}, row {row.index + 1}"
         cells = dict(row.cells)
         model_scores = long.setdefault(cells.pop("model", "").strip(), {})
         if named and valued:
-            model_scores[cells[named].strip()] = Score(_parse_number(cells.get(valued, ""), where))
+            model_scores[cells[named].strip()] = GroupScore(
+                _parse_number(cells.get(valued, ""), where)
+            )
         else:
-            model_scores.update((name, Score(value)) for name, value in _parse_numbers(cells))
+            model_scores.update((name, GroupScore(value)) for name, value in _parse_numbers(cells))
     if not any(long.values()):
         raise DataError(f"{table.path} holds no scores; expected columns of numbers beside 'model'")
     return _with_missing_notice(ScoreTable(long, "percent", 100.0))
@@ -110,10 +114,10 @@ def scores_from_csv(table: Table) -> ScoreTable:
 def select_scores(
     table: ScoreTable, models: Sequence[str] = (), groups: Sequence[str] = ()
 ) -> ScoreTable:
-    """Only these models and groups, in this order; nothing named is everything. Groups are
-    matched without regard to case, and called as they are named here.
+    """Keep only these models and groups, in this order; an empty list keeps all. Groups match
+    regardless of case and take the name used here.
 
-    Raises UsageError for one that is not there.
+    Raises UsageError for an unknown model or group.
     """
     absent = [name for name in models if name not in table.scores]
     if absent:
@@ -134,13 +138,15 @@ def select_scores(
         for model in kept
     }
     removed_models = set(table.scores) - set(kept)
-    notices = tuple(one for one in table.notices if one.partition(",")[0] not in removed_models)
+    notices = tuple(
+        notice for notice in table.notices if notice.partition(",")[0] not in removed_models
+    )
     return table._replace(scores=scores, notices=notices)
 
 
 def _with_missing_notice(table: ScoreTable) -> ScoreTable:
-    """With a notice of groups that not every model has."""
-    everything = dict.fromkeys(name for one in table.scores.values() for name in one)
+    """Add a notice about groups that not every model has."""
+    everything = dict.fromkeys(name for scores in table.scores.values() for name in scores)
     missing = [name for name in everything if name not in table.groups]
     if not missing:
         return table

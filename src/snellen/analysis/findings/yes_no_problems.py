@@ -1,18 +1,23 @@
-"""What goes wrong with yes/no answers: the four common problems of MME (Sec. 4, Fig. 4).
+"""Problems of yes/no answers: the four common problems of MME (Sec. 4, Fig. 4).
 
-1. Not following: no yes or no at the beginning of the reply (the paper's reading).
-2. A lack of perception, which shows in contradictory pairs: the two questions about one picture
-   differ in a word and have opposite answers, yet both were answered alike.
-3. A lack of reasoning: the answer is wrong although the rest of the reply says what would be
-   right. The rule, which is ours (the paper shows two cases and states none): the reply opens with
-   the wrong answer, and what follows has at least three words and either
+1. Not following instructions: no yes or no at the beginning of the reply (the paper's rule).
+
+2. Lack of perception, which shows in contradictory pairs: the two questions about one image differ
+in a word and have opposite answers, yet both got the same answer.
+
+3. Lack of reasoning: the answer is wrong although the rest of the reply states what would be right.
+The rule is ours (the paper shows two cases and states none): the reply opens with the wrong answer,
+and what follows has at least three words and either
+
    a) closes with the other answer ("..., so the answer is no"), or
-   b) arrives at a number ("= 12", "there are 3") that makes the other answer right where the
+   b) arrives at a number ("= 12", "there are 3") that makes the other answer right if the
       question asks about a number, and denies nothing, or
-   c) after a yes, denies something ("is not", "there are no"). It finds broken chains of reasoning
-   that were written out; it cannot see those that were not.
-4. Hallucination of what the question speaks of: the bias towards yes, and how often a question
-   whose answer is no was answered yes. Always yes gives an accuracy of 50 and an accuracy+ of 0.
+   c) after a yes, denies something ("is not", "there are no").
+
+Only reasoning that was written out can be detected.
+
+4. Hallucination of what the question mentions: the bias towards yes, and how often a question whose
+answer is no was answered yes. Always yes gives an accuracy of 50 and an accuracy+ of 0.
 """
 
 from __future__ import annotations
@@ -46,7 +51,7 @@ _PAIR_SIZE = 2
 
 
 class Proportion(NamedTuple):
-    """`part` of `total`; the interval is Wilson's, in 0..1, None of nothing."""
+    """`part` of `total`; the interval is Wilson's, in 0..1, None if `total` is 0."""
 
     part: int
     total: int
@@ -61,8 +66,9 @@ class Proportion(NamedTuple):
 
 
 class Problems(NamedTuple):
-    """One run, or one group of it. `yes` counts among the answered questions, `gold_yes` among
-    the same; `hallucinated` are the wrong yes among questions whose answer is no."""
+    """Problems of one run, or of one group of it. `yes` counts among the answered questions,
+    `gold_yes` among the same; `hallucinated` are the wrong yes among questions whose answer is no.
+    """
 
     not_following: Proportion
     contradictory: Proportion
@@ -72,18 +78,18 @@ class Problems(NamedTuple):
     gold_yes: Proportion
     hallucinated: Proportion
     broken_reasoning: Proportion
-    """Among the wrong answers of replies that say more than the answer."""
+    """Among the wrong answers of replies that contain more than the answer."""
 
     @property
     def yes_bias(self) -> float | None:
-        """Share of yes among the answers less that in their gold, -1..1."""
+        """Fraction of yes among the answers minus that in their gold, -1..1."""
         if self.yes.value is None or self.gold_yes.value is None:
             return None
         return self.yes.value - self.gold_yes.value
 
 
 class BrokenReasoning(NamedTuple):
-    """A reply that knows better than it answers, and what tells so."""
+    """A reply whose explanation contradicts its wrong answer, and why."""
 
     record: Record
     reply: str
@@ -91,29 +97,31 @@ class BrokenReasoning(NamedTuple):
 
 
 def problems(records: Iterable[Record]) -> Problems:
-    """Over yes/no questions that were answered; failed and missing are left out."""
-    asked_records = [one for one in records if _is_counted(one)]
-    answered = [one for one in asked_records if one.answer in (YES, NO) and one.gold]
-    gold_no = [one for one in answered if YES not in one.gold]
+    """Problems over answered yes/no questions; failed and missing ones are left out."""
+    asked_records = [record for record in records if _is_counted(record)]
+    answered = [record for record in asked_records if record.answer in (YES, NO) and record.gold]
+    gold_no = [record for record in answered if YES not in record.gold]
     pairs = list(_pairs(answered))
     same_answers = [first.answer for first, second in pairs if first.answer == second.answer]
-    reasoned = [one for one in answered if _is_wrong(one) and _explanation(one) is not None]
+    reasoned = [
+        record for record in answered if _is_wrong(record) and _explanation(record) is not None
+    ]
     return Problems(
         not_following=Proportion(
-            sum(not _follows_format(one) for one in asked_records), len(asked_records)
+            sum(not _follows_format(record) for record in asked_records), len(asked_records)
         ),
         contradictory=Proportion(len(same_answers), len(pairs)),
         both_yes=same_answers.count(YES),
         both_no=same_answers.count(NO),
-        yes=Proportion(sum(one.answer == YES for one in answered), len(answered)),
-        gold_yes=Proportion(sum(YES in one.gold for one in answered), len(answered)),
-        hallucinated=Proportion(sum(one.answer == YES for one in gold_no), len(gold_no)),
+        yes=Proportion(sum(record.answer == YES for record in answered), len(answered)),
+        gold_yes=Proportion(sum(YES in record.gold for record in answered), len(answered)),
+        hallucinated=Proportion(sum(record.answer == YES for record in gold_no), len(gold_no)),
         broken_reasoning=Proportion(len(list(broken_reasoning(reasoned))), len(reasoned)),
     )
 
 
 def problems_by_group(records: Iterable[Record], group: str) -> dict[str, Problems]:
-    """Problems in each group, in the order the groups come."""
+    """Problems in each group, in the order in which the groups first occur."""
     members_by_group: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         if _is_counted(record):
@@ -122,7 +130,7 @@ def problems_by_group(records: Iterable[Record], group: str) -> dict[str, Proble
 
 
 def broken_reasoning(records: Iterable[Record]) -> Iterator[BrokenReasoning]:
-    """Wrong answers whose own explanation speaks for the right one (rule 3 above)."""
+    """Wrong answers whose own explanation supports the right one (rule 3 above)."""
     for record in records:
         if record.kind != "yes_no" or not _is_wrong(record):
             continue
@@ -150,19 +158,22 @@ def _follows_format(record: Record) -> bool:
 
 
 def _pairs(records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
-    """Two answered questions about one picture whose answers are opposite."""
+    """Pairs of answered questions about one image with opposite gold answers."""
     units: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         if record.unit:
             units[record.unit].append(record)
     for members in units.values():
-        if len(members) == _PAIR_SIZE and len({YES in one.gold for one in members}) == _PAIR_SIZE:
+        if (
+            len(members) == _PAIR_SIZE
+            and len({YES in record.gold for record in members}) == _PAIR_SIZE
+        ):
             yield members[0], members[1]
 
 
 def _explanation(record: Record) -> str | None:
-    """What follows the answer at the beginning of a reply; None where that is not the answer, or
-    nothing to speak of follows."""
+    """What follows the answer at the beginning of a reply; None if the reply does not begin with
+    the answer, or too little follows."""
     reply = _reply(record)
     opening = parse_yes_no(reply, "paper")
     if (
@@ -176,6 +187,7 @@ def _explanation(record: Record) -> str | None:
 
 
 def _contradiction(record: Record, explanation: str) -> str | None:
+    """How the explanation contradicts the record's answer; None if it does not."""
     other = NO if record.answer == YES else YES
     closing = parse_yes_no(explanation, "word")
     if isinstance(closing, ParsedAnswer) and closing.value == other:

@@ -1,8 +1,8 @@
-"""How well replies are read or graded, on replies that somebody labelled: precision, recall and
-agreement of the rules, of an extractor and of judges, and where their outcomes differ from the
-labels (MMBench Fig. 5 gives the agreement of extractors with people).
+"""Parsing and grading quality on replies with labels: precision, recall and agreement of the rules,
+of an extractor and of judges, and the outcomes on which they differ from the labels (MMBench Fig. 5
+gives the agreement of extractors with people).
 
-A label is either what a reply answers ("B", "yes", "Z" for no option), or whether it is right.
+A label is either the answer of a reply ("B", "yes", "Z" for no option), or whether it is right.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from snellen.scoring.open_answer import matches_gold
 from snellen.stats.intervals import wilson
 
 LabelMeaning = Literal["answer", "right"]
-"""What a label says of a reply: its answer, or whether it is right."""
+"""What a label says about a reply: its answer, or whether it is right."""
 RULES, BY_MODEL, COMBINED = "rules", "reader", "together"
 _HALF = 0.5
-"""A grade from here on counts as right."""
+"""Grades from this value on count as right."""
 _NO_ANSWER = ("", "z", "none", "n/a")
 
 
 class LabelledReply(NamedTuple):
-    """What a reply means by its label and by a reader, None where it means no answer. `agrees` is
-    whether the two are the same; `outcome` is how the reader's reading ended."""
+    """The answer of a reply by its label and by a parser, None for no answer. `agrees` says whether
+    the two are the same; `outcome` is that of parsing."""
 
     kind: Kind
     label: str | None
@@ -44,9 +44,9 @@ class LabelledReply(NamedTuple):
 
 
 class ParserAgreement(NamedTuple):
-    """One reader over labelled replies. `with_answer` counts those that mean an answer (or are right),
-    `parsed` those that were read as one (or counted right), `correct` those read as they are labelled,
-    `agrees` those on which reading and label agree, no answer included."""
+    """One parser over labelled replies of one kind. `with_answer` counts labels with an answer (or
+    right), `parsed` replies parsed to an answer (or counted right), `correct` those parsed as
+    labelled, and `agreeing` those on which parser and label agree, no answer included."""
 
     parser: str
     kind: Kind
@@ -70,7 +70,7 @@ class ParserAgreement(NamedTuple):
 
 
 class OutcomeAgreement(NamedTuple):
-    """Labelled replies by how their reading ended."""
+    """Labelled replies with one outcome of parsing."""
 
     parser: str
     outcome: Outcome
@@ -80,6 +80,8 @@ class OutcomeAgreement(NamedTuple):
 
 
 class LabelComparison(NamedTuple):
+    """Parsers against labels, by parser and by outcome."""
+
     meaning: LabelMeaning
     by_parser: Sequence[ParserAgreement]
     by_outcome: Sequence[OutcomeAgreement]
@@ -88,8 +90,8 @@ class LabelComparison(NamedTuple):
 
 
 def parse_label_column(columns: Mapping[str, str]) -> tuple[LabelMeaning, str]:
-    """What the labels of a column say, and the column, from `{"answer": NAME}` or `{"right":
-    NAME}`. Raises UsageError."""
+    """The meaning of a label column, and its name, from `{"answer": NAME}` or `{"right": NAME}`.
+    Raises UsageError for anything else."""
     for meaning in get_args(LabelMeaning):
         if list(columns) == [meaning]:
             return meaning, columns[meaning]
@@ -105,25 +107,27 @@ def compare_with_labels(
     meaning: LabelMeaning,
     names: Mapping[str, str],
 ) -> LabelComparison:
-    """Records held against labels by the id of the row. `names` says what `FRAME_RULES` and `BY_MODEL` are
-    called: whose rules read, and the extractor or judge that read what they left, if any. A reply
-    that nobody could be asked about (failed, missing) is left out."""
+    """Compare records with labels by the id of the row. `names` are the titles of `RULES` (the
+    parsing rules) and, if there is one, `BY_MODEL` (the extractor or judge for replies that rules
+    cannot parse). Replies that no parser could see (failed, missing) are left out."""
     replies_by_parser: dict[str, list[LabelledReply]] = {RULES: [], BY_MODEL: [], COMBINED: []}
     labelled_count = 0
     for record in records:
-        for row, one in _passes_by_row(record):
+        for row, one_pass in _passes_by_row(record):
             label = labels.get(row)
-            if label is None or isinstance(one.output, Failure):
+            if label is None or isinstance(one_pass.output, Failure):
                 continue
             labelled_count += 1
-            by_reader = one.extraction is not None or bool(one.verdicts)
-            compare = _label_comparer(record, one, label, meaning)
-            if one.answer is not None and not record.is_retryable:
-                replies_by_parser[COMBINED].append(compare(one.answer))
-                if by_reader:
-                    replies_by_parser[BY_MODEL].append(compare(one.answer))
-            if meaning == "answer" and (one.by_rules is not None or not one.verdicts):
-                replies_by_parser[RULES].append(compare(one.by_rules if by_reader else one.answer))
+            by_model = one_pass.extraction is not None or bool(one_pass.verdicts)
+            compare = _label_comparer(record, one_pass, label, meaning)
+            if one_pass.answer is not None and not record.is_retryable:
+                replies_by_parser[COMBINED].append(compare(one_pass.answer))
+                if by_model:
+                    replies_by_parser[BY_MODEL].append(compare(one_pass.answer))
+            if meaning == "answer" and (one_pass.by_rules is not None or not one_pass.verdicts):
+                replies_by_parser[RULES].append(
+                    compare(one_pass.by_rules if by_model else one_pass.answer)
+                )
     if not replies_by_parser[BY_MODEL] and len(replies_by_parser[RULES]) in (
         0,
         len(replies_by_parser[COMBINED]),
@@ -134,14 +138,14 @@ def compare_with_labels(
     return LabelComparison(
         meaning,
         [
-            one
+            row
             for role, replies in replies_by_parser.items()
-            for one in _parser_agreements(titles[role], replies)
+            for row in _parser_agreements(titles[role], replies)
         ],
         [
-            one
+            row
             for role, replies in replies_by_parser.items()
-            for one in _outcome_agreements(titles[role], replies)
+            for row in _outcome_agreements(titles[role], replies)
         ],
         labelled_count,
     )
@@ -152,36 +156,43 @@ def _combined_name(names: Mapping[str, str]) -> str:
 
 
 def _passes_by_row(record: Record) -> Iterator[tuple[str, Pass]]:
-    """The passes that a row of the predictions file stands behind."""
-    for number, one in enumerate(record.passes):
-        if one.row is not None or number == 0:
-            yield one.row or record.id, one
+    """The passes that correspond to a row of the predictions file."""
+    for index, one_pass in enumerate(record.passes):
+        if one_pass.row is not None or index == 0:
+            yield one_pass.row or record.id, one_pass
 
 
 def _label_comparer(
     record: Record, one_pass: Pass, label: str, meaning: LabelMeaning
 ) -> Callable[[Answer | None], LabelledReply]:
+    """A function that compares an answer with the label of a pass."""
+
     def compare(answer: Answer | None) -> LabelledReply:
         outcome = outcome_of(answer) if answer is not None else "unparsed"
         if meaning == "right":
             right = _parse_right_label(label, record.id)
-            counted = record.score is not None and record.score >= _HALF
-            alike = record.score is not None and right == counted
+            counted_right = record.score is not None and record.score >= _HALF
+            agrees = record.score is not None and right == counted_right
             return LabelledReply(
-                record.kind, _right_or_none(right), _right_or_none(counted), alike, record.outcome
+                record.kind,
+                _right_or_none(right),
+                _right_or_none(counted_right),
+                agrees,
+                record.outcome,
             )
         label_answer = _parse_answer_label(label, record, one_pass)
-        read = answer.value if isinstance(answer, ParsedAnswer) else None
-        alike = label_answer == read
-        if record.kind == "open" and label_answer is not None and read is not None:
-            alike = matches_gold(read, (label_answer,))
-        return LabelledReply(record.kind, label_answer, read, alike, outcome)
+        parsed_answer = answer.value if isinstance(answer, ParsedAnswer) else None
+        agrees = label_answer == parsed_answer
+        if record.kind == "open" and label_answer is not None and parsed_answer is not None:
+            agrees = matches_gold(parsed_answer, (label_answer,))
+        return LabelledReply(record.kind, label_answer, parsed_answer, agrees, outcome)
 
     return compare
 
 
 def _parse_answer_label(label: str, record: Record, one_pass: Pass) -> str | None:
-    """The answer that a label names, None for no answer. A list is its items, joined by commas."""
+    """The answer that a label names, None for no answer. A list label becomes its items joined by
+    commas."""
     items = parse_list(label)
     if items is not None:
         label = ", ".join(map(str, items))
@@ -190,9 +201,9 @@ def _parse_answer_label(label: str, record: Record, one_pass: Pass) -> str | Non
     if record.kind == "open":
         return label.strip()
     options = one_pass.options or record.options
-    found = parse_choice(label, options) if record.kind == "choice" else parse_yes_no(label)
-    if isinstance(found, ParsedAnswer):
-        return found.value
+    parsed = parse_choice(label, options) if record.kind == "choice" else parse_yes_no(label)
+    if isinstance(parsed, ParsedAnswer):
+        return parsed.value
     raise UsageError(
         f"the label {label!r} of {record.id} is no answer to its question; expected "
         f"{'an option' if record.kind == 'choice' else 'yes or no'}, or Z for none"
@@ -218,28 +229,28 @@ def _right_or_none(right: bool) -> str | None:
 
 
 def _parser_agreements(parser: str, replies: Sequence[LabelledReply]) -> Iterator[ParserAgreement]:
-    for kind in dict.fromkeys(one.kind for one in replies):
-        of_kind = [one for one in replies if one.kind == kind]
-        read = [one for one in of_kind if one.parsed_answer is not None]
+    for kind in dict.fromkeys(reply.kind for reply in replies):
+        of_kind = [reply for reply in replies if reply.kind == kind]
+        parsed = [reply for reply in of_kind if reply.parsed_answer is not None]
         yield ParserAgreement(
             parser,
             kind,
             len(of_kind),
-            sum(one.label is not None for one in of_kind),
-            len(read),
-            sum(one.agrees for one in read),
-            sum(one.agrees for one in of_kind),
+            sum(reply.label is not None for reply in of_kind),
+            len(parsed),
+            sum(reply.agrees for reply in parsed),
+            sum(reply.agrees for reply in of_kind),
         )
 
 
 def _outcome_agreements(
     parser: str, replies: Sequence[LabelledReply]
 ) -> Iterator[OutcomeAgreement]:
-    counts = Counter(one.outcome for one in replies)
+    counts = Counter(reply.outcome for reply in replies)
     for outcome in OUTCOMES:
         if counts[outcome]:
-            of_outcome = [one for one in replies if one.outcome == outcome]
-            meaning = sum(one.label is not None for one in of_outcome)
+            of_outcome = [reply for reply in replies if reply.outcome == outcome]
+            meaning = sum(reply.label is not None for reply in of_outcome)
             yield OutcomeAgreement(
-                parser, outcome, len(of_outcome), meaning, sum(one.agrees for one in of_outcome)
+                parser, outcome, len(of_outcome), meaning, sum(reply.agrees for reply in of_outcome)
             )

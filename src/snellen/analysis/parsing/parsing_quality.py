@@ -1,7 +1,7 @@
-"""How well replies are read, as numbers: precision and recall of each reader on replies that
-somebody else labelled, and what that can do to a score.
+"""Parsing quality in numbers: precision and recall of each parser on replies that others labelled,
+and its effect on a score.
 
-The counts are stored beside this file; `docs/measure_readers.py` takes them anew from recorded
+The counts are stored next to this file; `docs/measure_readers.py` measures them again on recorded
 replies of real models.
 """
 
@@ -20,8 +20,7 @@ from snellen.analysis.parsing.unread_replies import unread_replies
 from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
-from snellen.core.record import Record
-from snellen.core.repeats import draws_of, every_pass
+from snellen.core.record import Record, draws_of, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.extract.llm import EXTRACTOR
@@ -32,7 +31,7 @@ from snellen.store.runs import RunFolder
 COUNTS = "parsing_quality.json"
 NONE_FITS = "Z"
 OWN_RULE, WORD = "snellen", "word"
-"""The rule of a run that names none, and the reader it has for yes/no questions."""
+"""The rule of a run that names none; `WORD` is its parser for yes/no questions."""
 
 BLINK = "GPT-3.5 (BLINK validation, 11 systems)"
 MMMU = "MMMU's parser (validation, 2 systems)"
@@ -55,20 +54,20 @@ LABELS: Mapping[str, str] = {
         "has labelled any"
     ),
 }
-"""Whose labels each set has, and what they cannot show."""
+"""Who labelled each set, and what the labels cannot show."""
 
 ReplyParser = Callable[[str, Mapping[str, str]], Answer]
-"""Reads a reply, given its options by label (empty where they are not known)."""
+"""Parses a reply, given its options by label (empty if unknown)."""
 
 
 class ReplyWithOption(NamedTuple):
-    """A reply with the option it means, or None where it means none."""
+    """A reply with the label of the option it means, or None if it means none."""
 
     text: str
     options: Mapping[str, str]
     label: str | None
     system: str = ""
-    """Whose reply it is, where the set says so."""
+    """The system that replied, if the set names it."""
 
 
 class SystemCounts(Struct, frozen=True):
@@ -82,8 +81,8 @@ class SystemCounts(Struct, frozen=True):
 
 
 class ParsingQuality(Struct, frozen=True):
-    """One reader on one set. `meaning` counts replies that mean an option, `parse` those that were
-    read as one, `right` those read as the one they mean."""
+    """One parser on one set. `meaning` counts replies that mean an option, `read` replies parsed to
+    an option, `right` those parsed to the option they mean."""
 
     reader: str
     kind: Kind
@@ -93,52 +92,51 @@ class ParsingQuality(Struct, frozen=True):
     read: int
     right: int
     systems: tuple[SystemCounts, ...] = ()
-    """The same by system; empty where the replies are of one, or of none that is named."""
+    """Counts by system; empty if there is only one system, or none is named."""
 
     @property
     def precision(self) -> float | None:
-        """Share of what was read that was read right."""
+        """Fraction of the parsed replies that were parsed right."""
         return self.right / self.read if self.read else None
 
     @property
     def recall(self) -> float | None:
-        """Share of what means an option that was read as it."""
+        """Fraction of the replies that mean an option that were parsed as it."""
         return self.right / self.meaning if self.meaning else None
 
     @property
     def unread_answer_rate(self) -> float:
-        """Of the replies that were not read the largest share that can mean an option."""
+        """Largest fraction of the unparsed replies that can mean an option."""
         unread_ones = self.replies - self.read
         return min(1.0, (self.meaning - self.right) / unread_ones) if unread_ones else 0.0
 
     @property
     def precision_interval(self) -> Interval | None:
-        """Over systems (`share_over_systems`), None for two to four of them; over the replies
-        where they are of one system."""
-        return self._interval([one.read for one in self.systems], self.read)
+        """Over systems (`share_over_systems`; None for two to four of them), or over the replies of
+        a single system."""
+        return self._interval([system.read for system in self.systems], self.read)
 
     @property
     def recall_interval(self) -> Interval | None:
-        """As `precision_interval`."""
-        return self._interval([one.meaning for one in self.systems], self.meaning)
+        """As `precision_interval`, for recall."""
+        return self._interval([system.meaning for system in self.systems], self.meaning)
 
     @property
     def precision_range(self) -> tuple[float, float] | None:
-        """The lowest and the highest of any system; None where there are no systems."""
-        shares = [one.right / one.read for one in self.systems if one.read]
+        """Lowest and highest precision of any system; None without systems."""
+        shares = [system.right / system.read for system in self.systems if system.read]
         return (min(shares), max(shares)) if shares else None
 
     @property
     def recall_range(self) -> tuple[float, float] | None:
-        """As `precision_range`."""
-        shares = [one.right / one.meaning for one in self.systems if one.meaning]
+        """Lowest and highest recall of any system; None without systems."""
+        shares = [system.right / system.meaning for system in self.systems if system.meaning]
         return (min(shares), max(shares)) if shares else None
 
     @property
     def min_precision(self) -> float | None:
-        """What the replies of a further system must at least be expected to be read with: the
-        lower end of the interval over systems and over replies, or that of the system read worst,
-        whichever is lowest."""
+        """A lower bound of the precision on replies of a new system: the lowest of the lower ends
+        of the intervals over systems and over replies, and the precision on the worst system."""
         if not self.read:
             return None
         ends = [wilson(self.right, self.read).low]
@@ -152,13 +150,13 @@ class ParsingQuality(Struct, frozen=True):
         if not total:
             return None
         if self.systems:
-            return share_over_systems([one.right for one in self.systems], totals)
+            return share_over_systems([system.right for system in self.systems], totals)
         return wilson(self.right, total)
 
 
 class ScoreError(NamedTuple):
-    """How far the reading alone can move a score, in points of 100: `down` where misread replies
-    were counted right, `up` where misread and unread ones were counted wrong."""
+    """Largest effect of parsing errors on a score, in points of 100: `down` if misread replies were
+    counted right, `up` if misread and unparsed replies were counted wrong."""
 
     down: float
     up: float
@@ -171,46 +169,52 @@ def measure_parser(
     parse: ReplyParser,
     replies: Iterable[ReplyWithOption],
 ) -> ParsingQuality:
-    """Count what a reader makes of labelled replies, of each system and together."""
+    """Count the results of a parser on labelled replies, by system and in total."""
     counts: dict[str, list[int]] = {}
-    for one in replies:
-        answer = parse(one.text, one.options)
+    for reply in replies:
+        answer = parse(reply.text, reply.options)
         value = answer.value if isinstance(answer, ParsedAnswer) else None
-        right = value is not None and value == one.label
-        system_counts = counts.setdefault(one.system, [0, 0, 0, 0])
-        for at, hit in enumerate((True, one.label is not None, value is not None, right)):
-            system_counts[at] += hit
-    systems = tuple(SystemCounts(name, *held) for name, held in counts.items() if name)
-    total, meaning, found, right_ones = (
-        sum(held[at] for held in counts.values()) for at in range(4)
+        right = value is not None and value == reply.label
+        system_counts = counts.setdefault(reply.system, [0, 0, 0, 0])
+        for index, hit in enumerate((True, reply.label is not None, value is not None, right)):
+            system_counts[index] += hit
+    systems = tuple(SystemCounts(name, *tally) for name, tally in counts.items() if name)
+    total, meaning, parsed, right_ones = (
+        sum(tally[index] for tally in counts.values()) for index in range(4)
     )
     return ParsingQuality(
-        parser, kind, labelled_by, total, meaning, found, right_ones,
+        parser, kind, labelled_by, total, meaning, parsed, right_ones,
         systems if len(systems) > 1 else (),
     )  # fmt: skip
 
 
 def largest_set(parser: str, kind: Kind) -> ParsingQuality | None:
-    """The stored counts of a reader on the largest set of labelled replies."""
-    return max(stored_quality(parser, kind), key=lambda one: one.replies, default=None)
+    """The stored counts of a parser on the largest set of labelled replies."""
+    return max(stored_quality(parser, kind), key=lambda quality: quality.replies, default=None)
 
 
 @cache
 def stored_qualities() -> tuple[ParsingQuality, ...]:
-    """The stored counts of the built-in readers."""
+    """The stored counts of the built-in parsers."""
     data = (files("snellen.analysis.parsing") / COUNTS).read_bytes()
     return tuple(msgspec.json.decode(data, type=list[ParsingQuality]))
 
 
 def stored_quality(parser: str, kind: Kind) -> list[ParsingQuality]:
-    """The stored counts of one reader for one kind of question, e.g. `snellen` and `choice`."""
-    return [one for one in stored_qualities() if (one.reader, one.kind) == (parser, kind)]
+    """The stored counts of one parser for one kind of question, e.g. `snellen` and `choice`."""
+    return [
+        quality
+        for quality in stored_qualities()
+        if (quality.reader, quality.kind) == (parser, kind)
+    ]
 
 
 def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> ParsingQuality:
-    """The language model that reads a run's replies, on a labelling sheet that people filled
-    (`analysis.extraction.read_labels`). Raises UsageError where no label belongs to the run."""
-    verdicts = {(one.id, one.pass_index): one.verdict for one in unread_replies(run.records())}
+    """Quality of the language model that parses a run's replies, on a labelling sheet filled by
+    people (`read_labels` of `unread_replies`). Raises UsageError if no label belongs to the run."""
+    verdicts = {
+        (reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())
+    }
     shared = [key for key in labels if key in verdicts]
     if not shared:
         raise UsageError(f"{run.name} holds none of the labelled replies")
@@ -228,8 +232,8 @@ def quality_in_run(run: RunFolder, labels: Mapping[tuple[str, int], str]) -> Par
 
 
 class RuleParseCounts:
-    """Written replies of a run that rules alone had to read, counted as its records go by. Empty
-    ones and those cut short say what they are, and count in neither number."""
+    """Counts of a run's replies that only rules parsed, updated record by record. Empty and
+    truncated replies are not ambiguous and count in neither number."""
 
     def __init__(self) -> None:
         self.samples = 0
@@ -238,22 +242,22 @@ class RuleParseCounts:
 
     def add(self, record: Record) -> None:
         self.samples += sum(draw.score is not None for draw in draws_of(record))
-        for one in every_pass(record):
-            if not isinstance(one.output, Generated) or one.extraction is not None:
+        for one_pass in every_pass(record):
+            if not isinstance(one_pass.output, Generated) or one_pass.extraction is not None:
                 continue
-            if not isinstance(one.answer, Empty | Truncated | None):
-                (self.parsed if isinstance(one.answer, ParsedAnswer) else self.unparsed)[
+            if not isinstance(one_pass.answer, Empty | Truncated | None):
+                (self.parsed if isinstance(one_pass.answer, ParsedAnswer) else self.unparsed)[
                     record.kind
                 ] += 1
 
 
 def run_score_error(parameters: Mapping[str, str], replies: RuleParseCounts) -> ScoreError | None:
-    """The measurement error that the rules leave in a run's score, as a bound: a reply that was
-    read is misread as often as `Quality.min_precision` allows, one that was not
-    read means an answer as often as among the labelled replies, and either may decide its sample.
+    """Bound on the measurement error that the rules leave in a run's score. A parsed reply is
+    misread as often as `ParsingQuality.min_precision` allows, an unparsed one means an answer as
+    often as among the labelled replies, and either may decide its sample.
 
-    `parameters` are those of the run, which name its rule. None where the rule has no labelled
-    replies for a kind of question in the run, or no reply was read by rules.
+    `parameters` are those of the run, which name its rule. None if the rule has no labelled replies
+    for a kind of question in the run, or no reply was parsed by rules.
     """
     rule = parameters.get("rule", OWN_RULE)
     yes_no_rule = parameters.get("reading", WORD if rule == OWN_RULE else rule)
@@ -272,11 +276,11 @@ def run_score_error(parameters: Mapping[str, str], replies: RuleParseCounts) -> 
 
 
 def score_error(quality: ParsingQuality) -> ScoreError:
-    """The measurement error that a reader of this quality leaves in a score over replies like
-    these: a bound, for every misread reply may change its question's score, and every unread one
-    that means an option may have been right."""
+    """Bound on the measurement error that a parser of this quality leaves in a score over such
+    replies: every misread reply may change its question's score, and every unparsed one that means
+    an option may have been right."""
     if not quality.replies:
-        raise ValueError("no error can be told from no replies")
+        raise ValueError("a score error needs at least one reply")
     misread = quality.read - quality.right
     unread_ones = max(0, quality.meaning - quality.right - misread)
     share = 100 / quality.replies
@@ -284,9 +288,9 @@ def score_error(quality: ParsingQuality) -> ScoreError:
 
 
 def extend_interval(interval: Interval, errors: ScoreError) -> Interval:
-    """An interval in points of 100 with the measurement error added at its ends, in full: a bound
-    on a bias is no random error, and may hold to its last tenth (G. W. Imbens and C. F. Manski,
-    Econometrica 72 (2004), whose interval of a partially identified mean needs a little less)."""
+    """Add the measurement error to both ends of an interval in points of 100, in full: a bound on a
+    bias is not a random error and does not shrink with it (G. W. Imbens and C. F. Manski,
+    Econometrica 72 (2004), whose interval of a partially identified mean is slightly narrower)."""
     return Interval(
         max(0.0, interval.low - errors.down),
         min(100.0, interval.high + errors.up),

@@ -1,4 +1,4 @@
-"""How many replies each step of the reading gets (MMT-Bench Table A16): labels of options, their
+"""How many replies each parsing step resolves (MMT-Bench Table A16): labels of options, their
 contents, a language model."""
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from snellen.stats.intervals import wilson
 
 
 class StepRates(NamedTuple):
-    """Replies read by the steps up to each; `llm` counts only where an extractor was asked."""
+    """Replies parsed by each step or an earlier one; `llm` counts only if an extractor was
+    asked."""
 
     replies: int
     read: dict[Step, int]
@@ -24,7 +25,7 @@ class StepRates(NamedTuple):
     extractor: bool
 
     def share(self, step: Step) -> float | None:
-        """In 0..1; None where the run had no such step, or no replies."""
+        """In 0..1; None if the run had no such step, or no replies."""
         if not self.replies or (step == "llm" and not self.extractor):
             return None
         return self.read[step] / self.replies
@@ -34,7 +35,7 @@ class StepRates(NamedTuple):
 
 
 def step_rates(records: Iterable[Record], *, extractor: bool) -> StepRates:
-    """Over the first pass of every multiple-choice question that got a reply."""
+    """Rates over the first pass of every multiple-choice question with a reply."""
     counts: Counter[Step] = Counter()
     replies = refused = 0
     for record in records:
@@ -49,6 +50,7 @@ def step_rates(records: Iterable[Record], *, extractor: bool) -> StepRates:
         if step is not None:
             counts[step] += 1
     cumulative = {
-        step: sum(counts[one] for one in STEPS[: at + 1]) for at, step in enumerate(STEPS)
+        step: sum(counts[earlier] for earlier in STEPS[: index + 1])
+        for index, step in enumerate(STEPS)
     }
     return StepRates(replies, cumulative, refused, extractor)

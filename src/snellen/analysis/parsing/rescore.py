@@ -1,5 +1,5 @@
-"""Replies of a finished run read again, by another rule or against other gold answers, without
-asking anybody."""
+"""Score recorded replies of a finished run again, by another rule or against other gold answers,
+without asking a model."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from snellen.scoring.accuracy import FailurePolicy, counted_score
 
 
 class _NotStored(Exception):
-    """The flow asks for something that the record does not hold."""
+    """The flow requests something that the record does not contain."""
 
 
 def rescore_records(
     benchmark: Benchmark, records: Mapping[str, Record], policy: FailurePolicy
 ) -> dict[str, float]:
-    """Scores that the replies of `records` earn under a benchmark, by sample id. Left out are those
-    that it does not score, and those for which it asks more than the records hold, such as another
-    rotation of the options or a judge."""
+    """Scores of the replies in `records` under a benchmark, by sample id. Left out are samples that
+    the benchmark does not score, or for which it requests more than the records contain, such as
+    another rotation of the options or a judge."""
     scores_by_id: dict[str, float] = {}
     for sample in benchmark.samples(benchmark.open()):
         record = records.get(sample.id)
         if record is None or not record.passes:
             continue
-        draws = [record.passes, *(one.passes for one in record.repeats[1:])]
+        draws = [record.passes, *(draw.passes for draw in record.repeats[1:])]
         try:
             rescored = [_replay_passes(benchmark, sample, passes) for passes in draws]
         except _NotStored:
             continue
-        scores = [counted_score(one, policy) for one in rescored]
+        scores = [counted_score(record_again, policy) for record_again in rescored]
         counted = [score for score in scores if score is not None]
         if len(counted) == len(draws):
             scores_by_id[sample.id] = sum(counted) / len(counted)
@@ -43,8 +43,8 @@ def rescore_records(
 
 
 def _replay_passes(benchmark: Benchmark, sample: Sample, passes: Sequence[Pass]) -> Record:
-    """The record of a sample whose replies are those of these passes, one after the other."""
-    outputs = iter([one.output for one in passes])
+    """Run a sample's flow with the outputs of these passes, in order."""
+    outputs = iter([one_pass.output for one_pass in passes])
 
     def next_stored_output(request: Request) -> Output:
         output = next(outputs, None) if request.to == MAIN else None

@@ -1,7 +1,7 @@
-"""How well replies are read: the ones no rule could match, labelled by people (MMBench Fig. 5).
+"""Parsing quality on the replies that no rule could parse, labelled by people (MMBench Fig. 5).
 
-A sheet is a CSV file. Whoever labels it writes into `label` the option a reply means, or Z when
-it fits none; the extractors' own verdicts are not shown.
+A sheet is a CSV file. The labeller writes into `label` the option a reply means, or Z if it fits
+none; the extractors' own answers are not in the sheet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COLUMNS = ("id", "pass", "question", "options", "reply", "label")
 
 
 class UnreadReply(NamedTuple):
-    """A reply that no rule could match. `verdict` is what the run's extractor made of it."""
+    """A reply that no rule could parse. `verdict` is the answer of the run's extractor."""
 
     id: str
     pass_index: int
@@ -41,7 +41,7 @@ class UnreadReply(NamedTuple):
 
 
 class ExtractorAgreement(NamedTuple):
-    """How often an extractor says what people say, over the labelled replies."""
+    """Agreement of an extractor with people, over the labelled replies."""
 
     extractor: str
     labelled: int
@@ -50,47 +50,52 @@ class ExtractorAgreement(NamedTuple):
 
 
 def unread_replies(records: Iterable[Record]) -> Iterator[UnreadReply]:
-    """Replies that no rule could match, in the order of the run."""
+    """Replies that no rule could parse, in the order of the run."""
     for record in records:
-        for pass_index, one in enumerate(record.passes):
-            if not isinstance(one.output, Generated):
+        for pass_index, one_pass in enumerate(record.passes):
+            if not isinstance(one_pass.output, Generated):
                 continue
-            if one.extraction is not None or is_unmatched(one.output, one.answer):
-                options = one.options or record.options
+            if one_pass.extraction is not None or is_unmatched(one_pass.output, one_pass.answer):
+                options = one_pass.options or record.options
                 listed = " | ".join(f"{label}. {text}" for label, text in options.items())
                 yield UnreadReply(
-                    record.id, pass_index, record.question, listed, one.output.text, _verdict(one)
+                    record.id,
+                    pass_index,
+                    record.question,
+                    listed,
+                    one_pass.output.text,
+                    _verdict(one_pass),
                 )
 
 
 def sample_replies(replies: Sequence[UnreadReply], fraction: float, seed: int) -> list[UnreadReply]:
-    """A random share of the replies, at least one where there is any, in their order.
+    """A random fraction of the replies, at least one if there is any, in their original order.
 
-    Raises UsageError for a share outside (0, 1].
+    Raises UsageError for a fraction outside (0, 1].
     """
     if not 0 < fraction <= 1:
         raise UsageError(f"the share is {fraction}; expected more than 0 and at most 1, e.g. 0.1")
     count = min(len(replies), max(1, round(fraction * len(replies))))
     chosen = sorted(random.Random(seed).sample(range(len(replies)), count))
-    return [replies[at] for at in chosen]
+    return [replies[index] for index in chosen]
 
 
 def write_sheet(replies: Iterable[UnreadReply], path: Path) -> None:
-    """A labelling sheet with an empty `label` column; texts that a spreadsheet would take for
-    formulas stand behind an apostrophe. Raises StorageError."""
+    """Write a labelling sheet with an empty `label` column. Texts that a spreadsheet would evaluate
+    as formulas are prefixed with an apostrophe. Raises StorageError."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
-    for one in replies:
-        row = (one.id, one.pass_index, one.question, one.options, one.text, "")
+    for reply in replies:
+        row = (reply.id, reply.pass_index, reply.question, reply.options, reply.text, "")
         writer.writerow(text_cells(row))
     save(path, text.getvalue())
 
 
 def read_labels(path: Path) -> dict[tuple[str, int], str]:
-    """Labels by sample id and pass; rows left empty are skipped.
+    """Labels by sample id and pass; empty ones are skipped.
 
-    Raises DataError for a file that is no sheet, and for one without any label.
+    Raises DataError for a file that is not a labelling sheet or contains no label.
     """
     labels: dict[tuple[str, int], str] = {}
     try:
@@ -104,7 +109,7 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
                 label = cell_text((row["label"] or "").strip())
                 if label:
                     labels[cell_text(row["id"]), int(row["pass"])] = label.capitalize()
-    # A row of the sheet with fewer cells has None in their place.
+    # TypeError and AttributeError: csv.DictReader fills the missing cells of a short row with None.
     except (OSError, ValueError, TypeError, AttributeError, csv.Error) as error:
         raise DataError(f"{path} cannot be read as a labelling sheet: {error}") from error
     if not labels:
@@ -113,8 +118,11 @@ def read_labels(path: Path) -> dict[tuple[str, int], str]:
 
 
 def extractor_agreement(run: RunFolder, labels: dict[tuple[str, int], str]) -> ExtractorAgreement:
-    """Agreement of a run's extractor with the labels. Raises UsageError where none applies."""
-    verdicts = {(one.id, one.pass_index): one.verdict for one in unread_replies(run.records())}
+    """Agreement of a run's extractor with the labels. Raises UsageError if no label belongs to the
+    run."""
+    verdicts = {
+        (reply.id, reply.pass_index): reply.verdict for reply in unread_replies(run.records())
+    }
     shared = [key for key in labels if key in verdicts]
     if not shared:
         raise UsageError(f"{run.name} holds none of the labelled replies")

@@ -1,11 +1,11 @@
-"""Why answers are wrong: samples drawn for labelling, their labels, and what these amount to
-(MMT-Bench Sec. 4.4, Appendix G, Fig. 4).
+"""Why answers are wrong: samples drawn for labelling, their labels, and the distribution of error
+types (MMT-Bench Sec. 4.4, Appendix G, Fig. 4).
 
 Labels are kept in a JSON file, which the labelling page saves and a judge model can write:
 `{"format": "snellen error labels 1", "labeller": "...", "samples": [{"run", "model", "sample",
 "subtask", "labels": [...], "note", "wrong"}, ...]}`; or in a CSV file with these columns, labels
-separated by `;`. `wrong` says how many wrong answers of the run and subtask the sample was drawn
-from.
+separated by `;`. `wrong` is the number of wrong answers of the run and subtask from which the
+sample was drawn.
 """
 
 from __future__ import annotations
@@ -39,22 +39,25 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 MEANINGS: Mapping[ErrorType, tuple[str, str]] = {
     "perception": (
         "perception error",
-        "what is in the picture was not recognised, classified or found",
+        "what is in the image was not recognised, classified or located",
     ),
     "reasoning": (
         "reasoning error",
-        "the picture was seen right, and the wrong conclusion drawn from it",
+        "the image was seen correctly, and the wrong conclusion drawn from it",
     ),
     "knowledge": ("lack of knowledge", "the question needs facts that the model does not know"),
     "capability": ("lack of capability", "the model says, or shows, that it cannot do such a task"),
-    "refusal": ("refuse to answer", "the model declines, for instance because of people shown"),
+    "refusal": (
+        "refuse to answer",
+        "the model declines, for instance because of people in the image",
+    ),
     "instruction": (
         "fail to follow instruction",
         "the reply is not what was asked for, such as no option at all",
     ),
     "annotation": ("annotation error", "the question or its stated answer is wrong or unclear"),
 }
-"""What each type is called in the paper, and what it means. Several may apply to one answer."""
+"""Name of each type in the paper, and its meaning. Several may apply to one answer."""
 FORMAT = "snellen error labels 1"
 DEFAULT_EACH = 5
 _HALF = 0.5
@@ -62,23 +65,25 @@ _COLUMNS = ("run", "model", "sample", "subtask", "labels", "note", "wrong", "lab
 
 
 class WrongAnswer(NamedTuple):
-    """An answer to be labelled."""
+    """A wrong answer to label."""
 
     run: RunFolder
     subtask: str
     record: Record
     wrong_count: int = 0
-    """Wrong answers of its run and subtask, which it was drawn from."""
+    """Number of wrong answers of its run and subtask, from which it was drawn."""
 
     @property
     def wrong_pass(self) -> Pass | None:
-        """Where it went wrong: the first pass that is not right."""
+        """The first pass that is not right."""
         passes = self.record.passes
-        return next((one for one in passes if not one.correct), passes[0] if passes else None)
+        return next(
+            (one_pass for one_pass in passes if not one_pass.correct), passes[0] if passes else None
+        )
 
     @property
     def options(self) -> Mapping[str, str]:
-        """As they stood in that pass."""
+        """The options as they stood in that pass."""
         return (self.wrong_pass.options if self.wrong_pass else {}) or self.record.options
 
     @property
@@ -87,7 +92,7 @@ class WrongAnswer(NamedTuple):
 
     @property
     def answer(self) -> str | None:
-        """What was read from that pass's reply."""
+        """The answer parsed from that pass's reply."""
         if self.wrong_pass is None:
             return self.record.answer
         return (
@@ -105,6 +110,8 @@ class WrongAnswer(NamedTuple):
 
 
 class ErrorLabel(Struct, frozen=True, omit_defaults=True):
+    """The labels of one sample."""
+
     run: str
     sample: str
     model: str = ""
@@ -112,7 +119,7 @@ class ErrorLabel(Struct, frozen=True, omit_defaults=True):
     labels: tuple[ErrorType, ...] = ()
     note: str = ""
     wrong: int = 0
-    """Wrong answers of the run and subtask, which it was drawn from; 0 where nobody knows."""
+    """Wrong answers of the run and subtask, from which it was drawn; 0 if unknown."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -126,10 +133,10 @@ class ErrorLabels(Struct, frozen=True):
 
 
 class TypeShare(NamedTuple):
-    """One type of error of one model. `labels` counts those given; `share` is its part of all
-    labels, as in the paper's figure, and `of_errors` the part of the wrong answers that have it,
-    with its interval: both of all wrong answers, each subtask with as many as it has, where the
-    labels say how many that is (`weighted`), else of the `labelled` ones alone."""
+    """One error type of one model. `labels` counts its labels; `share` is its fraction of all
+    labels, as in the paper's figure, and `of_errors` the fraction of the wrong answers that have
+    it, with its interval. Both describe all wrong answers, each subtask weighted by its number of
+    wrong answers, if the labels state it (`weighted`); else the `labelled` ones only."""
 
     model: str
     type: ErrorType
@@ -142,7 +149,7 @@ class TypeShare(NamedTuple):
 
 
 class LabelAgreement(NamedTuple):
-    """Two labellers on one type: whether each gave it, over the samples both labelled."""
+    """Two labellers on one type: how often each assigned it, over the samples both labelled."""
 
     type: ErrorType
     first: int
@@ -155,10 +162,10 @@ class LabelAgreement(NamedTuple):
 def draw_wrong_answers(
     runs: Sequence[RunFolder], group: str = "category", each: int = DEFAULT_EACH, seed: int = 0
 ) -> list[WrongAnswer]:
-    """At most `each` wrong answers of every subtask and run, drawn at random; the same seed draws
-    the same. Wrong is an answer that earned less than half.
+    """At most `each` wrong answers of every subtask and run, at random; the same seed draws the
+    same. An answer is wrong if it scored less than half.
 
-    Raises UsageError for `each` below 1, and where nothing is wrong.
+    Raises UsageError for `each` below 1, and if nothing is wrong.
     """
     if each < 1:
         raise UsageError(f"--each is {each}; expected at least 1 sample of each subtask")
@@ -173,8 +180,8 @@ def draw_wrong_answers(
             generator = random.Random(f"{seed}:{run.info.model}:{subtask}")
             chosen = generator.sample(members, min(each, len(members)))
             drawn_answers += [
-                WrongAnswer(run, subtask, one, len(members))
-                for one in sorted(chosen, key=lambda record: record.id)
+                WrongAnswer(run, subtask, wrong_record, len(members))
+                for wrong_record in sorted(chosen, key=lambda record: record.id)
             ]
     if not drawn_answers:
         raise UsageError("no run has a wrong answer: there is nothing to label")
@@ -182,7 +189,7 @@ def draw_wrong_answers(
 
 
 def read_error_labels(path: Path) -> ErrorLabels:
-    """Labels from a JSON or CSV file. Raises DataError for a file that holds none."""
+    """Labels from a JSON or CSV file. Raises DataError if the file is invalid or has no label."""
     try:
         if path.suffix.lower() == ".csv":
             labels = _from_csv(path)
@@ -192,13 +199,13 @@ def read_error_labels(path: Path) -> ErrorLabels:
         raise DataError(f"{path} cannot be read as error labels: {error}") from error
     if labels.format != FORMAT:
         raise DataError(f"{path} has the format {labels.format!r}; expected {FORMAT!r}")
-    if not any(one.labels for one in labels.samples):
+    if not any(label.labels for label in labels.samples):
         raise DataError(f"{path} holds no label yet: label samples on the page and save them")
     return labels
 
 
 def write_error_labels(labels: ErrorLabels, path: Path) -> None:
-    """As JSON, or as CSV where the suffix says so. Raises StorageError."""
+    """Write labels as JSON, or as CSV by the file's suffix. Raises StorageError."""
     if path.suffix.lower() == ".csv":
         save(path, _to_csv(labels))
     else:
@@ -206,78 +213,91 @@ def write_error_labels(labels: ErrorLabels, path: Path) -> None:
 
 
 def distribution(labels: Iterable[ErrorLabel]) -> list[TypeShare]:
-    """How often each type of error is the reason, model by model; samples without labels are left
-    out. At most a few samples of each subtask were drawn, so that those of a subtask with many
-    wrong answers stand for more of them (`weighted_share`)."""
+    """Distribution of error types by model; samples without labels are left out. Since at most a
+    few samples of each subtask are drawn, samples of a subtask with many wrong answers get a larger
+    weight (`weighted_share`)."""
     by_model: dict[str, list[ErrorLabel]] = defaultdict(list)
-    for one in labels:
-        if one.labels:
-            by_model[one.model or one.run].append(one)
-    found = []
+    for label in labels:
+        if label.labels:
+            by_model[label.model or label.run].append(label)
+    results = []
     for model, members in by_model.items():
         subtasks: dict[tuple[str, str], list[ErrorLabel]] = defaultdict(list)
-        for one in members:
-            subtasks[one.run, one.subtask].append(one)
-        weighted = all(one.wrong for one in members)
+        for label in members:
+            subtasks[label.run, label.subtask].append(label)
+        weighted = all(label.wrong for label in members)
         shares = {name: weighted_share(_strata(name, subtasks.values(), weighted))
                   for name in ERROR_TYPES}  # fmt: skip
         total = sum(share.share for share in shares.values())
-        counts = Counter(name for one in members for name in set(one.labels))
-        found += [
+        counts = Counter(name for label in members for name in set(label.labels))
+        results += [
             TypeShare(model, name, counts[name], share.share / total, share.share, len(members),
                       share.interval, weighted)
             for name, share in shares.items()
         ]  # fmt: skip
-    return found
+    return results
 
 
 def _strata(
     name: ErrorType, subtasks: Iterable[Sequence[ErrorLabel]], weighted: bool
 ) -> list[SampledStratum]:
     if not weighted:
-        members = [one for subtask in subtasks for one in subtask]
+        members = [label for subtask in subtasks for label in subtask]
         return [
-            SampledStratum(len(members), len(members), sum(name in one.labels for one in members))
+            SampledStratum(
+                len(members), len(members), sum(name in label.labels for label in members)
+            )
         ]
     return [
         SampledStratum(
-            max(len(members), *(one.wrong for one in members)),
+            max(len(members), *(label.wrong for label in members)),
             len(members),
-            sum(name in one.labels for one in members),
+            sum(name in label.labels for label in members),
         )
         for members in subtasks
     ]
 
 
 def label_agreement(first: ErrorLabels, second: ErrorLabels) -> list[LabelAgreement]:
-    """Cohen's kappa of two labellers, type by type. Raises UsageError where they share no
-    labelled sample."""
-    ours = {one.key: set(one.labels) for one in first.samples if one.labels}
-    theirs = {one.key: set(one.labels) for one in second.samples if one.labels}
-    shared = [key for key in ours if key in theirs]
+    """Cohen's kappa of two labellers, type by type. Raises UsageError if they share no labelled
+    sample."""
+    first_labels = {label.key: set(label.labels) for label in first.samples if label.labels}
+    second_labels = {label.key: set(label.labels) for label in second.samples if label.labels}
+    shared = [key for key in first_labels if key in second_labels]
     if not shared:
         raise UsageError("the two files of labels have no labelled sample in common")
     agreements = []
     for name in ERROR_TYPES:
-        one = [float(name in ours[key]) for key in shared]
-        other = [float(name in theirs[key]) for key in shared]
-        both = sum(a and b for a, b in zip(one, other, strict=True))
+        first_has = [float(name in first_labels[key]) for key in shared]
+        second_has = [float(name in second_labels[key]) for key in shared]
+        both = sum(a and b for a, b in zip(first_has, second_has, strict=True))
         agreements.append(
-            LabelAgreement(name, int(sum(one)), int(sum(other)), int(both), len(shared),
-                      cohen_kappa(one, other))
+            LabelAgreement(name, int(sum(first_has)), int(sum(second_has)), int(both), len(shared),
+                      cohen_kappa(first_has, second_has))
         )  # fmt: skip
     return agreements
 
 
 def _to_csv(labels: ErrorLabels) -> str:
+    """Labels as CSV, with cells that no spreadsheet evaluates as formulas."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(_COLUMNS)
     writer.writerows(
-        text_cells((one.run, one.model, one.sample, one.subtask, ";".join(one.labels), one.note,
-                    str(one.wrong or ""), labels.labeller))
-        for one in labels.samples
-    )  # fmt: skip
+        text_cells(
+            (
+                label.run,
+                label.model,
+                label.sample,
+                label.subtask,
+                ";".join(label.labels),
+                label.note,
+                str(label.wrong or ""),
+                labels.labeller,
+            )
+        )
+        for label in labels.samples
+    )
     return text.getvalue()
 
 
@@ -287,7 +307,7 @@ def _from_csv(path: Path) -> ErrorLabels:
             {name: cell_text(cell) for name, cell in row.items() if isinstance(cell, str)}
             for row in csv.DictReader(file)
         ]
-    found = tuple(
+    samples = tuple(
         ErrorLabel(
             row["run"], row["sample"], row.get("model", ""), row.get("subtask", ""),
             tuple(_parse_type(name, path) for name in row["labels"].split(";") if name.strip()),
@@ -296,11 +316,13 @@ def _from_csv(path: Path) -> ErrorLabels:
         )
         for row in rows
     )  # fmt: skip
-    return ErrorLabels(found, rows[0].get("labeller", "") if rows else "")
+    return ErrorLabels(samples, rows[0].get("labeller", "") if rows else "")
 
 
 def _parse_type(name: str, path: Path) -> ErrorType:
-    found = next((known for known in ERROR_TYPES if known == name.strip().lower()), None)
-    if found is None:
+    match = next(
+        (error_type for error_type in ERROR_TYPES if error_type == name.strip().lower()), None
+    )
+    if match is None:
         raise DataError(f"{path}: {name!r} is no type of error; expected {', '.join(ERROR_TYPES)}")
-    return found
+    return match

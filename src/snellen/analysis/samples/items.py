@@ -1,5 +1,5 @@
-"""A benchmark's samples seen over many runs: how hard each is, whether it tells good models from
-bad ones, which labels may be wrong, and how few samples would rank the models alike."""
+"""A benchmark's samples over many runs: their difficulty, whether they discriminate good models
+from bad ones, doubtful labels, and the smallest subset that ranks the models alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.samples.doubtful_labels import (
     MIN_RUNS,
     RunAnswer,
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class Item(Struct, frozen=True):
-    """A sample over the runs. `difficulty` is 1 less its mean score; `discrimination` the
-    correlation of its score with the rest of the benchmark's, and `low` the chance of one as low if
-    all samples discriminated alike; None where there is no spread, or the runs are too few."""
+    """A sample over the runs. `difficulty` is 1 minus its mean score; `discrimination` is the
+    correlation of its score with that of the other samples, and `low` the probability of one as low
+    if all samples discriminated equally; None without variance or with too few runs."""
 
     id: str
     question: str
@@ -49,20 +49,21 @@ class ItemAnalysis(Struct, frozen=True):
     strong: tuple[str, ...]
     suspects: tuple[Suspect, ...]
     expected: float | None
-    """Suspects to be expected if no label is wrong (`doubtful_labels.Doubts`)."""
+    """Expected number of suspects if no label is wrong (`doubtful_labels.Doubts`)."""
     all_right: int
     all_wrong: int
     sizes: tuple[SubsetWorth, ...]
     subset: tuple[str, ...]
-    """Ids of the smallest subset that keeps the ranking as well as was asked for, or of half of the
-    samples where none does (a notice says so)."""
+    """Ids of the smallest subset that keeps the ranking as well as requested, or of half of the
+    samples if none does (a notice says so)."""
     subset_agreement: float | None = None
-    """Pairs in order, in percent, of models that had no part in choosing the subset or its size."""
+    """Pairs in the right order, in percent, of models that were not used to choose the subset or
+    its size."""
     notices: tuple[str, ...] = ()
     expected_range: tuple[float, float] | None = None
-    """What 95 of 100 numbers of suspects lie in, if no label is wrong."""
+    """Interval that contains 95 of 100 numbers of suspects if no label is wrong."""
     low_expected: float | None = None
-    """Samples whose `low` is at most 0.05, to be expected if all discriminated alike."""
+    """Expected number of samples whose `low` is at most 0.05 if all discriminated equally."""
 
 
 def analyse_items(
@@ -72,10 +73,10 @@ def analyse_items(
     common: bool = False,
     agreement: float = 0.95,
 ) -> ItemAnalysis:
-    """Samples over the runs of one benchmark. `agreement` is the share of pairs of models that the
-    smallest subset must order as the whole does.
+    """Analyse the samples over the runs of one benchmark. `agreement` is the fraction of pairs of
+    models that the smallest subset must order as all samples do.
 
-    Raises UsageError for fewer than two runs, runs of several benchmarks, and as `aligned` does.
+    Raises UsageError for fewer than two runs, runs of several benchmarks, and as `align_runs` does.
     """
     benchmarks = dict.fromkeys(run.info.benchmark for run in runs)
     if len(benchmarks) != 1 or len(runs) < 2:
@@ -92,17 +93,17 @@ def analyse_items(
     smallest = smallest_subset(aligned_runs, agreement)
     notices = smallest.notices
     if not strong:
-        notices = (*notices, f"labels are doubted from {MIN_RUNS} runs on, here are {len(runs)}")
+        notices = (*notices, f"doubtful labels need {MIN_RUNS} or more runs, got {len(runs)}")
     if low_expected is None:
-        few = f"discrimination is told from {FEWEST_SYSTEMS_TO_DISCRIMINATE} runs on"
-        notices = (*notices, f"{few}, here are {len(runs)}")
+        few = f"discrimination needs {FEWEST_SYSTEMS_TO_DISCRIMINATE} or more runs"
+        notices = (*notices, f"{few}, got {len(runs)}")
     return ItemAnalysis(
         benchmark=next(iter(benchmarks)),
         runs=tuple(names),
         scores=tuple((100 * levels).tolist()),
         n=len(aligned_runs.samples),
         items=items,
-        strong=tuple(names[at] for at in strong),
+        strong=tuple(names[index] for index in strong),
         suspects=label_doubts.suspects if label_doubts else (),
         expected=label_doubts.expected if label_doubts else None,
         expected_range=label_doubts.range if label_doubts else None,
@@ -119,10 +120,10 @@ def analyse_items(
 def _items(
     aligned_runs: AlignedRuns, difficulties: NDArray[float64]
 ) -> tuple[tuple[Item, ...], float | None]:
-    """Every sample, and how many discriminate little by chance; None with too few runs."""
+    """Every sample, and the expected number with low discrimination; None with too few runs."""
     if aligned_runs.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
         plain = zip(aligned_runs.samples, difficulties.tolist(), strict=True)
-        return tuple(Item(one.id, one.question, level, None) for one, level in plain), None
+        return tuple(Item(sample.id, sample.question, level, None) for sample, level in plain), None
     discriminations, low = (
         discrimination(aligned_runs.scores),
         low_discrimination(aligned_runs.scores),
@@ -135,13 +136,13 @@ def _items(
         strict=True,
     )
     items = tuple(
-        Item(one.id, one.question, level, None, None)
+        Item(sample.id, sample.question, level, None, None)
         if math.isnan(r)
-        else Item(one.id, one.question, level, r, p)
-        for one, level, r, p in columns
+        else Item(sample.id, sample.question, level, r, p)
+        for sample, level, r, p in columns
     )
     return items, low.expected
 
 
 def _answers_by_run(runs: Sequence[RunFolder]) -> list[dict[str, RunAnswer]]:
-    return [{one.id: one for one in run.read_as(RunAnswer)} for run in runs]
+    return [{answer.id: answer for answer in run.read_as(RunAnswer)} for run in runs]

@@ -1,4 +1,5 @@
-"""How few of a benchmark's samples rank models as all do, and what so few can still tell."""
+"""How few of a benchmark's samples rank models as all do, and what differences so few can still
+detect."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns
+from snellen.analysis.comparison.alignment import AlignedRuns
 from snellen.stats.paired import DEFAULT_POWER, detectable_difference, paired_means
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.subsets import MIN_SYSTEMS, Subset, choose_subset
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MAX_PAIRS = 500
-"""Pairs of runs that the discordance is averaged over."""
+"""Pairs of runs over which the discordance is averaged."""
 
 
 class SubsetWorth(Struct, frozen=True):
-    """What the best subset of a size is worth to models that had no part in choosing it; in
-    percent, and points of 100."""
+    """Quality of the best subset of a size on models that were not used to choose it; in percent,
+    and points of 100."""
 
     samples: int
     agreement: float
@@ -32,14 +33,14 @@ class SubsetWorth(Struct, frozen=True):
     random_agreement: float
     random_error: float
     detectable: float | None = None
-    """The least true difference of two models that so many samples find with a power of 80 % at a
-    level of 5 %, at the mean discordance of the runs; None where they find none."""
+    """The smallest true difference of two models that this many samples detect with a power of 80 %
+    at a level of 5 %, at the mean discordance of the runs; None if they detect none."""
 
 
 class SmallestSubset(NamedTuple):
-    """`samples`: ids of the smallest subset that is good enough, or of half of the samples where
-    none is; empty where there are too few runs. `agreement`, in percent: what the procedure, choice
-    of size included, is worth to models that had no part in it."""
+    """`samples` are the ids of the smallest subset that is good enough, or of half of the samples
+    if none is; empty with too few runs. `agreement`, in percent, is that of the whole procedure,
+    choice of size included, on models that were not used in it."""
 
     sizes: tuple[SubsetWorth, ...]
     samples: tuple[str, ...]
@@ -48,26 +49,24 @@ class SmallestSubset(NamedTuple):
 
 
 def smallest_subset(aligned_runs: AlignedRuns, agreement: float) -> SmallestSubset:
-    """The smallest subset that orders the share `agreement` of the pairs of runs as all samples do.
-
-    Samples of a cluster stay together.
-    """
+    """The smallest subset that orders the fraction `agreement` of the pairs of runs as all samples
+    do. Samples of a cluster are chosen together."""
     import numpy as np
 
     systems = aligned_runs.scores.shape[1]
     if systems < MIN_SYSTEMS:
-        why = f"a subset is chosen from {MIN_SYSTEMS} runs on, here are {systems}"
+        why = f"a subset needs {MIN_SYSTEMS} or more runs, got {systems}"
         return SmallestSubset((), (), None, (why,))
     sums = cluster_sums(aligned_runs.scores, aligned_runs.clusters)
     counts = np.bincount(aligned_runs.clusters).astype(np.float64)
     choice = choose_subset(sums, counts, agreement, "subset")
     spread = _spread(aligned_runs)
     mean = float(counts.mean())
-    sizes = tuple(_subset_worth(one, mean, spread) for one in choice.sizes)
+    sizes = tuple(_subset_worth(subset, mean, spread) for subset in choice.sizes)
     units = set(choice.units.tolist())
     ids = tuple(
-        one.id
-        for one, unit in zip(aligned_runs.samples, aligned_runs.clusters.tolist(), strict=True)
+        sample.id
+        for sample, unit in zip(aligned_runs.samples, aligned_runs.clusters.tolist(), strict=True)
         if unit in units
     )
     not_reached = (
@@ -80,8 +79,8 @@ def smallest_subset(aligned_runs: AlignedRuns, agreement: float) -> SmallestSubs
 
 
 class _PairSpread(NamedTuple):
-    """Means over pairs of runs: of the squared differences, of their size, and how much larger the
-    variance is for the clusters (at least 1)."""
+    """Means over pairs of runs: of the squared differences, of their absolute values, and of the
+    factor by which clusters increase the variance (at least 1)."""
 
     discordance: float
     largest: float
@@ -89,6 +88,7 @@ class _PairSpread(NamedTuple):
 
 
 def _spread(aligned_runs: AlignedRuns) -> _PairSpread:
+    """Average spread over at most `_MAX_PAIRS` evenly chosen pairs of runs."""
     import numpy as np
 
     pairs = list(combinations(range(aligned_runs.scores.shape[1]), 2))
@@ -97,18 +97,18 @@ def _spread(aligned_runs: AlignedRuns) -> _PairSpread:
     differences: NDArray[float64] = aligned_runs.scores[:, second] - aligned_runs.scores[:, first]
     variances = differences.var(axis=0, ddof=1) / len(differences)
     designs = [
-        one.error**2 / variance
-        for one, variance in zip(
+        paired.error**2 / variance
+        for paired, variance in zip(
             paired_means(differences, aligned_runs.clusters), variances.tolist(), strict=True
         )
-        if one.error is not None and variance
+        if paired.error is not None and variance
     ]
     design = max(1.0, float(np.mean(designs))) if designs else 1.0
     return _PairSpread(float((differences**2).mean()), float(abs(differences).mean()), design)
 
 
 def _subset_worth(subset: Subset, mean_unit_size: float, spread: _PairSpread) -> SubsetWorth:
-    """`mean_unit_size`: samples of a unit."""
+    """The worth of a subset; `mean_unit_size` is the mean number of samples in a unit."""
     samples = round(subset.units * mean_unit_size)
     min_detectable = detectable_difference(
         spread.discordance, samples / spread.design, largest=spread.largest, power=DEFAULT_POWER

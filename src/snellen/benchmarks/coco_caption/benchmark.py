@@ -20,7 +20,6 @@ ships, and is not computed. A sample's own score is its ROUGE-L, as CIDEr depend
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
@@ -31,42 +30,20 @@ from snellen.benchmarks.coco_caption.summary import (
     cider_sums,
     summarise_captions,
 )
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.open_questions import (
     BARE,
-    open_question_benchmark,
+    open_answers,
     open_rules,
     parse_whole_reply,
 )
 from snellen.benchmarks.declaration.published import HubSplit, Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of
-from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.model import Capabilities
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_answers
 from snellen.scoring.captions.rouge_l import rouge_l
 from snellen.scoring.captions.tokenise import caption_words
-from snellen.settings import Settings
 
-VERSION = "3"
-ALIASES = {
-    "COCO_Caption": {"data": "val"},
-    "COCO_VAL": {"data": "val"},
-    "coco2014_cap_val": {"data": "2014"},
-    "coco2017_cap_val": {"data": "2017"},
-    "coco_karpathy_test": {"data": "karpathy"},
-}
-DATA = Published(
-    {"data": ("val", "2014", "2017", "karpathy")},
-    {
-        ("val",): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/COCO_VAL.tsv",
-            "72a5079dead060269ac222c5aa5128af",
-        ),
-        ("2014",): HubSplit("hf://lmms-lab-encoder/COCO-Caption?split=val"),
-        ("2017",): HubSplit("hf://lmms-lab-encoder/COCO-Caption2017?split=val"),
-        ("karpathy",): HubSplit("hf://yerevann/coco-karpathy?split=test"),
-    },
-)
 METEOR = {"meteor": ("off", "on")}
 ORACLE = 1000.0
 """Of replies that are the only reference there is; with five that differ a reference has less."""
@@ -75,46 +52,6 @@ QUESTION = (
     'prefix like "This image depicts". '
 )
 """VLMEvalKit's."""
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    by_vlmevalkit = variant.rule == "vlmevalkit"
-    split = _split_at_blanks if by_vlmevalkit else caption_words
-    cache = Settings.from_environment().cache
-    built = open_question_benchmark(
-        variant,
-        name="coco-caption",
-        version=VERSION,
-        title="COCO Caption",
-        metric=ROUGE_L,
-        data=DATA,
-        options=METEOR,
-        rules=open_rules(
-            partial(_rouge_l_grade, _split_at_single_blanks if by_vlmevalkit else caption_words),
-            parse=parse_whole_reply,
-        ),
-        template=BARE,
-        adjust=_add_references,
-        question=QUESTION,
-        groups=(),
-        paper="https://arxiv.org/abs/1504.00325",
-        source="COCO captions (CC BY 4.0), as VLMEvalKit's TSV",
-    )
-    failures = failures_of(variant)
-    return replace(
-        built,
-        headline=HEADLINE,
-        oracle=ORACLE,
-        unsupported_reason=_missing_image,
-        summarise=partial(
-            summarise_captions,
-            built.summarise,
-            failures,
-            split,
-            cache if built.parameters["meteor"] == "on" else None,
-        ),
-        headline_sums=partial(cider_sums, failures, split),
-    )
 
 
 def _add_references(sample: Sample, row: Row) -> Sample:
@@ -126,10 +63,6 @@ def _missing_image(sample: Sample, capabilities: Capabilities) -> str | None:
     return None if sample.media else "its picture is not among the data"
 
 
-def _split_at_blanks(caption: str) -> tuple[str, ...]:
-    return tuple(caption.split())
-
-
 def _split_at_single_blanks(caption: str) -> tuple[str, ...]:
     """As the tools' ROUGE-L alone does: two blanks hold an empty word, and lines are not parted."""
     return tuple(caption.split(" "))
@@ -137,3 +70,47 @@ def _split_at_single_blanks(caption: str) -> tuple[str, ...]:
 
 def _rouge_l_grade(split: Callable[[str], Sequence[str]], answer: str, sample: Sample) -> float:
     return rouge_l(split(answer), [split(one) for one in sample.gold])
+
+
+BENCHMARK = Declaration(
+    name="coco-caption",
+    version="3",
+    title="COCO Caption",
+    paper="https://arxiv.org/abs/1504.00325",
+    provenance="COCO captions (CC BY 4.0), as VLMEvalKit's TSV",
+    data=Published(
+        {"data": ("val", "2014", "2017", "karpathy")},
+        {
+            ("val",): published_tsv(
+                "https://opencompass.openxlab.space/utils/VLMEval/COCO_VAL.tsv",
+                "72a5079dead060269ac222c5aa5128af",
+            ),
+            ("2014",): HubSplit("hf://lmms-lab-encoder/COCO-Caption?split=val"),
+            ("2017",): HubSplit("hf://lmms-lab-encoder/COCO-Caption2017?split=val"),
+            ("karpathy",): HubSplit("hf://yerevann/coco-karpathy?split=test"),
+        },
+    ),
+    aliases={
+        "COCO_Caption": {"data": "val"},
+        "COCO_VAL": {"data": "val"},
+        "coco2014_cap_val": {"data": "2014"},
+        "coco2017_cap_val": {"data": "2017"},
+        "coco_karpathy_test": {"data": "karpathy"},
+    },
+    options=METEOR,
+    group_by=(),
+    adjust=_add_references,
+    question=QUESTION,
+    template=BARE,
+    unsupported_reason=_missing_image,
+    scoring=open_answers(
+        ROUGE_L,
+        open_rules(
+            partial(_rouge_l_grade, caption_words),
+            vlmevalkit=partial(_rouge_l_grade, _split_at_single_blanks),
+            parse=parse_whole_reply,
+        ),
+    ),
+    headline=Headline(name=HEADLINE, summarise=summarise_captions, sums=cider_sums),
+    oracle=ORACLE,
+)

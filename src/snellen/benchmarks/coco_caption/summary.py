@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, counted_score
+from snellen.scoring.accuracy import counted_score
 from snellen.scoring.captions.bleu import MAX_ORDER, BleuCounts, bleu_counts
 from snellen.scoring.captions.cider import cider, document_frequencies
 from snellen.scoring.captions.meteor import MeteorCounts
 from snellen.scoring.captions.meteor_program import CaptionWithReferences, caption_counts
+from snellen.scoring.captions.tokenise import caption_words
 from snellen.scoring.clusters import cluster_samples
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
+from snellen.settings import Settings
 from snellen.stats.intervals import score_interval
 from snellen.stats.linearised import interval_of_sums
 
@@ -38,24 +41,18 @@ _TOP = 1000.0
 SplitWords = Callable[[str], Sequence[str]]
 
 
-def summarise_captions(
-    summarise: Callable[[Sequence[Record]], Summary],
-    failures: FailurePolicy,
-    split: SplitWords,
-    meteor_cache: Path | None,
-    records: Sequence[Record],
-) -> Summary:
-    """CIDEr as headline, with BLEU and ROUGE-L, and METEOR where `meteor_cache` names a cache for what
-    its program says. Intervals are over pictures: of CIDEr with the document frequencies of the
-    set held fixed, of BLEU and METEOR by what each picture's counts move.
+def summarise_captions(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    """CIDEr as headline, with BLEU and ROUGE-L, and with METEOR if `meteor=on`.
 
-    Where METEOR cannot be computed, it has no value and a notice says why.
+    Intervals are over images: of CIDEr with the set's document frequencies held fixed, of BLEU and
+    METEOR linearised in each image's counts. METEOR's program keeps its results in the cache; if
+    it cannot run, METEOR has no value and a notice says why.
     """
-    summary = summarise(records)
+    summary, split = context.plain(records), _splitter(context)
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=HEADLINE, unit="points", top=_TOP)
         return msgspec.structs.replace(summary, headline=headline)
-    counted = [one for one in records if counted_score(one, failures) is not None]
+    counted = [one for one in records if counted_score(one, context.failures) is not None]
     captions, golds = _split_captions(counted, split)
     cluster_ids = cluster_samples(counted)
     headline = _cider_metric(_cider_scores(captions, golds), cluster_ids)
@@ -63,7 +60,8 @@ def summarise_captions(
     metrics = {HEADLINE: headline, **_bleu_metrics(counts, cluster_ids)}
     beside: tuple[str, ...] = (BLEU[-1], ROUGE_L)
     notices = summary.notices
-    if meteor_cache is not None:
+    if context.options["meteor"] == "on":
+        meteor_cache = Settings.from_environment().cache
         found = _meteor_metric(
             [CaptionWithReferences(*pair) for pair in zip(captions, golds, strict=True)],
             meteor_cache,
@@ -82,16 +80,25 @@ def summarise_captions(
     )
 
 
-def cider_sums(
-    failures: FailurePolicy, split: SplitWords, records: Sequence[Record]
-) -> HeadlineSums | None:
+def cider_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """CIDEr is a mean over pictures, with the document frequencies of all of them."""
-    indices = [at for at, one in enumerate(records) if counted_score(one, failures) is not None]
-    scores = _cider_scores(*_split_captions([records[at] for at in indices], split))
+    indices = [
+        at for at, one in enumerate(records) if counted_score(one, context.failures) is not None
+    ]
+    scores = _cider_scores(*_split_captions([records[at] for at in indices], _splitter(context)))
     added: list[list[RatioTerm]] = [[] for _ in records]
     for at, score in zip(indices, scores, strict=True):
         added[at] = [RatioTerm(HEADLINE, score)]
     return sum_of_ratios(added)
+
+
+def _splitter(context: SummaryContext) -> SplitWords:
+    """VLMEvalKit splits captions at blanks, and keeps case and punctuation."""
+    return _split_at_blanks if context.rule == "vlmevalkit" else caption_words
+
+
+def _split_at_blanks(caption: str) -> tuple[str, ...]:
+    return tuple(caption.split())
 
 
 def _split_captions(

@@ -1,4 +1,4 @@
-"""A benchmark made of a data file of one's own, with no code.
+"""A benchmark made of the user's own data file, without code.
 
 Any VLMEvalKit-style TSV, CSV, JSONL, Parquet file or Hugging Face data set. What is asked is
 inferred row by row from the columns (see `rows`).
@@ -7,21 +7,27 @@ inferred row by row from the columns (see `rows`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.published import absolute_path, with_origin
-from snellen.benchmarks.declaration.questions import question_benchmark
+from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.declaration.units import (
+    HEADLINE,
+    UNIT,
     add_units,
-    count_by_units,
     renamed_columns,
+    summarise_units,
     unit_column,
+    unit_sums,
 )
-from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE, split_video_options, with_video
-from snellen.benchmarks.protocol.similarity import with_similarity
-from snellen.core.benchmark import Benchmark, Table, Variant
+from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
+from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.origin import Origin
 from snellen.data.columns import is_video_column
@@ -30,47 +36,85 @@ from snellen.data.tables.open_table import open_table
 VERSION = "3"
 
 
-def data_file_benchmark(
-    path: str, variant: Variant, build: Callable[..., Benchmark] = question_benchmark
-) -> Benchmark:
-    """The benchmark of a data file; its name is the file's name without suffixes. `build` is called
-    as `question_benchmark` is."""
+@dataclass(frozen=True, slots=True)
+class UserFile:
+    """The user's own data file or data set on the hub; `--data` names another in its place."""
 
-    columns = renamed_columns(variant.columns)
+    path: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What its columns are called, unless the variant says otherwise: our name to theirs."""
+    description: str = ""
+    """The TOML file that describes it."""
 
-    def open() -> Table:
-        origin = Origin("own", file=absolute_path(path), columns=dict(variant.columns))
-        return with_origin(open_table(path, columns=columns), origin)
+    @property
+    def options(self) -> Mapping[str, Sequence[str]]:
+        return {}
 
-    partial_build = partial(
-        build,
+    def columns_of(self, variant: Variant) -> dict[str, str]:
+        return {**self.columns, **variant.columns}
+
+    def table(self, variant: Variant) -> Table:
+        path, columns = variant.data or self.path, self.columns_of(variant)
+        table = open_table(path, columns=renamed_columns(columns))
+        origin = Origin("own", file=absolute_path(path), columns=columns)
+        if self.description:
+            origin = structs.replace(origin, spec=self.description)
+        return with_origin(table, origin)
+
+    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
+        return None
+
+    def few_shot_source(self, variant: Variant) -> str:
+        return ""
+
+    def facts(self, variant: Variant, spec: str) -> Mapping[str, str]:
+        return {}
+
+
+def data_file_declaration(path: str) -> Declaration:
+    """The benchmark of a data file; its name is the file's name without suffixes."""
+    return Declaration(
         name=data_file_name(path),
         version=VERSION,
         title=f"own data: {path}",
-        open=open,
+        data=UserFile(path),
+        requires=REQUIRES_TEXT,
+        scoring=RuleScoring(similarity=True),
+        for_variant=partial(adapt_to_columns, UserFile(path)),
     )
-    units = unit_column(variant.columns)
-    if units:
-        partial_build = partial(partial_build, adjust=add_units(variant.columns))
-    if _has_videos(open):
-        rest, watching = split_video_options(variant)
-        benchmark = with_video(
-            partial_build(rest, template=VIDEO_TEMPLATE), watching, in_every_question=False
+
+
+def adapt_to_columns(data: UserFile, declaration: Declaration, variant: Variant) -> Declaration:
+    """The declaration with the units and the videos that the columns of the data name."""
+    columns = data.columns_of(variant)
+    if unit_column(columns):
+        declaration = replace(
+            declaration,
+            adjust=add_units(columns),
+            headline=Headline(
+                name=HEADLINE, summarise=partial(summarise_units, HEADLINE), sums=unit_sums
+            ),
+            parameters={**declaration.parameters, UNIT: columns[UNIT]},
         )
-    else:
-        benchmark = partial_build(variant)
-    return with_similarity(count_by_units(benchmark, variant) if units else benchmark, variant)
+    if not _has_videos(data, variant):
+        return declaration
+    return replace(
+        declaration,
+        template=declaration.template or VIDEO_TEMPLATE,
+        video=Video(in_every_question=False, search_cache=False),
+    )
 
 
-def _has_videos(open: Callable[[], Table]) -> bool:
-    """Whether a column names videos: what is shown of them is then part of the run."""
+def _has_videos(data: UserFile, variant: Variant) -> bool:
+    """Whether a column names videos: how they are shown is then part of the run."""
     try:
-        return any(map(is_video_column, open().columns))
+        return any(map(is_video_column, data.table(variant).columns))
     except SnellenError:
-        return False  # told when the table is opened to be read
+        return False  # the error is raised again when the table is opened to be read
 
 
 def data_file_name(path: str) -> str:
+    """The file's name without its suffixes; `data` if nothing is left."""
     name = Path(path.split("://")[-1].split("?")[0]).name
     return (
         re.sub(r"(\.(tsv|csv|jsonl?|parquet|xlsx|txt|eval))?(\.gz)?$", "", name, flags=re.I)

@@ -8,28 +8,24 @@ words. Without one a rule takes the answer that a reply marks, else all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from msgspec import structs
-
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.protocol.judging import rubric_parameter
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.core.answer import Answer, ParsedAnswer, Refused, Unparsed
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.core.benchmark import Variant, requires
 from snellen.core.flow import Steps
 from snellen.core.output import Generated, Output
-from snellen.core.record import Record
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
-from snellen.core.summary import Summary
 from snellen.extract.llm import EXTRACTOR, RULE, Extraction
 from snellen.extract.open_text import parse_final
 from snellen.extract.unanswered import model_text
 from snellen.extract.verdicts import FAILS_TO_ANSWER, parse_extracted_document_answer
 from snellen.prompts.judging import load_rubric
-from snellen.prompts.pdf_pages import with_pages
 from snellen.scoring.document import NOT_ANSWERABLE, abstains
 
 PAGES = requires("text", "image", many_images=True)
@@ -69,20 +65,11 @@ def add_extraction(rules: Mapping[str, ParserSet]) -> dict[str, ParserSet]:
     }
 
 
-def document_benchmark(benchmark: Benchmark, variant: Variant) -> Benchmark:
-    """The benchmark with pages for pictures. It records how its extractor is asked, and says what
-    it costs to have none."""
+def adapt_to_extractor(declaration: Declaration, variant: Variant) -> Declaration:
+    """Record how the extractor is asked, or say in every summary what it costs to have none."""
     if variant.extractor:
-        parameters = {**benchmark.parameters, **rubric_parameter(ANSWER_RUBRIC)}
-        return replace(
-            benchmark, prepare=with_pages, coverage="generic type", parameters=parameters
-        )
-
-    def summarise(records: Sequence[Record]) -> Summary:
-        found = benchmark.summarise(records)
-        return structs.replace(found, notices=(*found.notices, NO_EXTRACTOR_NOTICE))
-
-    return replace(benchmark, prepare=with_pages, coverage="generic type", summarise=summarise)
+        return replace(declaration, parameters=rubric_parameter(ANSWER_RUBRIC))
+    return replace(declaration, notices=(NO_EXTRACTOR_NOTICE,))
 
 
 def extract_short_answer(
@@ -91,7 +78,7 @@ def extract_short_answer(
     ref: Ref,
     parse_output: Callable[[Output], Answer | None] | None = None,
 ) -> Steps[Extraction]:
-    """Ask the extractor for the short answer in a reply, which `parse_output` finds in its words."""
+    """Ask the extractor for the short answer in a reply; `parse_output` parses what it says."""
     output = yield Generate(
         messages=load_rubric(ANSWER_RUBRIC).messages(question=sample.question, reply=reply),
         ref=ref,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -34,15 +34,12 @@ def pair_names(rows: Sequence[Row], groups: Sequence[str]) -> list[str]:
     return _number_pairs(list(groups))
 
 
-def with_yes_no_pairs(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Yes/no questions about the same pictures in one category become a unit."""
-    for sample in samples:
-        if sample.kind == "yes_no" and sample.media:
-            pictures = ",".join(ref.digest for ref in sample.media)
-            category = sample.groups.get("category", "")
-            yield replace(sample, unit=f"{category}/{pictures}")
-        else:
-            yield sample
+def add_yes_no_pair(sample: Sample, row: Row) -> Sample:
+    """Yes/no questions about the same images in one category become a unit."""
+    if sample.kind != "yes_no" or not sample.media:
+        return sample
+    images = ",".join(ref.digest for ref in sample.media)
+    return replace(sample, unit=f"{sample.groups.get('category', '')}/{images}")
 
 
 def _cells(rows: Sequence[Row], column: str) -> CellValues:

@@ -1,19 +1,19 @@
 """Benchmarks that are a file, a kind of question and a rule: listed in `data/listed.toml`.
 
 One example entry: `[mmcr]` with title, paper, source, kind "choice", circular "early", coverage
-"generic type" and one file. Each name is an entry point of its own, `listed:mmcr`.
+"generic type" and one file.
 
 Their rules are generic: choices and yes/no as everywhere in Snellen, open answers by the metric
-that the entry names (see `described.METRICS`). Where the authors' rule is of another type, nothing
-is scored: replies are kept, and `unscored` says what is missing. Oddities are those of the files.
+that the entry names (see `open_questions.METRICS`). If the authors' rule is of another type,
+nothing is scored: replies are kept, and `unscored` says what is missing. Oddities are those of the
+files.
 """
 
 from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Literal
@@ -21,17 +21,18 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.listed_rules import ListedRules, listed_rules
-from snellen.benchmarks.declaration.open_questions import against_gold
+from snellen.benchmarks.declaration.open_questions import METRICS, against_gold
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
-from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
-from snellen.benchmarks.declaration.toml import METRICS
-from snellen.benchmarks.declaration.video_questions import adjust_choice, video_table
-from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE, split_video_options, with_video
+from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.video_questions import adjust_choice
+from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.benchmarks.protocol.flows import EQUALITY, Circular, OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet, rules_of
-from snellen.core.benchmark import Benchmark, Table, Variant, requires
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import requires
 from snellen.core.model import Modality
 from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
@@ -46,8 +47,7 @@ from snellen.extract.published.listed import (
     phyx_choice_parser,
 )
 from snellen.extract.published.vlmevalkit_own import parse_first_capital
-from snellen.prompts.choice import DEFAULT_TEMPLATE
-from snellen.scoring.accuracy import FailurePolicy, score_notices
+from snellen.scoring.accuracy import score_notices
 from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
@@ -84,7 +84,7 @@ class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
     made: str = ""
     """Who makes the file of what, where nobody publishes it."""
 
-    def published(self) -> PublishedFile | HubSplit:
+    def declared_file(self) -> PublishedFile | HubSplit:
         """With a checksum, a file that other tools make of the rows on the hub wins over these."""
         hub = HubSplit(self.hub) if self.hub else None
         if hub is not None and self.md5 is None:
@@ -129,113 +129,90 @@ class ListedEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """The reader in the authors' repository, where there is one."""
 
 
-class ListedFactory:
-    """The factory of one entry. `aliases` are its names in other tools."""
-
-    def __init__(self, name: str, entry: ListedEntry) -> None:
-        self.name, self.entry = name, entry
-        first = {entry.option: entry.files[0].value} if entry.option else {}
-        self.aliases: Mapping[str, Mapping[str, str]] = {
-            **dict.fromkeys(entry.aliases, first),
-            **{one.alias: {entry.option: one.value} for one in entry.files if one.alias},
-            **entry.named,
-        }
-
-    def __call__(self, variant: Variant) -> Benchmark:
-        if not self.entry.video:
-            return self._build(variant, partial(self._data().table, variant))
-        rest, watching = split_video_options(variant)
-        made = self._build(rest, partial(video_table, rest, self._data(), self.name))
-        return with_video(made, watching)
-
-    @property
-    def published(self) -> Published:
-        """The files of the entry."""
-        return self._data()
-
-    def _data(self) -> Published:
-        entry = self.entry
-        if not entry.option:
-            return Published({}, {(): entry.files[0].published()})
-        values = tuple(one.value for one in entry.files)
-        return Published(
-            {entry.option: values}, {(one.value,): one.published() for one in entry.files}
-        )
-
-    def _build(self, variant: Variant, open: Callable[[], Table]) -> Benchmark:
-        entry, data, rules = self.entry, self._data(), self._rules()
-        inputs: tuple[Modality, ...] = ("text",) if entry.video else ("text", "image")
-        benchmark = question_benchmark(
-            variant,
-            name=self.name,
-            version=VERSION,
-            title=entry.title,
-            open=open,
-            fetch=partial(data.fetch, variant),
-            options=data.options,
-            requires=requires(*inputs, many_images=entry.many_images),
-            keep=self._keeps if entry.skip else None,
-            kind=entry.kind,
-            adjust=rules.adjust or self._adjust(),
-            question=entry.question,
-            groups=entry.groups,
-            rules=rules.rules,
-            template=VIDEO_TEMPLATE if entry.video else DEFAULT_TEMPLATE,
-            metric=rules.metric,
-            circular_default=entry.circular,
-            paper=entry.paper,
-            source=entry.source,
-        )
-        if entry.unscored:
-            failures = failures_of(variant)
-            benchmark = replace(
-                benchmark, summarise=partial(_summarise_without_gold, benchmark.summarise, failures)
-            )
-        return replace(
-            benchmark,
-            coverage=entry.coverage,
-            unscorable=entry.unscored,
-            oracle=None if entry.unscored else 100.0,
-        )
-
-    def _rules(self) -> ListedRules:
-        entry, metric = self.entry, METRICS[self.entry.metric]
-        if entry.rules:
-            return listed_rules(entry.rules)
-        known = rules_of(_OFFICIAL[entry.official], _VLMEVALKIT[entry.vlmevalkit])
-        graded = OpenScoring(metric.parse, metric.grade)
-        # A rule with a grade of its own keeps it; the others grade by the entry's metric.
-        rules = {
-            name: one if one.open is not EQUALITY else one._replace(open=graded)
-            for name, one in known.items()
-        }
-        return ListedRules(entry.metric, rules)
-
-    def _adjust(self) -> AdjustSample | None:
-        if self.entry.unscored:
-            return _drop_gold
-        return adjust_choice if self.entry.video and self.entry.kind == "choice" else None
-
-    def _keeps(self, row: Row) -> bool:
-        return all(row.cells.get(column) != value for column, value in self.entry.skip.items())
-
-
-def _summarise_without_gold(
-    summarise: Callable[[Sequence[Record]], Summary],
-    failures: FailurePolicy,
-    records: Sequence[Record],
-) -> Summary:
-    """The summary without the notice of golds that are not there: they were left out here."""
-    gold_not_expected = [
-        structs.replace(one, unscored=None) if one.unscored == "no_gold" else one for one in records
-    ]
-    return structs.replace(
-        summarise(records), notices=tuple(score_notices(gold_not_expected, failures))
+def listed_declaration(name: str) -> Declaration:
+    """The benchmark of an entry of the list. Raises KeyError for an unknown name."""
+    entry = listed_entries()[name]
+    rules = _rules(entry)
+    inputs: tuple[Modality, ...] = ("text",) if entry.video else ("text", "image")
+    template = VIDEO_TEMPLATE if entry.video else None
+    return Declaration(
+        name=name,
+        version=VERSION,
+        title=entry.title,
+        paper=entry.paper,
+        provenance=entry.source,
+        data=_data(entry),
+        aliases=_aliases(entry),
+        keep=partial(_keeps, entry.skip) if entry.skip else None,
+        group_by=entry.groups,
+        kind=entry.kind,
+        adjust=rules.adjust or _adjust(entry),
+        question=entry.question,
+        requires=requires(*inputs, many_images=entry.many_images),
+        template=template,
+        video=Video() if entry.video else None,
+        scoring=RuleScoring(rules=rules.rules, metric=rules.metric, circular=entry.circular),
+        headline=Headline(summarise=_summarise_without_gold) if entry.unscored else Headline(),
+        unscorable=entry.unscored,
+        coverage=entry.coverage,
     )
 
 
+def _data(entry: ListedEntry) -> Published:
+    if not entry.option:
+        return Published({}, {(): entry.files[0].declared_file()})
+    values = tuple(file.value for file in entry.files)
+    return Published(
+        {entry.option: values}, {(file.value,): file.declared_file() for file in entry.files}
+    )
+
+
+def _aliases(entry: ListedEntry) -> dict[str, Mapping[str, str]]:
+    first = {entry.option: entry.files[0].value} if entry.option else {}
+    return {
+        **dict.fromkeys(entry.aliases, first),
+        **{file.alias: {entry.option: file.value} for file in entry.files if file.alias},
+        **entry.named,
+    }
+
+
+def _rules(entry: ListedEntry) -> ListedRules:
+    if entry.rules:
+        return listed_rules(entry.rules)
+    metric = METRICS[entry.metric]
+    graded = OpenScoring(metric.parse, metric.grade)
+    # A rule with a grade of its own keeps it; the others grade by the entry's metric.
+    rules = {
+        name: parsers if parsers.open is not EQUALITY else parsers._replace(open=graded)
+        for name, parsers in rules_of(
+            _OFFICIAL[entry.official], _VLMEVALKIT[entry.vlmevalkit]
+        ).items()
+    }
+    return ListedRules(entry.metric, rules)
+
+
+def _adjust(entry: ListedEntry) -> AdjustSample | None:
+    if entry.unscored:
+        return _drop_gold
+    return adjust_choice if entry.video and entry.kind == "choice" else None
+
+
+def _keeps(skip: Mapping[str, str], row: Row, options: Mapping[str, str]) -> bool:
+    return all(row.cells.get(column) != value for column, value in skip.items())
+
+
+def _summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    """The summary without the notice of missing gold answers: they were left out on purpose."""
+    expected = [
+        structs.replace(record, unscored=None) if record.unscored == "no_gold" else record
+        for record in records
+    ]
+    notices = tuple(score_notices(expected, context.failures))
+    return structs.replace(context.plain(records), notices=notices)
+
+
 def _drop_gold(sample: Sample, row: Row) -> Sample:
-    """A gold that no rule here can compare must not make a number."""
+    """A gold answer that no rule here can compare must not make a number."""
     return structs.replace(sample, gold=())
 
 
@@ -243,11 +220,3 @@ def _drop_gold(sample: Sample, row: Row) -> Sample:
 def listed_entries() -> Mapping[str, ListedEntry]:
     text = (files("snellen.benchmarks") / "data" / _FILE).read_text(encoding="utf-8")
     return msgspec.convert(tomllib.loads(text), dict[str, ListedEntry])
-
-
-def __getattr__(name: str) -> ListedFactory:
-    """The factory of an entry, by its name with underscores."""
-    for known, entry in listed_entries().items():
-        if known.replace("-", "_") == name:
-            return ListedFactory(known, entry)
-    raise AttributeError(f"{_FILE} has no entry {name!r}")

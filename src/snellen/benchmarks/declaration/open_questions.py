@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.benchmarks.declaration.published import Published
-from snellen.benchmarks.declaration.questions import question_benchmark
-from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
+from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import (
+    EQUALITY,
     GradeFunction,
     OpenParser,
     OpenScoring,
@@ -19,11 +18,13 @@ from snellen.benchmarks.protocol.flows import (
 )
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.core.answer import Answer
-from snellen.core.benchmark import Benchmark, Requirement, Variant, requires
+from snellen.core.benchmark import requires
 from snellen.core.sample import Row, Sample
 from snellen.extract.open_text import parse_final, parse_raw, parse_whole
 from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.edit_distance import anls, anls_by_script
+from snellen.scoring.exact import contains_gold, equal_folded
+from snellen.scoring.relaxed import relaxed_correct
 from snellen.scoring.vqa_accuracy import (
     vqa_accuracy,
     vqa_accuracy_authors,
@@ -120,56 +121,24 @@ def anls_rules() -> dict[str, ParserSet]:
     return open_rules(against_gold(anls), vlmevalkit=by_script, official=by_script)
 
 
-def open_question_benchmark(
-    variant: Variant,
-    *,
-    name: str,
-    version: str,
-    title: str,
-    metric: str,
-    data: Published,
-    rules: Mapping[str, ParserSet],
-    paper: str,
-    source: str,
-    options: Mapping[str, Sequence[str]] | None = None,
-    template: PromptTemplate = SHORT_ANSWER,
-    adjust: AdjustSample | None = None,
-    question: str = "",
-    groups: tuple[str, ...] = GROUP_COLUMNS,
-    requires: Requirement = IMAGE,
-    max_new_tokens: int = 128,
-) -> Benchmark:
-    """A benchmark whose rows are all open questions with one metric as headline.
+def open_answers(metric: str, rules: Mapping[str, ParserSet]) -> RuleScoring:
+    """Scoring of rows that are all open questions, with one metric as headline.
 
-    Questions about one picture are one unit of the interval: by a column that names it, else by
-    its bytes. `options` are variants beside those of `data`. Raises UsageError.
+    Questions about one image are one unit of the interval: by a column that names it, else by its
+    bytes. Judges, if there are any, compare each reply with the gold answer beside the metric.
     """
-
-    def with_image_unit(sample: Sample, row: Row) -> Sample:
-        sample = replace(sample, unit=_image_name(row))
-        return adjust(sample, row) if adjust else sample
-
-    return question_benchmark(
-        variant,
-        name=name,
-        version=version,
-        title=title,
-        open=partial(data.table, variant),
-        fetch=partial(data.fetch, variant),
-        options={**data.options, **(options or {})},
-        requires=requires,
-        groups=groups,
-        paper=paper,
-        source=source,
-        max_new_tokens=max_new_tokens,
-        kind="open",
-        adjust=with_image_unit,
-        question=question,
-        template=template,
+    return RuleScoring(
         rules=rules,
         metric=metric,
-        held_out=data.few_shot_source(variant),
+        kind="open",
+        adjust=_add_image_unit,
+        template=SHORT_ANSWER,
+        max_new_tokens=128,
     )
+
+
+def _add_image_unit(sample: Sample, row: Row) -> Sample:
+    return replace(sample, unit=_image_name(row))
 
 
 def _image_name(row: Row) -> str:
@@ -177,3 +146,20 @@ def _image_name(row: Row) -> str:
         if row.cells.get(column):
             return row.cells[column]
     return ",".join(ref.digest for ref in row.media)
+
+
+class OpenMetric(NamedTuple):
+    grade: GradeFunction
+    parse: OpenParser
+
+
+METRICS: Mapping[str, OpenMetric] = {
+    "accuracy": OpenMetric(EQUALITY.grade, EQUALITY.parse),
+    "exact": OpenMetric(against_gold(equal_folded), parse_marked_answer),
+    "contains": OpenMetric(against_gold(contains_gold), parse_whole_reply),
+    "anls": OpenMetric(against_gold(anls), parse_marked_answer),
+    "relaxed": OpenMetric(against_gold(relaxed_correct), parse_marked_answer),
+    "vqa": OpenMetric(against_gold(vqa_accuracy), parse_marked_answer),
+}
+"""How open answers are graded: equal after small differences are taken away, equal but for case,
+a gold contained in the reply, by edit distance, within 5 % of a number, against several people."""

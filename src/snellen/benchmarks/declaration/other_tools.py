@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class OtherToolName:
-    """`difference` completes the sentence "lmms-eval's SEEDBench ...". `options` are those by which the
-    benchmark does the same here; none where it cannot."""
+    """What another tool means by one of our names.
+
+    `difference` completes the sentence "lmms-eval's SEEDBench ...". With `options` the benchmark
+    does the same here; there are none if it cannot.
+    """
 
     tool: str
     difference: str

@@ -1,17 +1,18 @@
 """Data files that a benchmark's authors or other tools publish: found locally, else fetched.
 
-Whatever is read says whether it is the published file (`ServerOrigin`): a file of the user's own in its
-place is marked wherever a number of it is shown.
+Every table says whether it is the published file (`Origin`): numbers over the user's own file in
+its place are marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.benchmark import Benchmark, FetchProgress, Table, Variant
+from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import UsageError
 from snellen.core.origin import Origin, OriginKind
 from snellen.data.download import RemoteFile
@@ -26,20 +27,6 @@ from snellen.data.locate import (
 from snellen.data.tables.open_table import IndexedTable, open_table
 from snellen.data.tables.seed_json import SeedTable
 from snellen.settings import Settings
-
-
-def hide_answers(benchmark: Benchmark, variant: Variant, option: str, *values: str) -> Benchmark:
-    """Says of the variants whose answers their authors keep that they have no score; a data file
-    of the user's own may hold the answers."""
-    values_of_option = benchmark.options[option]
-    value = variant.options.get(option, values_of_option[0])
-    if value not in values or variant.data is not None:
-        return benchmark
-    reason = (
-        f"the answers of {option}={value} are withheld by the authors of {benchmark.name}: the "
-        "questions are asked, and only the authors can score the replies"
-    )
-    return replace(benchmark, oracle=None, unscorable=reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +48,10 @@ class Published:
         """`Benchmark.few_shot_pool` of a variant."""
         splits = self.options.get("split", ("",))
         return self.held_out.get(variant.options.get("split", splits[0]), "")
+
+    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
+        """Brings the file to this machine: `fetch` of this variant."""
+        return partial(self.fetch, variant)
 
     def fetch(self, variant: Variant, progress: FetchProgress | None = None) -> Path:
         """The file on this machine: the user's own, a cached one, or freshly fetched."""
@@ -110,10 +101,8 @@ class Published:
         other = declared.alternative
         elsewhere = other.spec if isinstance(other, HubSplit) else other.about if other else ""
         urls = " or ".join(filter(None, (*declared.remote.urls, elsewhere)))
-        urls = (
-            urls
-            or f"no public address is known{f': {declared.how_built}' if declared.how_built else ''}"
-        )
+        how_built = f": {declared.how_built}" if declared.how_built else ""
+        urls = urls or f"no public address is known{how_built}"
         return {"data": f"{declared.description()}, {urls}", "here": _local_status(declared, spec)}
 
     def _origin(self, path: str, variant: Variant) -> Origin:
@@ -249,3 +238,8 @@ def _local_status(declared: PublishedFile, spec: str) -> str:
 def published_tsv(url: str, md5: str) -> PublishedFile:
     """A published file under the name it has at its address."""
     return PublishedFile(url.rsplit("/", 1)[-1], RemoteFile(urls=(url,), md5=md5))
+
+
+def single_tsv(url: str, md5: str) -> Published:
+    """The one file of a benchmark without variants, under the name it has at its address."""
+    return Published({}, {(): published_tsv(url, md5)})

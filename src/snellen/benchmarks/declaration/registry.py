@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
-from snellen.benchmarks.declaration.data_file import data_file_benchmark
+from snellen.benchmarks.declaration.build import all_options, build
+from snellen.benchmarks.declaration.builtin import Source, benchmark_sources, is_registered
+from snellen.benchmarks.declaration.data_file import data_file_declaration
+from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
-from snellen.benchmarks.declaration.published import Published
-from snellen.benchmarks.declaration.toml import description_benchmark, is_description
+from snellen.benchmarks.declaration.toml import is_description, load_declaration
 from snellen.benchmarks.declaration.units import refuse_units
-from snellen.benchmarks.protocol.control import OPTION, apply_control
-from snellen.benchmarks.protocol.few_shot import select_few_shot
-from snellen.benchmarks.protocol.gate import apply_gate, split_gate
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
-from snellen.core.entry_points import load_entry_point, plugin_entry_points
+from snellen.benchmarks.protocol.control import OPTION
+from snellen.benchmarks.protocol.few_shot import SHOTS_FROM
+from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UnknownName, UsageError
 
-GROUP = "snellen.benchmarks"
 FILE = "file"
 """Option of every benchmark: a data file in place of its own, for this benchmark alone."""
 _OPTIONS = re.compile(r":(?=[a-z_-]+=)")
@@ -72,60 +69,52 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
             f"{name} is a data file itself, and --data {variant.data} would replace it; name one "
             "of the two alone, or a benchmark whose data --data replaces"
         )
-    variant = replace(variant, data=options.pop(FILE, variant.data))
+    data = options.pop(FILE, variant.data)
     control = options.pop(OPTION, variant.control)
-    variant, share = split_gate(replace(variant, options=options, control=control))
-    asked = select_few_shot(partial(_open_with_data, name), variant)
-    return apply_gate(apply_control(asked, control), share)
+    variant = replace(variant, options=options, data=data, control=control)
+    named = _find_source(name, variant)
+    other = names_in_other_tools(named.source).get(name.lower())
+    notice = ""
+    if other is not None and other.protocol and other.differs(options):
+        notice = other.sentence(name)
+    return build(
+        named.source, replace(variant, options={**named.options, **options}), notice=notice
+    )
 
 
-def _open_with_data(name: str, variant: Variant, data: str | None) -> Benchmark:
-    """The benchmark as it stands in its data, or in others of the same form."""
-    if data is None:
-        return _open_plain(name, variant)
-    if is_data_source(name) and not is_description(name):
-        return _open_plain(data, variant)
-    return _open_plain(name, replace(variant, data=data))
-
-
-def _open_plain(name: str, variant: Variant) -> Benchmark:
+def _find_source(name: str, variant: Variant) -> NamedSource:
+    """What a name means: a description, a data file, or a registered benchmark. Raises
+    UnknownName, and UsageError for choices that do not go with it."""
     if is_description(name):
-        return description_benchmark(name, variant)
+        return NamedSource(load_declaration(name), {})
     if is_data_source(name):
-        return data_file_benchmark(name, variant)
+        return NamedSource(data_file_declaration(name), {})
     registered = _find_registered(name)
-    if registered is not None and variant.columns and variant.data is None:
+    if registered is None:
+        raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
+    if variant.columns and variant.data is None:
         raise UsageError(
             f"{name} knows its columns; --columns is for a data file of your own, or with --data"
         )
-    if registered is None:
-        raise UnknownName("benchmark", name, plugin_entry_points(GROUP), _data_file_hint(name))
     refuse_units(name, variant.columns)
     if variant.options:
-        declared = registered.factory(Variant(data=variant.data)).options
-        _check_options(name, variant, declared)
-    benchmark = registered.factory(
-        replace(variant, options={**registered.options, **variant.options})
-    )
-    other = names_in_other_tools(registered.factory).get(name.lower())
-    if other is not None and other.protocol and other.differs(variant.options):
-        benchmark = replace(benchmark, notice=other.sentence(name))
-    return benchmark
+        _check_options(name, variant, registered.source)
+    return registered
 
 
-def names_in_other_tools(factory: BenchmarkFactory) -> Mapping[str, OtherToolName]:
-    """Names, in small letters, that mean something else in another tool: the factory's own
-    `names_in_other_tools`, else its file's `ELSEWHERE`."""
-    declared: Mapping[str, OtherToolName] = getattr(factory, "elsewhere", None) or getattr(
-        sys.modules[factory.__module__], "ELSEWHERE", {}
-    )
-    return declared
+def names_in_other_tools(source: Source) -> Mapping[str, OtherToolName]:
+    """Names, in lower case, that mean something else in another tool."""
+    return source.other_tools if isinstance(source, Declaration) else {}
 
 
-def _check_options(name: str, variant: Variant, declared: Iterable[str]) -> None:
+def _check_options(name: str, variant: Variant, source: Source) -> None:
     """Raises UnknownName for an option that the benchmark does not declare."""
+    if isinstance(source, Declaration):
+        declared: Iterable[str] = all_options(source, variant.data)
+    else:
+        declared = source(Variant(data=variant.data)).options
     for key in variant.options:
-        if key not in declared:
+        if key not in declared and key != SHOTS_FROM:
             hint = f"`snellen info {name}` explains them."
             raise UnknownName(f"option of {name}", key, declared, hint)
 
@@ -133,7 +122,7 @@ def _check_options(name: str, variant: Variant, declared: Iterable[str]) -> None
 def is_data_source(name: str) -> bool:
     """Whether a name means a data file, its description or a folder rather than a registered
     benchmark."""
-    if name.lower() in plugin_entry_points(GROUP):
+    if is_registered(name):
         return False
     return (
         "://" in name
@@ -145,15 +134,16 @@ def is_data_source(name: str) -> bool:
 
 def list_benchmarks() -> list[BenchmarkListing]:
     """Registered benchmarks by name; a plug-in that is broken says so in its line."""
-    found = []
-    for name, entry in sorted(plugin_entry_points(GROUP).items()):
+    listings = []
+    for name, load in sorted(benchmark_sources().items()):
         try:
-            factory = cast(BenchmarkFactory, load_entry_point(entry))
+            source = load()
         except UsageError as error:
-            found.append(BenchmarkListing(name, str(error), ()))
+            listings.append(BenchmarkListing(name, str(error), ()))
             continue
-        found.append(BenchmarkListing(name, factory(Variant()).title, tuple(_aliases(factory))))
-    return found
+        title = source.title if isinstance(source, Declaration) else source(Variant()).title
+        listings.append(BenchmarkListing(name, title, tuple(_aliases(source))))
+    return listings
 
 
 def _data_file_hint(name: str) -> str:
@@ -164,53 +154,46 @@ def _data_file_hint(name: str) -> str:
 
 def data_facts(spec: str) -> dict[str, str]:
     """Which data a named benchmark declares, whether they are on this machine, and what its names
-    mean in other tools; nothing for data of one's own."""
+    mean in other tools; nothing for the user's own data."""
     name, options = split_spec(spec)
     named = _find_registered(name)
-    if named is None or FILE in options:
+    if named is None or FILE in options or not isinstance(named.source, Declaration):
         return {}
-    module = sys.modules[named.factory.__module__]
-    declared = getattr(named.factory, "published", None) or getattr(module, "DATA", None)
-    told = [one.sentence(known) for known, one in names_in_other_tools(named.factory).items()]
-    means = {"elsewhere": "; ".join(told)} if told else {}
-    if not isinstance(declared, Published):
-        return means
-    return declared.facts(Variant(options={**named.options, **options}), spec) | means
+    sentences = [other.sentence(name) for name, other in names_in_other_tools(named.source).items()]
+    elsewhere = {"elsewhere": "; ".join(sentences)} if sentences else {}
+    variant = Variant(options={**named.options, **options})
+    return {**named.source.data.facts(variant, spec), **elsewhere}
 
 
-class _RegisteredBenchmark(NamedTuple):
-    factory: BenchmarkFactory
+class NamedSource(NamedTuple):
+    """What a name means: a declaration or factory, and the options that the name stands for."""
+
+    source: Source
     options: Mapping[str, str]
 
 
-def _find_registered(name: str) -> _RegisteredBenchmark | None:
+def _find_registered(name: str) -> NamedSource | None:
     """By canonical name, loading only that file; else by another tool's name for a variant, as
-    it is spelt there or, where that is clear, in any case. Raises UsageError where it is not."""
-    entries = plugin_entry_points(GROUP)
-    if name.lower() in entries:
-        return _RegisteredBenchmark(
-            cast(BenchmarkFactory, load_entry_point(entries[name.lower()])), {}
-        )
-    found: dict[str, _RegisteredBenchmark] = {}
-    for entry in entries.values():
+    it is spelt there or, if that is clear, in any case. Raises UsageError if it is not."""
+    sources = benchmark_sources()
+    if name.lower() in sources:
+        return NamedSource(sources[name.lower()](), {})
+    matches: dict[str, NamedSource] = {}
+    for load in sources.values():
         try:
-            factory = cast(BenchmarkFactory, load_entry_point(entry))
+            source = load()
         except UsageError:
             continue  # a broken plug-in must not stand in the way of the others
-        for alias, options in _aliases(factory).items():
+        for alias, options in _aliases(source).items():
             if alias.lower() == name.lower():
-                found[alias] = _RegisteredBenchmark(factory, options)
-    if name in found or len(found) == 1:
-        return found.get(name) or next(iter(found.values()))
-    if found:
-        raise UsageError(f"{name} may mean {' or '.join(found)}: spell it as one of these")
+                matches[alias] = NamedSource(source, options)
+    if name in matches or len(matches) == 1:
+        return matches.get(name) or next(iter(matches.values()))
+    if matches:
+        raise UsageError(f"{name} may mean {' or '.join(matches)}: spell it as one of these")
     return None
 
 
-def _aliases(factory: BenchmarkFactory) -> Mapping[str, Mapping[str, str]]:
-    """Other tools' names for variants of a benchmark, name to options: the factory's own
-    `aliases`, else its file's `ALIASES`."""
-    declared: Mapping[str, Mapping[str, str]] = getattr(factory, "aliases", None) or getattr(
-        sys.modules[factory.__module__], "ALIASES", {}
-    )
-    return declared
+def _aliases(source: Source) -> Mapping[str, Mapping[str, str]]:
+    """Other tools' names for variants of a benchmark, name to options."""
+    return source.aliases if isinstance(source, Declaration) else {}

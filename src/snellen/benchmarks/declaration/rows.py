@@ -160,6 +160,16 @@ def sample_of(
     )
 
 
+def check_unique_ids(samples: Iterable[Sample], path: str) -> Iterator[Sample]:
+    """The samples. Raises DataError for an id that occurs twice."""
+    seen: set[str] = set()
+    for sample in samples:
+        if sample.id in seen:
+            raise DataError(f"{path}: the id {sample.id!r} stands there twice; ids must be unique")
+        seen.add(sample.id)
+        yield sample
+
+
 def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
     """Columns A, B, C, ... as far as they go; one empty cell between others is no option."""
     options: dict[str, str] = {}

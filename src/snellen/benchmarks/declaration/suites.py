@@ -24,7 +24,7 @@ SUBTITLES_OPTION = "subtitles"
 """Of the options about how videos are shown, the one that makes another number."""
 
 
-class Member(Struct, frozen=True, forbid_unknown_fields=True):
+class SuiteMember(Struct, frozen=True, forbid_unknown_fields=True):
     """One column of a suite's table."""
 
     name: str
@@ -39,7 +39,7 @@ class Member(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Suite(Struct, frozen=True, forbid_unknown_fields=True):
     title: str
-    members: tuple[Member, ...]
+    members: tuple[SuiteMember, ...]
     source: str = ""
     average: bool = True
 

@@ -10,21 +10,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 
 import msgspec
 
-from snellen.benchmarks.declaration.questions import failures_of
 from snellen.benchmarks.declaration.rows import AdjustSample
-from snellen.core.benchmark import CHANCE, Benchmark, Variant
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import CHANCE
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import canonical_column, column_name
-from snellen.scoring.accuracy import FailurePolicy, mean_metric
+from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.clusters import cluster_samples
 from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of
 from snellen.scoring.guessing import GUESSES
@@ -76,23 +74,10 @@ def add_units(columns: Mapping[str, str]) -> AdjustSample:
     return add_unit
 
 
-def count_by_units(benchmark: Benchmark, variant: Variant) -> Benchmark:
-    """The benchmark with the share of whole units as headline and its own number beside it."""
-    return replace(
-        benchmark,
-        headline=HEADLINE,
-        summarise=partial(summarise_units, benchmark, failures_of(variant), HEADLINE),
-        headline_sums=partial(unit_sums, failures_of(variant)),
-        parameters={**benchmark.parameters, UNIT: variant.columns[UNIT]},
-    )
-
-
-def summarise_units(
-    benchmark: Benchmark, failures: FailurePolicy, headline: str, records: Sequence[Record]
-) -> Summary:
+def summarise_units(headline: str, context: SummaryContext, records: Sequence[Record]) -> Summary:
     """Of units that have a score in every question; chance is that of guessing whole units."""
-    summary = benchmark.summarise(records)
-    units = _unit_scores(apply_failure_policy(records, failures))
+    summary = context.plain(records)
+    units = _unit_scores(apply_failure_policy(records, context.failures))
     if summary.headline.value is None or not units:
         headline_metric = Metric(headline, None, len(units), note=summary.headline.note)
     else:
@@ -109,13 +94,13 @@ def summarise_units(
         headline=headline_metric,
         metrics={headline: headline_metric, **other_metrics, **chance_metric},
         bounds=bounds_of(records, _unit_accuracy),
-        beside=(benchmark.headline, *summary.beside),
+        beside=(context.plain_headline, *summary.beside),
     )
 
 
-def unit_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def unit_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The share of whole units as a function of sums."""
-    units = _unit_scores(apply_failure_policy(records, failures))
+    units = _unit_scores(apply_failure_policy(records, context.failures))
     return sum_of_ratios(unit_terms(records, units, _unit, HEADLINE))
 
 

@@ -18,8 +18,8 @@ from typing import cast
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.questions import check_allowed
-from snellen.core.benchmark import Benchmark, Requirement, Variant, requires
+from snellen.benchmarks.declaration.variants import check_allowed
+from snellen.core.benchmark import Benchmark, Requirement, Table, Variant, requires
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Capabilities
 from snellen.core.sample import MediaRef, Sample
@@ -27,6 +27,7 @@ from snellen.data.media.frame_sampling import FRAME_RULES, FrameRule, FrameSampl
 from snellen.data.media.frames import Frame, extract_frames
 from snellen.data.media.subtitles import cues_at, read_subtitles
 from snellen.data.media.video_cells import FrameFolder, VideoFile
+from snellen.data.tables.open_table import IndexedTable, open_table
 from snellen.prompts.choice import PromptTemplate
 from snellen.prompts.derived_images import unavailable_image
 from snellen.settings import Settings
@@ -44,6 +45,10 @@ _CHOICES: Mapping[str, Sequence[str]] = {
 }
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
 _VIDEO_TAG = re.compile(r"<video ?\d*>")
+
+
+VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
+"""Columns that name a video in the published files, where none is called `video`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +117,17 @@ def split_video_options(
     return replace(variant, options=rest), watching
 
 
-def with_video(
+def show_videos(
     benchmark: Benchmark,
     video: VideoOptions,
     defaults: Mapping[str, str] | None = None,
     *,
     in_every_question: bool = True,
 ) -> Benchmark:
-    """The benchmark whose videos are shown so, right before a question is asked. `in_every_question` says
-    that every question has one, so that a model that cannot be shown videos is told at once."""
+    """The benchmark whose videos are replaced by frames, or kept, right before a question is asked.
+
+    With `in_every_question` a model that cannot be shown videos is refused before the run.
+    """
     own, own_reason = benchmark.prepare, benchmark.unsupported_reason
 
     def prepare(sample: Sample) -> Sample:
@@ -244,3 +251,16 @@ def _parse_number(name: str, text: str, maximum: float) -> float:
     if not 0 < number <= maximum:
         raise UsageError(f"{name}={text}: expected a number above 0, at most {maximum:g}")
     return number
+
+
+def find_videos(table: Table, variant: Variant, name: str) -> Table:
+    """The same rows, whose videos are also looked for in the cache."""
+    if not isinstance(table, IndexedTable):
+        return table
+    video_column = next((one for one in VIDEO_NAMES if one in table.columns), None)
+    if video_column and not {"video", "video_path"} & set(table.columns):
+        reopened = open_table(table.path, columns={**variant.columns, "video": video_column})
+        if isinstance(reopened, IndexedTable):
+            table = replace(reopened, origin=table.origin)
+    home = str(Settings.from_environment().cache / "videos" / name)
+    return replace(table, media_folders=table.media_folders.with_folder(home))

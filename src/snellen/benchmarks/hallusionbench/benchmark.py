@@ -16,14 +16,20 @@ authors let GPT-4 judge replies, which `--rule official` does with any judge (se
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
 from msgspec import structs
 
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
+from snellen.benchmarks.declaration.declaration import (
+    Declaration,
+    Headline,
+    ResolvedVariant,
+    ScoringParts,
+)
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.hallusionbench.judge import (
     JUDGE_TOKENS,
     RUBRIC,
@@ -32,15 +38,16 @@ from snellen.benchmarks.hallusionbench.judge import (
 )
 from snellen.benchmarks.protocol.judged_summary import JUDGE_MISSING
 from snellen.benchmarks.protocol.judging import judge_parameters, panel_of
-from snellen.benchmarks.protocol.parsers import PARSERS
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.protocol.parsers import PARSERS, rules_of
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import Variant
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import PromptTemplate
-from snellen.scoring.accuracy import FailurePolicy, mean_metric
+from snellen.scoring.accuracy import mean_metric
 from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of
 from snellen.scoring.hallusionbench import (
     FigureKey,
@@ -50,60 +57,13 @@ from snellen.scoring.hallusionbench import (
 )
 from snellen.scoring.headlines import RatioTerm, headline_interval, sum_of_ratios, unit_terms
 
-VERSION = "3"
 HEADLINE = "mean_of_three"
 _RATES = ("aAcc", "fAcc", "qAcc")
-ALIASES: dict[str, dict[str, str]] = {"hallusion_bench_image": {}}
 _URL = "https://opencompass.openxlab.space/utils/VLMEval/HallusionBench.tsv"
-DATA = Published({}, {(): published_tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c")})
 _GOLDS = {"0": "No", "1": "Yes"}
 _OFFICIAL = "official"
 _TEMPLATE = PromptTemplate(yes_no="")
 _ID_COLUMNS = ("set_id", "figure_id", "question_id")
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    plain = question_benchmark(
-        variant,
-        name="hallusionbench",
-        version=VERSION,
-        title="HallusionBench, figures and changed figures",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        requires=requires("text", "image"),
-        groups=("category", "l2-category", "subcategory"),
-        kind="yes_no",
-        adjust=_adjust_with_details if variant.rule == _OFFICIAL else _adjust,
-        template=_TEMPLATE,
-        official=PARSERS["snellen"],
-        paper="https://arxiv.org/abs/2310.14566",
-        source="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
-    )
-    failures = failures_of(variant)
-    made = replace(
-        plain,
-        headline=HEADLINE,
-        summarise=partial(_summarise, plain, failures),
-        headline_sums=partial(_rate_sums, failures),
-    )
-    return _with_judge(made, variant) if variant.rule == _OFFICIAL else made
-
-
-def _with_judge(benchmark: Benchmark, variant: Variant) -> Benchmark:
-    panel = panel_of(variant, max_new_tokens=JUDGE_TOKENS)
-    settings = Generation(max_new_tokens=benchmark.max_new_tokens)
-    return replace(
-        benchmark,
-        flow=judge_flow(settings, panel, _TEMPLATE),
-        extra_roles=(*benchmark.extra_roles, *panel.roles),
-        parameters={**benchmark.parameters, **judge_parameters(panel, RUBRIC)},
-        oracle=benchmark.oracle if panel else None,
-        unscorable="" if panel else JUDGE_MISSING,
-    )
-
-
-def _adjust_with_details(sample: Sample, row: Row) -> Sample:
-    return add_details(_adjust(sample, row), row)
 
 
 def _adjust(sample: Sample, row: Row) -> Sample:
@@ -123,9 +83,9 @@ def _adjust(sample: Sample, row: Row) -> Sample:
     return structs.replace(sample, gold=golds, unit=figure_key)
 
 
-def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[Record]) -> Summary:
-    summary = benchmark.summarise(records)
-    counted = apply_failure_policy(records, failures)
+def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    summary = context.plain(records)
+    counted = apply_failure_policy(records, context.failures)
     rates = hallusion_scores(counted, _figure_key)
     if summary.headline.value is None or rates is None:
         mean = Metric(HEADLINE, None, summary.n, note=summary.headline.note)
@@ -135,7 +95,7 @@ def _summarise(benchmark: Benchmark, failures: FailurePolicy, records: Sequence[
         "fAcc": _unit_metric("fAcc", counted, figure_of),
         "qAcc": _unit_metric("qAcc", counted, question_of),
     }
-    interval = headline_interval(_rate_sums(failures, records), records)
+    interval = headline_interval(_rate_sums(context, records), records)
     mean = Metric(HEADLINE, rates.mean, summary.n, interval)
     return msgspec.structs.replace(
         summary,
@@ -154,9 +114,9 @@ def _unit_metric(name: str, records: Sequence[Record], key: Callable[[FigureKey]
     return mean_metric(name, list(right.values()), [sets[unit] for unit in right])
 
 
-def _rate_sums(failures: FailurePolicy, records: Sequence[Record]) -> HeadlineSums | None:
+def _rate_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
     """The mean of three as a function of sums; a set of figures is drawn whole."""
-    seen = apply_failure_policy(records, failures)
+    seen = apply_failure_policy(records, context.failures)
     added = [[] if one.score is None else [RatioTerm("aAcc", one.score)] for one in seen]
     for name, key in (("fAcc", figure_of), ("qAcc", question_of)):
         of_unit = partial(_key_of_record, key)
@@ -185,3 +145,51 @@ def _mean_of_rates(records: Sequence[Record]) -> float | None:
 def _figure_key(record: Record) -> FigureKey:
     kind, set_id, figure, question = record.unit.rsplit("/", 3)
     return FigureKey(kind, set_id, figure, question)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceJudging(RuleScoring):
+    """A judge compares every reply with the reference answer, as the authors do."""
+
+    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        parts = RuleScoring.parts(self, resolved)
+        panel = panel_of(resolved.variant, max_new_tokens=JUDGE_TOKENS)
+        settings = Generation(max_new_tokens=parts.max_new_tokens)
+        return replace(
+            parts,
+            flow=judge_flow(settings, panel, _TEMPLATE),
+            panel=panel,
+            extra_roles=panel.roles,
+            parameters={**parts.parameters, **judge_parameters(panel, RUBRIC)},
+            unscorable="" if panel else JUDGE_MISSING,
+        )
+
+
+def _for_rule(declaration: Declaration, variant: Variant) -> Declaration:
+    if variant.rule != _OFFICIAL:
+        return declaration
+    scoring = ReferenceJudging(rules=_RULES)
+    return replace(declaration, adjust=_adjust_with_details, scoring=scoring)
+
+
+def _adjust_with_details(sample: Sample, row: Row) -> Sample:
+    return add_details(_adjust(sample, row), row)
+
+
+_RULES = rules_of(PARSERS["snellen"])
+BENCHMARK = Declaration(
+    name="hallusionbench",
+    version="3",
+    title="HallusionBench, figures and changed figures",
+    paper="https://arxiv.org/abs/2310.14566",
+    provenance="HallusionBench of its authors (BSD-3-Clause), as VLMEvalKit's TSV",
+    data=single_tsv(_URL, "0c23ac0dc9ef46832d7a24504f2a0c7c"),
+    aliases={"hallusion_bench_image": {}},
+    for_variant=_for_rule,
+    kind="yes_no",
+    group_by=("category", "l2-category", "subcategory"),
+    adjust=_adjust,
+    template=_TEMPLATE,
+    scoring=RuleScoring(rules=_RULES),
+    headline=Headline(name=HEADLINE, summarise=_summarise, sums=_rate_sums),
+)

@@ -4,19 +4,19 @@ summary (G-Avg)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 
-from snellen.benchmarks.declaration.judged import JudgedDeclaration, first_cell, judged_benchmark
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.judged import Judged, first_cell
 from snellen.benchmarks.declaration.published import Published, PublishedFile
-from snellen.benchmarks.declaration.video_questions import video_name, video_table
+from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.point_grading import (
     PointScale,
     point_graded_flow,
     summarise_in_points,
 )
-from snellen.core.benchmark import REQUIRES_TEXT, Benchmark, Variant
+from snellen.core.benchmark import REQUIRES_TEXT
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
@@ -25,6 +25,10 @@ from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts
 from snellen.extract.verdicts import ParsedVerdict, parse_object, parse_pair
 
+VERSION = "6"
+PAPER = "https://arxiv.org/abs/2406.04264"
+PART, PARTS = "part", ("choice", "open")
+VIDEO = Video(defaults={"frames": "16"})
 OPEN_TASKS = frozenset({"sub_scene", "subplot", "summary"})
 SUMMARY = "summary"
 HEADLINE = "g_avg"
@@ -42,44 +46,6 @@ def published_parts(name: str, *tasks: str) -> JsonParts:
     cells = [{"task_type": task.partition("_")[2], "prefix": f"video/{task}"} for task in tasks]
     files = (f"{home}/{task}.json" for task in tasks)
     return JsonParts(name, home, tuple(map(JsonPart, files, cells)))
-
-
-DATA = Published(
-    {},
-    {
-        (): PublishedFile(
-            "MLVU_OpenEnded.tsv",
-            RemoteFile(urls=(), md5="cee573a3627c6ac434ded704c60511ba"),
-            published_parts("MLVU_OpenEnded.jsonl", "8_sub_scene", "9_summary"),
-        )
-    },
-)
-
-
-def open_tasks_benchmark(variant: Variant, *, name: str, version: str, paper: str) -> Benchmark:
-    """The open part as a benchmark; it has no score without a judge. Raises UsageError."""
-    asked = judged_benchmark(
-        variant,
-        JudgedDeclaration(
-            name=name,
-            version=version,
-            title="MLVU, long videos, two open tasks",
-            data=DATA,
-            samples=open_samples,
-            flow=_flow,
-            paper=paper,
-            source="MLVU (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",
-            rubrics=tuple(_RUBRICS.values()),
-            headline=HEADLINE,
-            must_judge=True,
-            summarise=partial(summarise_in_points, top=TOP),
-            requires=REQUIRES_TEXT,
-            max_new_tokens=1024,
-            max_judge_tokens=1024,
-            oracle=TOP,
-        ),
-    )
-    return replace(asked, open=partial(video_table, variant, DATA, name))
 
 
 def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -124,3 +90,36 @@ def parse_two_marks(reply: str, names: tuple[str, str]) -> ParsedVerdict | None:
         }
         reply = f"{marks.get(names[0])} {marks.get(names[1])}"
     return parse_pair(reply, names, 1.0, 5.0)
+
+
+OPEN_PART = Declaration(
+    name="mlvu",
+    version=VERSION,
+    title="MLVU, long videos, two open tasks",
+    paper=PAPER,
+    provenance="MLVU (CC BY-NC-SA 4.0), as VLMEvalKit's TSV",
+    data=Published(
+        {},
+        {
+            (): PublishedFile(
+                "MLVU_OpenEnded.tsv",
+                RemoteFile(urls=(), md5="cee573a3627c6ac434ded704c60511ba"),
+                published_parts("MLVU_OpenEnded.jsonl", "8_sub_scene", "9_summary"),
+            )
+        },
+    ),
+    options={PART: PARTS},
+    samples=open_samples,
+    requires=REQUIRES_TEXT,
+    max_new_tokens=1024,
+    video=VIDEO,
+    scoring=Judged(
+        flow=_flow,
+        rubrics=tuple(_RUBRICS.values()),
+        must_judge=True,
+        max_judge_tokens=1024,
+    ),
+    headline=Headline(name=HEADLINE, summarise=partial(summarise_in_points, top=TOP)),
+    oracle=TOP,
+)
+"""The open part; it has no score without a judge."""

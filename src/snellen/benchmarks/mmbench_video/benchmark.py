@@ -23,15 +23,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.judged import (
-    JudgedDeclaration,
+    Judged,
     first_cell,
-    judged_benchmark,
     split_list,
 )
 from snellen.benchmarks.declaration.published import Published, PublishedFile
-from snellen.benchmarks.declaration.video_questions import video_name, video_table
-from snellen.benchmarks.declaration.videos import split_video_options, with_video
+from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.mmbench_video.prompts import (
     add_pack,
     find_answer_in_pack,
@@ -45,7 +44,7 @@ from snellen.benchmarks.protocol.point_grading import (
     point_graded_flow,
     summarise_in_points,
 )
-from snellen.core.benchmark import REQUIRES_TEXT, Benchmark, Variant
+from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
@@ -54,7 +53,6 @@ from snellen.data.columns import row_gold, row_id
 from snellen.data.download import RemoteFile
 from snellen.extract.verdicts import GRADE, parse_grade
 
-VERSION = "5"
 NAME = "mmbench-video"
 RUBRIC = "mmbench-video"
 TOP = 3.0
@@ -65,14 +63,6 @@ _FRAME_OPTIONS = {
     "16frame": {"frames": "16", "sampling": "vlmevalkit"},
     "64frame": {"frames": "64", "sampling": "vlmevalkit"},
     "1fps": {"fps": "1", "frames": "2048"},
-}
-ALIASES = {
-    "MMBench-Video": {},
-    **{f"MMBench_Video_{name}_nopack": shown for name, shown in _FRAME_OPTIONS.items()},
-    **{
-        f"MMBench_Video_{name}_pack": {**shown, "pack": "on"}
-        for name, shown in _FRAME_OPTIONS.items()
-    },
 }
 _PACK_TOKENS = 2048
 ABILITIES: Mapping[str, tuple[str, ...]] = {
@@ -95,57 +85,6 @@ ABILITIES: Mapping[str, tuple[str, ...]] = {
 }
 """The paper's nine abilities and their 26 dimensions."""
 _PERCEPTION = frozenset({"CP", "FP-S", "FP-C", "HL"})
-DATA = Published(
-    {},
-    {
-        (): PublishedFile(
-            "MMBench-Video.tsv",
-            RemoteFile(
-                urls=(
-                    "https://huggingface.co/datasets/opencompass/MMBench-Video/resolve/main/"
-                    "MMBench-Video.tsv",
-                ),
-                md5="98f7df3eb1007fc375ea6fe88a98e2ff",
-            ),
-        )
-    },
-)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    rest, watching = split_video_options(variant)
-    is_pack = rest.options.get("pack") == "on"
-    if is_pack and watching.native:
-        raise UsageError(
-            f"{NAME}:pack=on asks about frames; with video=native every question is asked alone"
-        )
-    judged = judged_benchmark(
-        rest,
-        JudgedDeclaration(
-            name=NAME,
-            version=VERSION,
-            title="MMBench-Video, open questions marked 0 to 3 by a judge",
-            data=DATA,
-            samples=(lambda rows: iter(add_pack(video_samples(rows))))
-            if is_pack
-            else video_samples,
-            flow=_flow,
-            options=_PACK,
-            paper="https://arxiv.org/abs/2406.14515",
-            source="MMBench-Video of OpenCompass (CC BY 4.0), as VLMEvalKit's TSV",
-            rubrics=(RUBRIC,),
-            headline="overall",
-            must_judge=True,
-            multi_label=(DIMENSION, ABILITY, SIDE),
-            summarise=partial(summarise_in_points, top=TOP),
-            requires=REQUIRES_TEXT,
-            max_new_tokens=_PACK_TOKENS if is_pack else 512,
-            max_judge_tokens=64,
-            oracle=TOP,
-        ),
-    )
-    judged = replace(judged, open=partial(video_table, rest, DATA, NAME))
-    return with_video(judged, watching)
 
 
 def video_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -186,3 +125,64 @@ def _flow(
             settings, panel, lambda sample: marking, pack_messages, find_answer_in_pack
         )
     return point_graded_flow(settings, panel, lambda sample: marking, single_messages)
+
+
+def _for_pack(declaration: Declaration, variant: Variant) -> Declaration:
+    """`pack=on` asks all questions about a video at once."""
+    if variant.options.get("pack") != "on":
+        return declaration
+    if variant.options.get("video") == "native":
+        raise UsageError(
+            f"{NAME}:pack=on asks about frames; with video=native every question is asked alone"
+        )
+    return replace(declaration, samples=_pack_samples, max_new_tokens=_PACK_TOKENS)
+
+
+def _pack_samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    return iter(add_pack(video_samples(rows)))
+
+
+BENCHMARK = Declaration(
+    name=NAME,
+    version="5",
+    title="MMBench-Video, open questions marked 0 to 3 by a judge",
+    paper="https://arxiv.org/abs/2406.14515",
+    provenance="MMBench-Video of OpenCompass (CC BY 4.0), as VLMEvalKit's TSV",
+    data=Published(
+        {},
+        {
+            (): PublishedFile(
+                "MMBench-Video.tsv",
+                RemoteFile(
+                    urls=(
+                        "https://huggingface.co/datasets/opencompass/MMBench-Video/resolve/main/"
+                        "MMBench-Video.tsv",
+                    ),
+                    md5="98f7df3eb1007fc375ea6fe88a98e2ff",
+                ),
+            )
+        },
+    ),
+    aliases={
+        "MMBench-Video": {},
+        **{f"MMBench_Video_{name}_nopack": shown for name, shown in _FRAME_OPTIONS.items()},
+        **{
+            f"MMBench_Video_{name}_pack": {**shown, "pack": "on"}
+            for name, shown in _FRAME_OPTIONS.items()
+        },
+    },
+    options=_PACK,
+    for_variant=_for_pack,
+    samples=video_samples,
+    requires=REQUIRES_TEXT,
+    video=Video(),
+    scoring=Judged(
+        flow=_flow,
+        rubrics=(RUBRIC,),
+        must_judge=True,
+        multi_label=(DIMENSION, ABILITY, SIDE),
+        max_judge_tokens=64,
+    ),
+    headline=Headline(name="overall", summarise=partial(summarise_in_points, top=TOP)),
+    oracle=TOP,
+)

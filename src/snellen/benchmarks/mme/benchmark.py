@@ -26,94 +26,24 @@ from typing import cast
 
 from msgspec.structs import replace
 
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
 from snellen.benchmarks.declaration.image_pairs import pair_names
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of, resolve_options
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import sample_of
+from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.mme.subtasks import ABILITY, SUBTASK, area_of, subtask_name
 from snellen.benchmarks.mme.summary import summarise_mme, total_sums
-from snellen.benchmarks.protocol.ask_config import (
-    allowed_values,
-    apply_prompt_options,
-    few_shot_requirements,
-    max_reply_tokens,
-    parse_conclusion,
-    prompt_options,
-    prompt_parameters,
-)
-from snellen.benchmarks.protocol.flows import AskConfig
-from snellen.benchmarks.protocol.parsers import parsing_rule_of, rule_parameter
-from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
 from snellen.core.answer import Answer
-from snellen.core.benchmark import Benchmark, Variant, requires
-from snellen.core.errors import DataError, UsageError
-from snellen.core.request import Generation
+from snellen.core.errors import DataError
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import ID_COLUMNS
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, YesNoRule, parse_yes_no
 
-VERSION = "3"
 PARSING_RULES = ("official", "paper", "word")
 """Those that may be asked for by `reading=`; `vlmevalkit` comes with `--rule vlmevalkit`."""
 _REPORTED_RULES = (*PARSING_RULES, "vlmevalkit")
 _PARSING_RULE_OF = {"snellen": "official", "vlmevalkit": "vlmevalkit", "official": "official"}
-MAX_NEW_TOKENS = 128
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/MME.tsv",
-            "b36b43c3f09801f5d368627fb92187c3",
-        )
-    },
-)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    known = {"reading": PARSING_RULES, **prompt_options()}
-    parameters = resolve_options("mme", variant, allowed_values(known))
-    if variant.circular not in (None, "off"):
-        raise UsageError("mme has yes/no questions, which have no options to rotate")
-    parsing_rule = parsing_rule_of("mme", variant, parameters["reading"], _PARSING_RULE_OF)
-    max_reply = max_reply_tokens(MAX_NEW_TOKENS, parameters)
-    settings = Generation(max_new_tokens=variant.max_new_tokens or max_reply)
-    config = AskConfig(settings, extractor=variant.extractor, yes_no=partial(_parse, parsing_rule))
-
-    config = apply_prompt_options(config, parameters, None, variant.shots)
-    reported = {
-        name: parse_conclusion(partial(_parse, name), parameters) for name in _REPORTED_RULES
-    }
-
-    return Benchmark(
-        name="mme",
-        version=VERSION,
-        title="MME, perception and cognition by pairs of yes/no questions",
-        headline="total",
-        oracle=2800.0,
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        samples=mme_samples,
-        flow=flow_reporting_all_rules(config, reported),
-        summarise=partial(
-            summarise_mme,
-            parsing_rule=parsing_rule,
-            parsing_rules=_REPORTED_RULES,
-            failures=failures_of(variant),
-        ),
-        headline_sums=partial(total_sums, parsing_rule, failures_of(variant)),
-        requires=few_shot_requirements(requires("text", "image"), parameters, variant.control),
-        paper="https://arxiv.org/abs/2306.13394",
-        provenance="MME, for academic research only, as VLMEvalKit's TSV",
-        options=known,
-        rules=tuple(_PARSING_RULE_OF),
-        parameters={
-            **({"reading": parsing_rule} if parsing_rule in PARSING_RULES else {}),
-            **prompt_parameters(parameters, None),
-            **rule_parameter(variant),
-        },
-        max_new_tokens=settings.max_new_tokens,
-    )
 
 
 def mme_samples(rows: Iterable[Row]) -> Iterator[Sample]:
@@ -171,3 +101,26 @@ def _has_own_id(row: Row) -> bool:
     """Whether the row's id is its own: `question_id` may be shared by a pair."""
     first = next((name for name in ID_COLUMNS if row.cells.get(name)), None)
     return first != "question_id"
+
+
+BENCHMARK = Declaration(
+    name="mme",
+    version="3",
+    title="MME, perception and cognition by pairs of yes/no questions",
+    paper="https://arxiv.org/abs/2306.13394",
+    provenance="MME, for academic research only, as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/MME.tsv",
+        "b36b43c3f09801f5d368627fb92187c3",
+    ),
+    samples=mme_samples,
+    scoring=YesNo(
+        parsers={rule: partial(_parse, rule) for rule in _REPORTED_RULES},
+        selectable=PARSING_RULES,
+        rule_of=_PARSING_RULE_OF,
+        summarise=summarise_mme,
+        sums=total_sums,
+    ),
+    headline=Headline(name="total"),
+    oracle=2800.0,
+)

@@ -26,8 +26,8 @@ Scores = Sequence[tuple[float, str]]
 
 
 class _SubtaskSums(NamedTuple):
-    """One subtask under one reading. `by_question` has a score for each question, `by_image` one for each
-    image of which both questions have one."""
+    """One subtask by one parsing rule. `by_question` has a score for each question, `by_image` one
+    for each image whose two questions both have one."""
 
     counts: PairScore
     by_question: Scores

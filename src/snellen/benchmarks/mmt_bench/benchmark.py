@@ -20,18 +20,23 @@ draws a random option when its judge fails; we do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
 
+from snellen.benchmarks.declaration.declaration import (
+    Declaration,
+    Headline,
+    ResolvedVariant,
+    ScoringParts,
+)
 from snellen.benchmarks.declaration.published import (
     Published,
     PublishedFile,
-    hide_answers,
     published_tsv,
 )
-from snellen.benchmarks.declaration.questions import failures_of, question_benchmark
+from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.mmt_bench.prompts import (
     IMAGES,
     OPTIONS,
@@ -44,22 +49,12 @@ from snellen.benchmarks.mmt_bench.prompts import (
 )
 from snellen.benchmarks.mmt_bench.steps import add_step_rates
 from snellen.benchmarks.mmt_bench.summary import OVERALL, overall_sums, summarise_mmt
-from snellen.core.benchmark import Benchmark, Variant, requires
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import Variant
+from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 
-VERSION = "3"
-ALIASES = {
-    "MMT-Bench_VAL": {"split": "val", "images": "single"},
-    "MMT-Bench_ALL": {"split": "all", "images": "single"},
-    "MMT-Bench_VAL_MI": {"split": "val", "images": "native"},
-    "MMT-Bench_ALL_MI": {"split": "all", "images": "native"},
-    "MMT-Bench_MI": {"images": "native"},
-    "mmt_val": {"split": "val", "images": "single"},
-    "mmt_test": {"split": "all", "images": "single"},
-    "mmt_mi_val": {"split": "val", "images": "native"},
-    "mmt_mi_test": {"split": "all", "images": "native"},
-}
 _HOME = "https://opencompass.openxlab.space/utils/benchmarks/MMT-Bench"
 
 
@@ -75,51 +70,75 @@ _MULTI_IMAGE = {
     "val": _published_file("MMT-Bench_VAL_MI", "c7d7b998eb5cd9aa36c7d4f721472462"),
     "all": _published_file("MMT-Bench_ALL_MI", "5272157097e19cdd7cb41e412ab3b7c7"),
 }
-DATA = Published(
-    {"split": ("val", "all"), "images": IMAGES},
-    {
-        (split, images): (_SINGLE_IMAGE if images == "single" else _MULTI_IMAGE)[split]
-        for split in ("val", "all")
-        for images in IMAGES
-    },
-    held_out={"all": "val"},
-)
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    plain = question_benchmark(
-        variant,
-        name="mmt-bench",
-        version=VERSION,
-        title="MMT-Bench, 162 subtasks of multimodal understanding",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        options={**DATA.options, **OPTIONS},
-        paper_prompt="paper-mmt",
-        requires=requires("text", "image"),
-        paper="https://arxiv.org/abs/2404.16006",
-        source="MMT-Bench, the TSV files its authors publish (licences of its sources apply)",
-        held_out=DATA.few_shot_source(variant),
-    )
-    chosen = {**{name: values[0] for name, values in OPTIONS.items()}, **variant.options}
-    prompt_variant = MMTPromptVariant(**{name: chosen[name] for name in OPTIONS})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepScoring(RuleScoring):
+    """As other choices, with the success rate of each step that parses a reply."""
+
+    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        parts = RuleScoring.parts(self, resolved)
+        flow = add_step_rates(parts.flow, extractor=resolved.variant.extractor)
+        return replace(parts, flow=flow)
+
+
+def _for_prompt(declaration: Declaration, variant: Variant) -> Declaration:
+    """The samples and what is shown of them under the chosen prompt study. Raises UsageError for
+    choices that do not go together."""
+    chosen = {name: variant.options.get(name, values[0]) for name, values in OPTIONS.items()}
+    prompt_variant = MMTPromptVariant(**chosen)
     check_variant(prompt_variant, variant.options.get("shots", "0"))
-    failures = failures_of(variant)
-
-    def summarise(records: Sequence[Record]) -> Summary:
-        found = summarise_mmt(records, failures=failures)
-        told = (*found.notices, *prompt_notices(records, prompt_variant))
-        return msgspec.structs.replace(found, notices=told)
-
-    built = replace(
-        plain,
-        headline=OVERALL,
+    return replace(
+        declaration,
         samples=partial(variant_samples, prompt_variant=prompt_variant),
         prepare=partial(prepare_sample, prompt_variant=prompt_variant),
         unsupported_reason=single_image_reason if prompt_variant.images == "native" else None,
-        flow=add_step_rates(plain.flow, extractor=variant.extractor),
-        summarise=summarise,
-        headline_sums=partial(overall_sums, failures),
-        weighs_scores=True,
+        headline=replace(declaration.headline, summarise=partial(_summarise, prompt_variant)),
     )
-    return hide_answers(built, variant, "split", "all")
+
+
+def _summarise(
+    prompt_variant: MMTPromptVariant, context: SummaryContext, records: Sequence[Record]
+) -> Summary:
+    summary = summarise_mmt(records, failures=context.failures)
+    notices = (*summary.notices, *prompt_notices(records, prompt_variant))
+    return msgspec.structs.replace(summary, notices=notices)
+
+
+def _overall_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
+    return overall_sums(context.failures, records)
+
+
+BENCHMARK = Declaration(
+    name="mmt-bench",
+    version="3",
+    title="MMT-Bench, 162 subtasks of multimodal understanding",
+    paper="https://arxiv.org/abs/2404.16006",
+    provenance="MMT-Bench, the TSV files its authors publish (licences of its sources apply)",
+    data=Published(
+        {"split": ("val", "all"), "images": IMAGES},
+        {
+            (split, images): (_SINGLE_IMAGE if images == "single" else _MULTI_IMAGE)[split]
+            for split in ("val", "all")
+            for images in IMAGES
+        },
+        held_out={"all": "val"},
+    ),
+    aliases={
+        "MMT-Bench_VAL": {"split": "val", "images": "single"},
+        "MMT-Bench_ALL": {"split": "all", "images": "single"},
+        "MMT-Bench_VAL_MI": {"split": "val", "images": "native"},
+        "MMT-Bench_ALL_MI": {"split": "all", "images": "native"},
+        "MMT-Bench_MI": {"images": "native"},
+        "mmt_val": {"split": "val", "images": "single"},
+        "mmt_test": {"split": "all", "images": "single"},
+        "mmt_mi_val": {"split": "val", "images": "native"},
+        "mmt_mi_test": {"split": "all", "images": "native"},
+    },
+    options=OPTIONS,
+    for_variant=_for_prompt,
+    paper_prompt="paper-mmt",
+    scoring=StepScoring(),
+    headline=Headline(name=OVERALL, sums=_overall_sums, weighs_scores=True),
+    hidden_answers=("all",),
+)

@@ -93,8 +93,9 @@ def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> It
             and _in_study(task, "referring")
         ):
             raise DataError(
-                f"{path}: the question {sample.id} has no {BOXES}; referring={prompt_variant.referring} "
-                "writes them into the text, and the published pictures have them drawn in: give "
+                f"{path}: the question {sample.id} has no {BOXES}; "
+                f"referring={prompt_variant.referring} writes them into the text, and the "
+                "published pictures have them drawn in: give "
                 f"data with clean pictures and a column {BOXES!r} with --data"
             )
         if prompt_variant.coords != "published" and _in_study(task, "detection"):

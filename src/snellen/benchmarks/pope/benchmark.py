@@ -19,50 +19,24 @@ in every report: `word`, where an unread reply is no positive prediction and is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
-from msgspec.structs import replace
+from msgspec import structs
 
-from snellen.benchmarks.declaration.published import Published, published_tsv
-from snellen.benchmarks.declaration.questions import failures_of, resolve_options
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.rows import rows_to_samples
+from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.pope.summary import TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
-from snellen.benchmarks.protocol.ask_config import (
-    apply_few_shot,
-    few_shot_options,
-    few_shot_parameters,
-    few_shot_requirements,
-    max_reply_tokens,
-    parse_conclusion,
-)
-from snellen.benchmarks.protocol.flows import AskConfig, YesNoParser, parse_yes_no_by_words
-from snellen.benchmarks.protocol.parsers import parsing_rule_of, rule_parameter
-from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
+from snellen.benchmarks.protocol.flows import YesNoParser, parse_yes_no_by_words
 from snellen.core.answer import Answer, ParsedAnswer
-from snellen.core.benchmark import Benchmark, Variant, requires
-from snellen.core.errors import UsageError
-from snellen.core.request import Generation
+from snellen.core.benchmark import Variant
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES
 from snellen.prompts.choice import PromptTemplate
 
-VERSION = "3"
-MAX_NEW_TOKENS = 128
-ALIASES = {
-    "pope_adv": {"category": "adversarial"},
-    "pope_pop": {"category": "popular"},
-    "pope_random": {"category": "random"},
-}
-DATA = Published(
-    {},
-    {
-        (): published_tsv(
-            "https://opencompass.openxlab.space/utils/VLMEval/POPE.tsv",
-            "c12f5acb142f2ef1f85a26ba2fbe41d5",
-        )
-    },
-)
 _TEMPLATES: Mapping[str, PromptTemplate] = {
     "plain": PromptTemplate(yes_no=""),
     "short": PromptTemplate(yes_no="\nAnswer the question using a single word or phrase."),
@@ -87,61 +61,6 @@ PARSING_RULES: Mapping[str, YesNoParser] = {
 _PARSING_RULE_OF = {"snellen": "word", "vlmevalkit": "vlmevalkit", "official": "official"}
 
 
-def benchmark(variant: Variant) -> Benchmark:
-    known = {
-        "reading": tuple(PARSING_RULES),
-        "category": ("all", *TRACKS),
-        "prompt": tuple(_TEMPLATES),
-        **few_shot_options(),
-    }
-    parameters = resolve_options("pope", variant, known)
-    if variant.circular not in (None, "off"):
-        raise UsageError("pope has yes/no questions, which have no options to rotate")
-    parsing_rule = parsing_rule_of("pope", variant, parameters["reading"], _PARSING_RULE_OF)
-    max_reply = max_reply_tokens(MAX_NEW_TOKENS, parameters)
-    settings = Generation(max_new_tokens=variant.max_new_tokens or max_reply)
-    config = AskConfig(
-        settings,
-        extractor=variant.extractor,
-        yes_no=PARSING_RULES[parsing_rule],
-        template=_TEMPLATES[parameters["prompt"]],
-    )
-
-    row_samples = partial(pope_samples, category=parameters["category"])
-    config = apply_few_shot(config, parameters, variant.shots)
-    reported = {name: parse_conclusion(read, parameters) for name, read in PARSING_RULES.items()}
-    plain = {key: parameters[key] for key in ("category", "prompt")}
-    return Benchmark(
-        name="pope",
-        version=VERSION,
-        title="POPE, objects that are not there",
-        headline="f1",
-        open=partial(DATA.table, variant),
-        fetch=partial(DATA.fetch, variant),
-        samples=row_samples,
-        flow=flow_reporting_all_rules(config, reported),
-        summarise=partial(
-            summarise_pope,
-            parsing_rule=parsing_rule,
-            parsing_rules=tuple(PARSING_RULES),
-            failures=failures_of(variant),
-        ),
-        headline_sums=partial(f1_sums, parsing_rule, failures_of(variant)),
-        requires=few_shot_requirements(requires("text", "image"), parameters, variant.control),
-        paper="https://arxiv.org/abs/2305.10355",
-        provenance="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
-        options=known,
-        rules=tuple(_PARSING_RULE_OF),
-        parameters={
-            "reading": parsing_rule,
-            **plain,
-            **few_shot_parameters(parameters),
-            **rule_parameter(variant),
-        },
-        max_new_tokens=settings.max_new_tokens,
-    )
-
-
 def pope_samples(rows: Iterable[Row], category: str = "all") -> Iterator[Sample]:
     """Samples in the order of their rows; the questions about an image are one unit. `category`
     keeps the questions of one track, in that track alone. Raises DataError as `samples` does."""
@@ -153,7 +72,7 @@ def pope_samples(rows: Iterable[Row], category: str = "all") -> Iterator[Sample]
             if category not in tracks_of(tracks):
                 continue
             tracks = category
-        yield replace(
+        yield structs.replace(
             sample,
             kind="yes_no",
             options={},
@@ -176,3 +95,38 @@ def _image_name(row: Row, sample: Sample) -> str:
         if row.cells.get(column):
             return row.cells[column]
     return sample.media[0].digest if sample.media else ""
+
+
+def _for_category(declaration: Declaration, variant: Variant) -> Declaration:
+    category = variant.options.get("category", "all")
+    return replace(declaration, samples=partial(pope_samples, category=category))
+
+
+BENCHMARK = Declaration(
+    name="pope",
+    version="3",
+    title="POPE, objects that are not there",
+    paper="https://arxiv.org/abs/2305.10355",
+    provenance="POPE (MIT) over COCO images, as VLMEvalKit's TSV",
+    data=single_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/POPE.tsv",
+        "c12f5acb142f2ef1f85a26ba2fbe41d5",
+    ),
+    aliases={
+        "pope_adv": {"category": "adversarial"},
+        "pope_pop": {"category": "popular"},
+        "pope_random": {"category": "random"},
+    },
+    options={"category": ("all", *TRACKS)},
+    for_variant=_for_category,
+    samples=pope_samples,
+    scoring=YesNo(
+        parsers=PARSING_RULES,
+        selectable=tuple(PARSING_RULES),
+        rule_of=_PARSING_RULE_OF,
+        templates=_TEMPLATES,
+        summarise=summarise_pope,
+        sums=f1_sums,
+    ),
+    headline=Headline(name="f1"),
+)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.core.benchmark import Benchmark, BenchmarkFactory, FewShotSelector, Variant
+from snellen.core.benchmark import Benchmark, FewShotSelector, Variant
 from snellen.core.errors import UsageError
 from snellen.core.run import FewShotInfo
 from snellen.core.sample import Kind, Row, Sample, sampling_key
@@ -28,10 +28,10 @@ EXCLUDED = "aside"
 """The value of `shots_from` by which examples come from the data that are asked."""
 HELD_OUT = "held-out"
 """The value that takes the source which the benchmark declares, or else sets aside."""
-_SHOTS, _SEED, _FROM = "shots", "shots_seed", "shots_from"
+_SHOTS, _SEED, SHOTS_FROM = "shots", "shots_seed", "shots_from"
 
-OpenVariant = Callable[[Variant, str | None], Benchmark]
-"""Opens the benchmark as a variant, over its own data or over those of that file or split."""
+OpenVariant = Callable[[Variant], Benchmark]
+"""The benchmark of a variant; a `BenchmarkFactory`."""
 
 
 class FewShotSelection(NamedTuple):
@@ -41,67 +41,59 @@ class FewShotSelection(NamedTuple):
     excluded: frozenset[str]
 
 
-def select_few_shot(open: OpenVariant, variant: Variant) -> Benchmark:
-    """The benchmark, with the examples that the variant's options ask for before each question.
+def select_few_shot(open_variant: OpenVariant, variant: Variant) -> Benchmark:
+    """The benchmark with the examples that the variant's options ask for before each question.
 
     Raises UsageError for a source that is neither a split nor there; when the data are first read,
-    UsageError where it has too few questions with an answer.
+    UsageError if it has too few questions with an answer.
     """
     options = dict(variant.options)
-    source_name = options.pop(_FROM, HELD_OUT)
+    source_name = options.pop(SHOTS_FROM, HELD_OUT)
     count, seed = options.get(_SHOTS, "0"), options.get(_SEED, "0")
     if count == "0":
         if source_name != HELD_OUT:
             raise UsageError(
                 f"shots_from={source_name} says where examples come from: add shots=1 or more"
             )
-        return open(replace(variant, options=options), None)
-    shot_options = {_SHOTS, _SEED}
-    plain_options = {name: value for name, value in options.items() if name not in shot_options}
-    plain = open(replace(variant, options=plain_options), None)
+        return open_variant(replace(variant, options=options))
+    # The benchmark shows the examples, and they may be drawn from its own data: `select` runs when
+    # the first question is prepared, long after `benchmark` and `pool` have their values.
+    selection = _lazily(lambda: _select(int(count), seed, pool, benchmark, source_name))
+    benchmark = open_variant(replace(variant, options=options, shots=_shots(selection)))
     if source_name == HELD_OUT:
-        source_name = (plain.few_shot_pool if variant.data is None else "") or EXCLUDED
-    source = plain
+        source_name = (benchmark.few_shot_pool if variant.data is None else "") or EXCLUDED
+    pool = benchmark
     if source_name != EXCLUDED:
-        source = _open_source(source_name, plain, open, replace(variant, options=plain_options))
-    selection = _lazily(lambda: _select(int(count), seed, source, plain, source_name))
-    benchmark = open(replace(variant, options=options, shots=_shots(selection)), None)
+        plain = {name: value for name, value in options.items() if name not in (_SHOTS, _SEED)}
+        pool = _open_pool(source_name, benchmark, open_variant, replace(variant, options=plain))
 
     def samples(rows: Iterable[Row]) -> Iterator[Sample]:
-        aside = selection().excluded
-        return (sample for sample in benchmark.samples(rows) if sample.id not in aside)
+        excluded = selection().excluded
+        return (sample for sample in benchmark.samples(rows) if sample.id not in excluded)
 
     return replace(
         benchmark,
         samples=samples,
         few_shot_info=lambda: _few_shot_info(selection()),
-        parameters={**benchmark.parameters, _FROM: source_name},
+        parameters={**benchmark.parameters, SHOTS_FROM: source_name},
     )
 
 
-def build_with_few_shot(factory: BenchmarkFactory, variant: Variant) -> Benchmark:
-    """`select_few_shot` for a benchmark that no registry knows."""
-
-    def open(variant: Variant, data: str | None) -> Benchmark:
-        return factory(variant if data is None else replace(variant, data=data))
-
-    return select_few_shot(open, variant)
-
-
-def _open_source(
-    source_name: str, plain: Benchmark, open: OpenVariant, variant: Variant
+def _open_pool(
+    source_name: str, benchmark: Benchmark, open_variant: OpenVariant, variant: Variant
 ) -> Benchmark:
-    splits = plain.options.get("split", ())
+    """The benchmark over the split, file or data set that examples are drawn from."""
+    splits = benchmark.options.get("split", ())
     if source_name in splits:
         split = {**variant.options, "split": source_name}
-        return open(replace(variant, options=split, data=None), None)
+        return open_variant(replace(variant, options=split, data=None))
     if "://" not in source_name and not Path(source_name).expanduser().exists():
         allowed = f"one of {', '.join(splits)}, " if splits else ""
         raise UsageError(
-            f"{plain.name}:shots_from={source_name}: expected {allowed}a data file or data set that there "
-            f"is, or {EXCLUDED}"
+            f"{benchmark.name}:shots_from={source_name}: expected {allowed}a data file or data "
+            f"set that there is, or {EXCLUDED}"
         )
-    return open(variant, source_name)
+    return open_variant(replace(variant, data=source_name))
 
 
 def _lazily(select: Callable[[], FewShotSelection]) -> Callable[[], FewShotSelection]:
@@ -123,23 +115,25 @@ def _shots(selection: Callable[[], FewShotSelection]) -> FewShotSelector:
 
 
 def _select(
-    count: int, seed: str, source: Benchmark, benchmark: Benchmark, source_name: str
+    count: int, seed: str, pool: Benchmark, benchmark: Benchmark, source_name: str
 ) -> FewShotSelection:
+    """Draw `count` examples of each kind of question in the data. Raises UsageError if the pool
+    has too few, or if no question of a kind would remain to be asked."""
     data = list(benchmark.samples(benchmark.open()))
-    pool = data if source is benchmark else list(source.samples(source.open()))
-    chosen = _first_of_each_kind(count, seed, pool)
+    candidates = data if pool is benchmark else list(pool.samples(pool.open()))
+    chosen = _first_of_each_kind(count, seed, candidates)
     kinds = {sample.kind for sample in data}
     for kind in sorted(kinds):
         examples = chosen.get(kind, ())
         if len(examples) < count:
-            where = benchmark.name if source is benchmark else source_name
+            where = benchmark.name if pool is benchmark else source_name
             few = f"only {len(examples)} {kind} questions" if examples else f"no {kind} question"
             raise UsageError(
                 f"shots={count}: {where} has {few} with an answer to show; "
                 f"{'ask for fewer, or ' if examples else ''}name another source with shots_from="
             )
     excluded = _excluded_ids(
-        [one for found in chosen.values() for one in found], data, source is benchmark
+        [one for found in chosen.values() for one in found], data, pool is benchmark
     )
     kinds_remaining = {sample.kind for sample in data if sample.id not in excluded}
     for kind in sorted(kinds - kinds_remaining):

@@ -75,12 +75,12 @@ def equals_gold(answer: str, sample: Sample) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OpenScoring:
-    """How open questions are read and graded: the one place where their metrics come in.
+    """How open questions are parsed and graded: the one place where their metrics come in.
 
-    `grade` makes `Record.score`, which may be a fraction; each of `secondary` makes a number of that
-    name in `Record.values`. A reply without an answer (empty, refused, truncated, unparsed) earns
-    0 of each; a sample without gold, and a failure, earns nothing and is not counted. `extract`
-    is there where an extractor, if there is one, reads every reply that says anything.
+    `grade` gives `Record.score`, which may be a fraction; each of `secondary` gives a number of
+    that name in `Record.values`. A reply without an answer (empty, refused, truncated, unparsed)
+    scores 0 in each; a sample without gold and a failure have no score. With `extract` an
+    extractor, if the run has one, answers for every reply that is not empty or refused.
     """
 
     parse: OpenParser = parse_open_answer

@@ -36,7 +36,8 @@ def split_gate(variant: Variant) -> GateOption:
     if found is None:
         if ">" in variant.failures:
             raise UsageError(
-                f"--failures {variant.failures!r}: expected a share of the samples, e.g. '{GATE_EXAMPLE}'"
+                f"--failures {variant.failures!r}: expected a share of the samples, e.g. "
+                f"'{GATE_EXAMPLE}'"
             )
         return GateOption(variant, None)
     share = float(found["share"]) / 100

@@ -85,9 +85,11 @@ def parsers_of(rule: str, rules: Mapping[str, ParserSet]) -> ParserSet:
 def parsing_rule_of(
     name: str, variant: Variant, default: str, parsing_rules: Mapping[str, str]
 ) -> str:
-    """The reading that the variant's rule stands for in a benchmark with named readings
-    (`parsing_rules`, by rule): the `default` one, which is the benchmark's own where nothing was chosen,
-    for Snellen's rule, so that asking for it changes nothing. Raises UsageError."""
+    """The named parsing rule that `--rule` stands for in a benchmark with several of them.
+
+    `parsing_rules` maps each rule to it. Snellen's rule keeps `default`, the chosen one, so that
+    asking for it by name changes nothing. Raises UsageError.
+    """
     rule = select_rule(name, variant, parsing_rules)
     return default if rule == OWN else parsing_rules[rule]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
-from snellen.benchmarks.protocol.judged_summary import GradedSummaryOptions, summarise_judged
 from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges
+from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.answer import ParsedAnswer, Unparsed
 from snellen.core.flow import Flow
 from snellen.core.message import Message
@@ -54,11 +54,11 @@ def point_graded_flow(
     build_messages: Callable[[Sample], tuple[Message, ...]] = question_messages,
     judged_part: Callable[[Sample, str], str | None] = same_reply,
 ) -> Callable[[Sample], Flow]:
-    """Ask, then have the reply marked; the score is the sum of the marks over the highest.
+    """Ask, then have judges give the reply points; the score is their sum over the highest sum.
 
-    `judged_part` finds what is marked in a reply. One that is empty, refused or without an answer is
-    worth nothing, and no judge is asked. Each of several marks is a value of the record, over its
-    top.
+    `judged_part` finds the part of a reply that is judged. A reply that is empty, refused or
+    without that part scores 0, and no judge is asked. If a verdict has several marks, each is a
+    value of the record, over its own highest.
     """
 
     def flow(sample: Sample) -> Flow:
@@ -106,17 +106,17 @@ def point_graded_flow(
 
 
 def summarise_in_points(
-    records: Sequence[Record], options: GradedSummaryOptions, top: float
+    context: SummaryContext, records: Sequence[Record], *, top: float
 ) -> Summary:
     """The summary with its headline, overall and by group, in points up to `top`; failed and
     ungraded samples are left out."""
-    found = summarise_judged(records, options)
-    headline = to_points(found.headline, top)
+    summary = context.plain(records)
+    headline = to_points(summary.headline, top)
     return structs.replace(
-        found,
+        summary,
         headline=headline,
-        metrics={**found.metrics, options.headline: headline},
-        groups=_groups_in_points(found.groups, top),
+        metrics={**summary.metrics, context.plain_headline: headline},
+        groups=_groups_in_points(summary.groups, top),
         bounds=None,
     )
 

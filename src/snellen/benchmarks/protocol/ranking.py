@@ -106,7 +106,8 @@ def build_ranked_record(
 ) -> Record:
     """The sample's record: right only if every pass that gave an answer was right.
 
-    The outcome is that of the last pass, which decided. `drawn_images` are pictures made on the way.
+    The outcome is that of the last pass, which decided. `drawn_images` are the digests of images
+    that the model drew.
     """
     last = passes[-1]
     outcome, unscored = outcome_of_last(last)

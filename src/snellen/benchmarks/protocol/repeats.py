@@ -17,8 +17,7 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judging import JUDGE_REPEATS, JUDGE_VARIANCE
 from snellen.core.benchmark import Benchmark, final_summary
-from snellen.core.record import Record
-from snellen.core.repeats import draws_of
+from snellen.core.record import Record, draws_of
 from snellen.core.run import FewShotInfo
 from snellen.core.summary import Bounds, Draws, Interval, Metric, Summary
 from snellen.scoring.clusters import cluster_samples
@@ -182,8 +181,10 @@ def _draw_statistics(
     runs: Sequence[Summary],
     summary: Summary | None = None,
 ) -> Draws:
-    """`draws_by_question` has the draws of each question; `summary` what the runs amount to, where there are
-    several."""
+    """How much the draws of a question agree, and what their number does to the uncertainty.
+
+    `draws_by_question` has the draws of each question; `summary` is the mean of several runs.
+    """
     scored_draws = [
         kept
         for draws in draws_by_question

@@ -9,7 +9,6 @@ be read leaves the sample out of `similarity` alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from msgspec import structs
@@ -19,11 +18,9 @@ from snellen.benchmarks.protocol.judging import (
     JudgePanel,
     PanelVerdicts,
     ask_judges,
-    judge_parameters,
     judge_values,
-    panel_of,
 )
-from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.benchmark import Benchmark
 from snellen.core.flow import Flow
 from snellen.core.output import Generated
 from snellen.core.record import Record
@@ -39,27 +36,17 @@ LOW, HIGH = 1, 5
 _OR = " or "
 
 
-def with_similarity(benchmark: Benchmark, variant: Variant) -> Benchmark:
-    """The benchmark with the judges' similarity beside its score, where there are judges."""
-    panel = panel_of(variant, max_new_tokens=64)
-    if not panel:
-        return benchmark
-    return replace(
-        benchmark,
-        flow=_compare_flow(benchmark.flow, panel),
-        summarise=partial(_summarise, benchmark.summarise),
-        extra_roles=(*benchmark.extra_roles, *panel.roles),
-        parameters={**benchmark.parameters, **judge_parameters(panel, RUBRIC)},
-    )
-
-
 def compares_open_answers(benchmark: Benchmark) -> bool:
     """Whether its judges are there for open questions alone, of which the data may have none."""
     return f"rubric_{RUBRIC}" in benchmark.parameters
 
 
-def _compare_flow(flow: Callable[[Sample], Flow], panel: JudgePanel) -> Callable[[Sample], Flow]:
-    def flow_with_similarity(sample: Sample) -> Flow:
+def flow_with_similarity(
+    flow: Callable[[Sample], Flow], panel: JudgePanel
+) -> Callable[[Sample], Flow]:
+    """The flow, after which judges compare each open reply with the gold answer."""
+
+    def compare_reply(sample: Sample) -> Flow:
         record: Record = yield from flow(sample)
         output = record.passes[0].output if record.passes else None
         if record.kind != "open" or record.score is None or not isinstance(output, Generated):
@@ -77,7 +64,7 @@ def _compare_flow(flow: Callable[[Sample], Flow], panel: JudgePanel) -> Callable
         )
         return _add_verdicts(record, found)
 
-    return flow_with_similarity
+    return compare_reply
 
 
 def _add_verdicts(record: Record, verdicts: PanelVerdicts) -> Record:
@@ -108,7 +95,7 @@ def _to_fraction(grade: float) -> float:
     return (grade - LOW) / (HIGH - LOW)
 
 
-def _summarise(
+def summarise_with_similarity(
     summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
 ) -> Summary:
     found = summarise(records)

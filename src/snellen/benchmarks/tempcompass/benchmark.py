@@ -19,25 +19,25 @@ rubrics are the authors', as VLMEvalKit has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal, cast
 
 from msgspec import structs
 
 from snellen.benchmarks.declaration.concat_tables import concat_tables
+from snellen.benchmarks.declaration.declaration import Declaration, Video
 from snellen.benchmarks.declaration.inline_options import label_of, split_inline_options
 from snellen.benchmarks.declaration.judged import (
-    JudgedDeclaration,
-    check_unique_ids,
-    judged_benchmark,
+    RULE,
+    Judged,
 )
 from snellen.benchmarks.declaration.published import HubSplit, Published
-from snellen.benchmarks.declaration.video_questions import find_videos, video_name
-from snellen.benchmarks.declaration.videos import split_video_options, with_video
+from snellen.benchmarks.declaration.video_questions import video_name
+from snellen.benchmarks.declaration.videos import find_videos
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.benchmarks.protocol.parsers import select_rule
 from snellen.benchmarks.tempcompass.flow import (
     ABOUT_CAPTION,
     CAPTIONING,
@@ -46,32 +46,16 @@ from snellen.benchmarks.tempcompass.flow import (
     Task,
     build_flow,
 )
-from snellen.core.benchmark import Benchmark, Table, Variant, requires
+from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
 from snellen.extract.published.tempcompass import sentences_by_name
 
-VERSION = "5"
 NAME = "tempcompass"
-ALIASES = {
-    "TempCompass": {"task": "all"},
-    "TempCompass_8frame": {"task": "all", "frames": "8", "sampling": "vlmevalkit"},
-    "TempCompass_64frame": {"task": "all", "frames": "64", "sampling": "vlmevalkit"},
-    "TempCompass_1fps": {"task": "all", "fps": "1", "frames": "2048"},
-    "TempCompass_0.5fps": {"task": "all", "fps": "0.5", "frames": "2048"},
-    "TempCompass_MCQ": {"task": "multi-choice"},
-    "TempCompass_Captioning": {"task": "captioning"},
-    "TempCompass_YorN": {"task": "yes_no"},
-    "tempcompass_multi_choice": {"task": "multi-choice", "sampling": "lmms-eval"},
-    "tempcompass_yes_no": {"task": "yes_no", "sampling": "lmms-eval"},
-    "tempcompass_caption_matching": {"task": "caption_matching", "sampling": "lmms-eval"},
-    "tempcompass_captioning": {"task": "captioning", "sampling": "lmms-eval"},
-}
 ALL = "all"
 _TASK_VALUES = (ALL, *TASKS)
-_RULES = ("snellen", "official")
 _TASK_OF_CELL: Mapping[str, Task] = {
     "mcq": "multi-choice",
     "multi-choice": "multi-choice",
@@ -81,50 +65,11 @@ _TASK_OF_CELL: Mapping[str, Task] = {
     "captioning": "captioning",
 }
 """What a column `task_type` may say."""
-DATA = Published(
-    {"task": _TASK_VALUES[1:]},
-    {(task,): HubSplit(f"hf://lmms-lab/TempCompass?config={task}&split=test") for task in TASKS},
-)
-
-
-def benchmark(variant: Variant) -> Benchmark:
-    rest, watching = split_video_options(variant)
-    rule = select_rule(NAME, rest, dict.fromkeys(_RULES))
-    task = rest.options.get("task", ALL)
-    judged = judged_benchmark(
-        replace(rest, rule=None),
-        JudgedDeclaration(
-            name=NAME,
-            version=VERSION,
-            title="TempCompass, time in short videos",
-            data=Published({}, {}),
-            options={"task": _TASK_VALUES},
-            samples=partial(task_samples, task=task),
-            flow=partial(_flow, rule=rule),
-            paper="https://arxiv.org/abs/2403.00476",
-            source="TempCompass (CC BY-NC 4.0), lmms-eval's data set",
-            rubrics=tuple(RUBRICS.values()),
-            must_judge=task == CAPTIONING,
-            requires=requires("text"),
-            max_new_tokens=512,
-            max_judge_tokens=512,
-        ),
-    )
-    judged = replace(
-        judged,
-        open=partial(_open_table, rest, task),
-        fetch=None if task == ALL else partial(DATA.fetch, _task_variant(rest, cast(Task, task))),
-        rules=_RULES,
-        parameters={**judged.parameters, **({} if rule == "snellen" else {"rule": rule})},
-    )
-    return with_video(judged, watching)
 
 
 def task_samples(rows: Iterable[Row], task: str) -> Iterator[Sample]:
     """Samples of one task or of all; the options of choices leave the question."""
-    path = str(getattr(rows, "path", NAME))
-    made = (_sample(row, task_of(row)) for row in rows if task in (ALL, task_of(row)))
-    return check_unique_ids(made, path)
+    return (_sample(row, task_of(row)) for row in rows if task in (ALL, task_of(row)))
 
 
 def task_of(row: Row) -> Task:
@@ -202,18 +147,92 @@ def _sentence_name(gold: str, sentences: Mapping[str, str]) -> str:
     return next(fitting, text)
 
 
-def _open_table(variant: Variant, task: str) -> Table:
-    if variant.data is not None or task != ALL:
-        return find_videos(DATA.table(_task_variant(variant, cast(Task, task))), variant, NAME)
-    tables = [find_videos(DATA.table(_task_variant(variant, one)), variant, NAME) for one in TASKS]
-    return concat_tables(NAME, tables)
-
-
-def _task_variant(variant: Variant, task: Task) -> Variant:
+def _task_variant(variant: Variant, task: str) -> Variant:
     return replace(variant, options={"task": task})
 
 
+_TASK_FILES = Published(
+    {"task": _TASK_VALUES[1:]},
+    {(task,): HubSplit(f"hf://lmms-lab/TempCompass?config={task}&split=test") for task in TASKS},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFiles:
+    """A published data set for each task, and all of them one after the other."""
+
+    published: Published
+
+    @property
+    def options(self) -> Mapping[str, Sequence[str]]:
+        return {"task": _TASK_VALUES}
+
+    def table(self, variant: Variant) -> Table:
+        task = variant.options.get("task", ALL)
+        if variant.data is not None or task != ALL:
+            return self._task_table(variant, task)
+        return concat_tables(NAME, [self._task_table(variant, task) for task in TASKS])
+
+    def _task_table(self, variant: Variant, task: str) -> Table:
+        return find_videos(self.published.table(_task_variant(variant, task)), variant, NAME)
+
+    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
+        task = variant.options.get("task", ALL)
+        if task == ALL:
+            return None
+        return self.published.fetcher(_task_variant(variant, task))
+
+    def few_shot_source(self, variant: Variant) -> str:
+        return ""
+
+    def facts(self, variant: Variant, spec: str) -> Mapping[str, str]:
+        return self.published.facts(variant, spec)
+
+
+def _for_task(declaration: Declaration, variant: Variant) -> Declaration:
+    task = variant.options.get("task", ALL)
+    return replace(
+        declaration,
+        samples=partial(task_samples, task=task),
+        scoring=replace(_SCORING, must_judge=task == CAPTIONING),
+    )
+
+
 def _flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str], rule: str
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
-    return build_flow(settings, panel, cast(Literal["snellen", "official"], rule))
+    return build_flow(settings, panel, cast(Literal["snellen", "official"], options[RULE]))
+
+
+_SCORING = Judged(
+    flow=_flow,
+    rubrics=tuple(RUBRICS.values()),
+    rule_names=("snellen", "official"),
+    max_judge_tokens=512,
+)
+BENCHMARK = Declaration(
+    name=NAME,
+    version="5",
+    title="TempCompass, time in short videos",
+    paper="https://arxiv.org/abs/2403.00476",
+    provenance="TempCompass (CC BY-NC 4.0), lmms-eval's data set",
+    data=TaskFiles(_TASK_FILES),
+    aliases={
+        "TempCompass": {"task": "all"},
+        "TempCompass_8frame": {"task": "all", "frames": "8", "sampling": "vlmevalkit"},
+        "TempCompass_64frame": {"task": "all", "frames": "64", "sampling": "vlmevalkit"},
+        "TempCompass_1fps": {"task": "all", "fps": "1", "frames": "2048"},
+        "TempCompass_0.5fps": {"task": "all", "fps": "0.5", "frames": "2048"},
+        "TempCompass_MCQ": {"task": "multi-choice"},
+        "TempCompass_Captioning": {"task": "captioning"},
+        "TempCompass_YorN": {"task": "yes_no"},
+        "tempcompass_multi_choice": {"task": "multi-choice", "sampling": "lmms-eval"},
+        "tempcompass_yes_no": {"task": "yes_no", "sampling": "lmms-eval"},
+        "tempcompass_caption_matching": {"task": "caption_matching", "sampling": "lmms-eval"},
+        "tempcompass_captioning": {"task": "captioning", "sampling": "lmms-eval"},
+    },
+    for_variant=_for_task,
+    requires=REQUIRES_TEXT,
+    video=Video(search_cache=False),
+    scoring=_SCORING,
+)

@@ -3,12 +3,21 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import (
+    RUNS,
+    Actions,
+    add_action,
+    add_group,
+    add_json,
+    add_moved_data,
+    add_plot,
+)
 from snellen.core.errors import UsageError
 from snellen.report.findings.finding import Finding, print_finding, to_json
 
@@ -20,20 +29,125 @@ _TABLE_SUFFIXES = (".csv", ".tsv")
 _LABEL_SUFFIXES = (".json", ".csv")
 
 
-def main(arguments: Namespace) -> int:
-    found = ANALYSES[arguments.analysis](arguments)
-    if arguments.output is not None:
-        from snellen.report.plots.save import save_plot
+_SOURCES = (
+    f"{RUNS}; or one CSV of scores: model, then a column for each group, or model, subtask, "
+    "accuracy"
+)
 
-        if found.plot is None:
+
+def add(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(
+        title="analyses", metavar="ANALYSIS", required=True, dest="analysis"
+    )
+    _add_analysis(actions, "letters", "letters chosen against gold, and a test of preferred places")
+    refusals = _add_analysis(actions, "refusals", "refusals by group, and the score without them")
+    add_group(refusals)
+    _add_analysis(actions, "steps", "replies read after each step: label, content, language model")
+    _add_abilities(actions)
+    _add_radar(actions)
+    _add_languages(actions)
+    pairs = _add_analysis(
+        actions, "yes-no", "not following, contradictory pairs, bias to yes, broken reasoning"
+    )
+    add_group(pairs, default="")
+    _add_errors(actions)
+    _add_readers(actions)
+
+
+def _add_analysis(
+    actions: Actions, name: str, help: str, sources: str = RUNS, least: str = "+"
+) -> ArgumentParser:
+    parser = add_action(actions, name, help)
+    parser.add_argument("sources", nargs=least, metavar="RUN" if sources is RUNS else "SOURCE",
+                        help=sources)  # fmt: skip
+    add_plot(parser)
+    add_json(parser)
+    return parser
+
+
+def _add_models(parser: ArgumentParser) -> None:
+    parser.add_argument("--model", action="append", default=[], metavar="MODEL",
+                        help="only this model, in this order; repeat for several")  # fmt: skip
+    parser.add_argument("--only", metavar="GROUP,...", default="",
+                        help="only these groups, in this order")  # fmt: skip
+
+
+def _add_abilities(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "abilities", "groups by the best score of any model, and samples all have wrong",
+        _SOURCES,
+    )  # fmt: skip
+    add_group(parser)
+    _add_models(parser)
+    parser.add_argument("--hardest", type=int, default=4, metavar="N",
+                        help="show samples of the N hardest groups (default: 4)")  # fmt: skip
+    parser.add_argument("--samples", type=int, default=3, metavar="N",
+                        help="samples of each (default: 3)")  # fmt: skip
+    parser.add_argument("--cards", metavar="FILE.svg",
+                        help="draw these samples with their pictures")  # fmt: skip
+
+
+def _add_radar(actions: Actions) -> None:
+    parser = _add_analysis(actions, "radar", "models over groups, and where each is strong or weak",
+                     _SOURCES)  # fmt: skip
+    add_group(parser)
+    _add_models(parser)
+    parser.add_argument("--rows", action="store_true",
+                        help="draw groups as rows, not around a centre")  # fmt: skip
+
+
+def _add_languages(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "languages", "English beside Chinese, model by model",
+        f"{RUNS}, in both languages; or two CSV files of scores, English first",
+    )  # fmt: skip
+    parser.add_argument("--of", default="overall", metavar="COLUMN",
+                        help="the column of the CSV files (default: overall)")  # fmt: skip
+
+
+def _add_errors(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "errors", "a page to label why answers are wrong, and what the labels amount to",
+        f"{RUNS}; or saved labels (.json, .csv), to count them and see how far labellers agree",
+    )  # fmt: skip
+    add_group(parser)
+    parser.add_argument("--page", metavar="FILE.html", default="errors.html",
+                        help="the labelling page to write (default: errors.html)")  # fmt: skip
+    parser.add_argument("--each", type=int, default=5, metavar="N",
+                        help="wrong answers of each subtask and run (default: 5)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="chooses them (default: 0)")
+    parser.add_argument("--judge", metavar="MODEL",
+                        help="a model that labels them first; its labels are kept beside the page, "
+                        "as FILE.judge.json")  # fmt: skip
+    parser.add_argument("--store", metavar="FILE", default="snellen-results/store.sqlite",
+                        help="where the judge's replies are kept "
+                        "(default: snellen-results/store.sqlite)")  # fmt: skip
+    add_moved_data(parser)
+
+
+def _add_readers(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "readers", "precision and recall of the rules that read replies, on labelled ones",
+        f"{RUNS}, whose language models that read replies are compared with --labels", least="*",
+    )  # fmt: skip
+    parser.add_argument("--labels", metavar="FILE.csv",
+                        help="a filled sheet of `snellen label`")  # fmt: skip
+
+
+def main(arguments: Namespace) -> int:
+    finding = ANALYSES[arguments.analysis](arguments)
+    if arguments.output is not None:
+        from snellen.report.plots.figure import save_plot
+
+        if finding.plot is None:
             raise UsageError(f"{arguments.analysis} has nothing to draw; leave out -o")
-        save_plot(found.plot(), Path(arguments.output))
+        save_plot(finding.plot(), Path(arguments.output))
     if arguments.json:
-        print(to_json(found))
+        print(to_json(finding))
     else:
         from snellen.report.console import Terminal
 
-        print_finding(found, Terminal())
+        print_finding(finding, Terminal())
     return COMPLETE
 
 
@@ -72,9 +186,11 @@ def _load_scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
             raise UsageError("give one CSV of scores, or runs, and not several sources of both")
         return select_scores(scores_from_csv(open_table(files[0])), arguments.model, groups), []
     runs, names = load_runs(arguments.sources)
-    kept = [at for at, name in enumerate(names) if not arguments.model or name in arguments.model]
+    indices = [
+        index for index, name in enumerate(names) if not arguments.model or name in arguments.model
+    ]
     table = scores_from_reports([report_of(run) for run in runs], names, arguments.group)
-    return select_scores(table, arguments.model, groups), [runs[at] for at in kept]
+    return select_scores(table, arguments.model, groups), [runs[index] for index in indices]
 
 
 def _letters(arguments: Namespace) -> Finding:
@@ -110,8 +226,8 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     from snellen.analysis.findings.abilities import abilities, hard_samples
     from snellen.analysis.samples.error_samples import WrongAnswer
     from snellen.api.error_labels import image_urls
-    from snellen.report.findings.hard_cards import build_cards, hard_cards
-    from snellen.report.plots.save import save_plot
+    from snellen.report.plots.figure import save_plot
+    from snellen.report.plots.hard_cards import build_cards, draw_cards
 
     if not runs:
         raise UsageError("--cards shows samples, which a CSV of scores does not hold; give runs")
@@ -120,7 +236,7 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     found = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
     shown = image_urls([WrongAnswer(runs[0], one.ability, one.record) for one in found])
     cards = build_cards(found, ordered, list(table.scores), shown)
-    save_plot(hard_cards("Wrong in every run", cards), Path(arguments.cards))
+    save_plot(draw_cards("Wrong in every run", cards), Path(arguments.cards))
 
 
 def _radar(arguments: Namespace) -> Finding:
@@ -136,19 +252,19 @@ def _languages(arguments: Namespace) -> Finding:
     from snellen.data.tables.open_table import open_table
     from snellen.report.findings.scores import language_tables, languages
 
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
+    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
     if not files:
         runs, _ = load_runs(arguments.sources)
-        found = gains(runs, "lang", base="en")
-        if not found:
+        pairs = gains(runs, "lang", base="en")
+        if not pairs:
             raise UsageError(
                 f"no two of the {len(runs)} runs differ in their language alone; give runs of one "
                 "model and benchmark, one of them with lang=en"
             )
-        return languages(found)
+        return languages(pairs)
     if len(files) != 2 or len(arguments.sources) != 2:
         raise UsageError("give two CSV files of scores, English first, or runs in both languages")
-    first, second = (scores_from_csv(open_table(one)) for one in files)
+    first, second = (scores_from_csv(open_table(path)) for path in files)
     return language_tables(first, second, arguments.of)
 
 
@@ -159,7 +275,7 @@ def _yes_no(arguments: Namespace) -> Finding:
 
 
 def _errors(arguments: Namespace) -> Finding:
-    labels = [one for one in arguments.sources if Path(one).suffix.lower() in _LABEL_SUFFIXES]
+    labels = [path for path in arguments.sources if Path(path).suffix.lower() in _LABEL_SUFFIXES]
     if not labels:
         return _error_page(arguments)
     if len(labels) < len(arguments.sources):
@@ -167,7 +283,7 @@ def _errors(arguments: Namespace) -> Finding:
     from snellen.analysis.samples.error_samples import read_error_labels
     from snellen.report.findings.errors import error_types
 
-    return error_types([read_error_labels(Path(one)) for one in labels])
+    return error_types([read_error_labels(Path(path)) for path in labels])
 
 
 def _error_page(arguments: Namespace) -> Finding:
@@ -179,22 +295,24 @@ def _error_page(arguments: Namespace) -> Finding:
 
     runs, _ = _load_single_runs(arguments)
     page = Path(arguments.page)
-    found = draw_wrong_answers(runs, arguments.group, arguments.each, arguments.seed)
-    before, notices = None, []
+    answers = draw_wrong_answers(runs, arguments.group, arguments.each, arguments.seed)
+    proposals, notices = None, []
     if arguments.judge is not None:
-        before, unread, blind, absent = propose_labels(
-            found, arguments.judge, arguments.store, arguments.data
+        proposals, unread, without_images, missing_data = propose_labels(
+            answers, arguments.judge, arguments.store, arguments.data
         )
-        kept = page.with_suffix(".judge.json")
-        write_error_labels(before, kept)
-        notices.append(f"{kept}: labels of {before.labeller}")
-        if blind:
-            notices.append(f"{blind} of {len(found)} samples were judged without their pictures")
-        notices += absent
+        labels_file = page.with_suffix(".judge.json")
+        write_error_labels(proposals, labels_file)
+        notices.append(f"{labels_file}: labels of {proposals.labeller}")
+        if without_images:
+            notices.append(
+                f"{without_images} of {len(answers)} samples were judged without their pictures"
+            )
+        notices += missing_data
         if unread:
-            notices.append(f"{unread} of {len(found)} replies of the judge name no type of error")
-    save(page, error_page(found, image_urls(found, arguments.data), before))
-    return sampled_errors(found, str(page), notices)
+            notices.append(f"{unread} of {len(answers)} replies of the judge name no type of error")
+    save(page, error_page(answers, image_urls(answers, arguments.data), proposals))
+    return sampled_errors(answers, str(page), notices)
 
 
 def _readers(arguments: Namespace) -> Finding:

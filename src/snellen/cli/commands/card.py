@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_json
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="BENCHMARK", help="a name, or a data file of your own")
+    add_json(parser)
 
 
 def main(arguments: Namespace) -> int:

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_common, add_format, add_json, add_runs, percent
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
+
+
+def add(parser: ArgumentParser) -> None:
+    add_runs(parser)
+    add_common(parser, "compare")
+    parser.add_argument(
+        "--baseline", action="store_true",
+        help="compare every run with the first alone, not every pair",
+    )  # fmt: skip
+    parser.add_argument("--level", type=percent, default=95, metavar="PERCENT",
+                        help="confidence of the intervals (default: 95)")  # fmt: skip
+    parser.add_argument(
+        "--power", type=percent, default=80, metavar="PERCENT",
+        help="power for the least difference found and the samples needed (default: 80)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--margin", type=float, metavar="POINTS",
+        help="also test whether runs are no worse than each other by more than so many points",
+    )  # fmt: skip
+    add_format(parser, "json", "markdown")
+    add_json(parser)
 
 
 def main(arguments: Namespace) -> int:

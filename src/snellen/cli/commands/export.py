@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_runs
 from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
@@ -16,6 +17,20 @@ from snellen.store.export import vlmevalkit
 from snellen.store.runs import RunFolder, distinct_runs, require_single
 
 PAGES = "pages"
+
+
+def add(parser: ArgumentParser) -> None:
+    add_runs(parser)
+    parser.add_argument(
+        "--to", required=True, choices=(*_FORMATS, PAGES),
+        help="vlmevalkit-tsv, vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; "
+        "mmbench-submission: the workbook the MMBench server takes; mmt-submission: the table "
+        "MMT-Bench's server takes for its ALL split; mmt-table: its Table 2 for these runs, with "
+        "average ranks, as Markdown; seed-results: SEED-Bench's "
+        "results.json; seed-table: its levels, subparts and ranks as Markdown; seed-heatmap: ranks "
+        "per dimension as SVG; pages: a folder of pages as `snellen view` shows them",
+    )  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file, pages to a folder")
 
 
 def main(arguments: Namespace) -> int:
@@ -85,14 +100,14 @@ def _seed_results(runs: list[RunFolder]) -> str:
     from snellen.store.export.seedbench_results import seed_results
 
     run = _only_run(runs, "seed-results")
-    found = seed_results(run.records())
-    if found.omitted or run.info.status != "complete":
+    results = seed_results(run.records())
+    if results.omitted or run.info.status != "complete":
         print_line(
-            f"snellen: {found.line_count} answers written; {found.omitted} samples without an "
+            f"snellen: {results.line_count} answers written; {results.omitted} samples without an "
             f"answer are left out (the run is {run.info.status})",
             error=True,
         )
-    return found.text
+    return results.text
 
 
 def _seed_table(runs: list[RunFolder]) -> str:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from functools import partial
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_common, add_format, add_json, add_moved_data, add_runs, percent
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
+
+
+def add(parser: ArgumentParser) -> None:
+    add_runs(parser)
+    add_common(parser, "look at")
+    parser.add_argument("--pictures", action="store_true",
+                        help="also look for pictures that are near copies of others")  # fmt: skip
+    add_moved_data(parser)
+    parser.add_argument(
+        "--agreement", type=percent, default=95, metavar="PERCENT",
+        help="pairs of models that the smallest subset must order as the whole (default: 95)",
+    )  # fmt: skip
+    parser.add_argument("--top", type=int, default=10, metavar="N",
+                        help="rows of each table (default: 10)")  # fmt: skip
+    add_format(parser, "json", "csv", "markdown")
+    add_json(parser)
 
 
 def main(arguments: Namespace) -> int:
@@ -29,21 +46,19 @@ def main(arguments: Namespace) -> int:
             "percent, and at least 1"
         )
     runs = distinct_runs(arguments.runs)
-    found = analyse_items(
+    findings = analyse_items(
         runs, comparison_names(runs), common=arguments.common, agreement=arguments.agreement / 100
     )
-    pictures = SimilarImages(
-        similar_images(runs[0], arguments.data) if arguments.pictures else None
-    )
+    similar = SimilarImages(similar_images(runs[0], arguments.data) if arguments.pictures else None)
     form = "json" if arguments.json else arguments.format
     print_result(
         form,
-        found,
-        partial(print_items, similar_images=pictures, max_rows=arguments.top),
+        findings,
+        partial(print_items, similar_images=similar, max_rows=arguments.top),
         {
             "csv": to_csv,
-            "json": partial(to_json, similar_images=pictures),
-            "markdown": partial(to_markdown, similar_images=pictures, max_rows=arguments.top),
+            "json": partial(to_json, similar_images=similar),
+            "markdown": partial(to_markdown, similar_images=similar, max_rows=arguments.top),
         },
     )
     return COMPLETE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from snellen.analysis.parsing.unread_replies import (
@@ -12,10 +12,22 @@ from snellen.analysis.parsing.unread_replies import (
     unread_replies,
     write_sheet,
 )
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_runs, fraction
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 from snellen.store.runs import distinct_runs, require_single
+
+
+def add(parser: ArgumentParser) -> None:
+    add_runs(parser)
+    parser.add_argument("-o", "--output", metavar="FILE.csv", help="the labelling sheet to write")
+    parser.add_argument(
+        "--share", type=fraction, default=0.1, metavar="SHARE",
+        help="share of the replies to draw, e.g. 0.1 or 10%% (default: 0.1)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="chooses the replies")
+    parser.add_argument("--labels", metavar="FILE.csv", help="a filled sheet to compare with")
 
 
 def main(arguments: Namespace) -> int:

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import FILTER, add_format, add_plot
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "sources", nargs="*", metavar="SOURCE",
+        help="run folders, a folder of runs, or a CSV of MME numbers (model, subtask, acc, "
+        "acc_plus)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--suite", metavar="SUITE",
+        help="one table with the average of a suite, e.g. openvlm-core, or of your own TOML file",
+    )  # fmt: skip
+    parser.add_argument(
+        "--with", action="append", default=[], metavar="FILE.csv", dest="results",
+        help="results of elsewhere for --suite: the columns model, member, value",
+    )  # fmt: skip
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="places of a board")
+    parser.add_argument("--filter", metavar="FILTER", help=f"only {FILTER}")
+    add_plot(parser, "the boards too")
+    add_format(parser, "json", "csv", "markdown", "html")
 
 
 def main(arguments: Namespace) -> int:
@@ -46,11 +67,11 @@ def main(arguments: Namespace) -> int:
             )
     found = rank_comparable_runs(runs, [report_of(run) for run in runs], printed, arguments.top)
     if arguments.output is not None:
-        from snellen.report.plots.leaderboard_bars import board_plot
-        from snellen.report.plots.save import save_plot
+        from snellen.report.plots.figure import save_plot
+        from snellen.report.plots.ranks import leaderboard_plot
 
         sheets = {standing.title: standing.boards for standing in found}
-        save_plot(board_plot(sheets), Path(arguments.output))
+        save_plot(leaderboard_plot(sheets), Path(arguments.output))
     print_result(arguments.format, found, print_leaderboards, EXPORTS)
     return COMPLETE
 

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
-from snellen.cli.commands.run import download_printer, line_printer
-from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.api.options import RunOptions
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.flags import add_json, add_models, add_options
+from snellen.cli.printing import download_printer, line_printer
 from snellen.core.benchmark import Variant
+
+
+def add(parser: ArgumentParser) -> None:
+    add_models(parser, "given twice, e.g. hf/ORG/NAME and vllm/ORG/NAME", required=True)
+    parser.add_argument("-b", "--benchmark", required=True, metavar="BENCHMARK",
+                        help="where the questions come from")  # fmt: skip
+    parser.add_argument("-n", "--limit", type=int, default=64, metavar="N",
+                        help="ask a random N of the samples (default: 64)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="chooses the samples")
+    parser.add_argument(
+        "--tolerance", type=float, default=0.02, metavar="NATS",
+        help="how far log-probabilities of one token may differ (default: 0.02)",
+    )  # fmt: skip
+    add_options(
+        parser, RunOptions, only=("max_new_tokens", "out", "store", "load", "serve_timeout"),
+        help={"out": "where replies and logs are kept"},
+    )  # fmt: skip
+    add_json(parser)
 
 
 def main(arguments: Namespace) -> int:
@@ -17,7 +37,7 @@ def main(arguments: Namespace) -> int:
     from snellen.report.terminal.parity import print_parity
 
     console = Terminal(stderr=True)
-    found = parity(
+    result = parity(
         arguments.model,
         arguments.benchmark,
         limit=arguments.limit,
@@ -32,7 +52,9 @@ def main(arguments: Namespace) -> int:
         fetching=download_printer(console),
     )
     if arguments.json:
-        print(msgspec.json.encode({**msgspec.structs.asdict(found), "equal": found.equal}).decode())
+        print(
+            msgspec.json.encode({**msgspec.structs.asdict(result), "equal": result.equal}).decode()
+        )
     else:
-        print_parity(found, Terminal())
-    return COMPLETE if found.equal else INCOMPLETE
+        print_parity(result, Terminal())
+    return COMPLETE if result.equal else INCOMPLETE

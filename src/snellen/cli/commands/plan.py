@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from snellen.cli.commands.run import run_arguments
-from snellen.cli.main import COMPLETE, MISTAKE
+from snellen.api.options import RunOptions
+from snellen.cli.commands.run import add_questions
+from snellen.cli.executor import add_executor, ray_cluster
+from snellen.cli.exit_codes import COMPLETE, MISTAKE
+from snellen.cli.flags import add_json, add_options, fraction, percent, read_options
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from snellen.analysis.comparison.planned_study import Aims
-    from snellen.api.plan import Planned
     from snellen.api.planned_studies import PlanLine
+    from snellen.api.planning import Planned
     from snellen.engine.offline.estimate import Assumptions
 
 _UNKNOWN = "–"
@@ -26,13 +29,72 @@ _COLUMNS = ("model", "benchmark", "asks", "most", "stored", "in", "out", "$", "t
 """`asks`: expected requests; `most`: if every pass were right; `in`, `out`: tokens."""
 
 
+def add(parser: ArgumentParser) -> None:
+    """Every flag of `run`, so that a command is planned by another first word, and what is assumed
+    where nothing was measured."""
+    add_questions(parser)
+    add_options(parser, RunOptions, help={"html": "as for `run`; changes nothing here"})
+    parser.add_argument("-q", "--quiet", action="store_true", help="show the table alone")
+    add_executor(parser)
+    parser.add_argument("--accuracy", type=fraction, metavar="SHARE",
+                        help="share of passes taken to be right (default: 0.6)")  # fmt: skip
+    parser.add_argument("--reply-tokens", type=int, metavar="N",
+                        help="tokens a reply is taken to have (default: 64)")  # fmt: skip
+    parser.add_argument("--picture-tokens", type=int, metavar="N",
+                        help="tokens a picture is taken to have (default: 1000)")  # fmt: skip
+    parser.add_argument("--probe", action="store_true",
+                        help="send readers, judges and servers one small request each")  # fmt: skip
+    add_json(parser)
+    _add_study(parser)
+
+
+def _add_study(parser: ArgumentParser) -> None:
+    """What a comparison of two models is to show, and what is assumed about the two."""
+    study = parser.add_argument_group(
+        "a study of two models", "how many samples, repeats and dollars it takes to compare them"
+    )
+    study.add_argument(
+        "--detect", type=float, metavar="POINTS",
+        help="to find a difference of so many points between the two models",
+    )  # fmt: skip
+    study.add_argument(
+        "--no-worse", type=float, metavar="POINTS",
+        help="to show that the second is no worse than the first by so many points, and that "
+        "neither is better by as much",
+    )  # fmt: skip
+    study.add_argument(
+        "--from", nargs=2, default=(), dest="like", metavar="RUN",
+        help="two finished runs on the benchmark, which tell on how many samples two models differ",
+    )  # fmt: skip
+    study.add_argument("--power", type=percent, metavar="PERCENT",
+                       help="the chance to succeed (default: 80)")  # fmt: skip
+    study.add_argument("--level", type=percent, metavar="PERCENT",
+                       help="of the intervals and tests (default: 95)")  # fmt: skip
+    study.add_argument(
+        "--discordance", type=fraction, metavar="SHARE",
+        help="share of samples on which the two are taken to differ (default: as if right "
+        "independently of each other at --accuracy)",
+    )  # fmt: skip
+    study.add_argument(
+        "--correlation", type=fraction, metavar="R",
+        help="correlation of the differences on questions about one picture, where no run tells "
+        "it (default: 0.2)",
+    )  # fmt: skip
+    study.add_argument(
+        "--draw-share", type=fraction, metavar="SHARE",
+        help="share of the discordance that comes from drawing replies and that --repeats lowers",
+    )  # fmt: skip
+
+
 def main(arguments: Namespace) -> int:
     import msgspec
 
-    from snellen.api.plan import plan
+    from snellen.api.planning import plan
 
     planned = plan(
-        **run_arguments(arguments),
+        arguments.model,
+        arguments.benchmark,
+        read_options(arguments, RunOptions, cluster=ray_cluster(arguments)),
         assumed=_assumptions(arguments),
         probe=arguments.probe,
         aims=_aims(arguments),
@@ -51,17 +113,17 @@ def main(arguments: Namespace) -> int:
 def _assumptions(arguments: Namespace) -> Assumptions:
     from snellen.engine.offline.estimate import Assumptions
 
-    given = {
+    typed = {
         name: value
         for name in ("accuracy", "reply_tokens", "picture_tokens")
         if (value := getattr(arguments, name)) is not None
     }
-    if not 0 <= given.get("accuracy", 0) <= 1:
-        raise UsageError(f"--accuracy is {given['accuracy']}; expected a share from 0 to 1")
+    if not 0 <= typed.get("accuracy", 0) <= 1:
+        raise UsageError(f"--accuracy is {typed['accuracy']}; expected a share from 0 to 1")
     for name in ("reply_tokens", "picture_tokens"):
-        if given.get(name, 0) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} is {given[name]}; expected 0 or more")
-    return Assumptions(**given)
+        if typed.get(name, 0) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} is {typed[name]}; expected 0 or more")
+    return Assumptions(**typed)
 
 
 def _aims(arguments: Namespace) -> Aims | None:
@@ -71,16 +133,16 @@ def _aims(arguments: Namespace) -> Aims | None:
 
     shares = ("discordance", "correlation", "draw_share")
     if arguments.detect is None and arguments.no_worse is None:
-        alone = [
+        unused = [
             name for name in (*shares, "power", "level") if getattr(arguments, name) is not None
         ]
-        if alone:
+        if unused:
             raise UsageError(
-                f"--{alone[0].replace('_', '-')} belongs to a study of two models: say what it is "
+                f"--{unused[0].replace('_', '-')} belongs to a study of two models: say what it is "
                 "to tell, e.g. --detect 2 or --no-worse 1"
             )
         return None
-    given = {
+    percentages = {
         name: getattr(arguments, name) / 100
         for name in ("power", "level")
         if getattr(arguments, name) is not None
@@ -88,7 +150,7 @@ def _aims(arguments: Namespace) -> Aims | None:
     return Aims(
         detect=arguments.detect,
         no_worse=arguments.no_worse,
-        **given,
+        **percentages,
         **{name: getattr(arguments, name) for name in shares},
     )
 
@@ -116,18 +178,18 @@ def _cells(line: PlanLine) -> tuple[str, ...]:
     from snellen.report import format as fmt
 
     names = (line.model, line.benchmark)
-    found = line.estimate
-    if found is None:
+    estimate = line.estimate
+    if estimate is None:
         return (*names, *[_UNKNOWN] * (len(_COLUMNS) - len(names)))
     return (
         *names,
-        f"{found.requests:.0f}",
-        str(found.most_requests),
-        str(found.stored),
-        _short_count(found.prompt_tokens),
-        _short_count(found.completion_tokens),
+        f"{estimate.requests:.0f}",
+        str(estimate.most_requests),
+        str(estimate.stored),
+        _short_count(estimate.prompt_tokens),
+        _short_count(estimate.completion_tokens),
         _UNKNOWN if line.dollars is None else f"{line.dollars:.2f}",
-        _UNKNOWN if found.seconds is None else fmt.duration(found.seconds),
+        _UNKNOWN if estimate.seconds is None else fmt.duration(estimate.seconds),
     )
 
 
@@ -139,8 +201,8 @@ def _notice_lines(planned: Planned) -> list[str]:
         for text in _line_notices(line):
             lines.setdefault(text, []).append(f"{line.model} on {line.benchmark}")
     notices = [
-        f"{', '.join(wheres) if len(wheres) <= _MAX_NAMED else f'{len(wheres)} lines'}: {text}"
-        for text, wheres in lines.items()
+        f"{', '.join(places) if len(places) <= _MAX_NAMED else f'{len(places)} lines'}: {text}"
+        for text, places in lines.items()
     ]
     notices += planned.notes
     notices += [f"to download: {what}" for what in planned.downloads]
@@ -156,23 +218,25 @@ def _notice_lines(planned: Planned) -> list[str]:
 def _line_notices(line: PlanLine) -> Iterator[str]:
     if line.skipped:
         yield f"skipped, it {line.skipped}"
-    found = line.estimate
-    if found is None:
+    estimate = line.estimate
+    if estimate is None:
         return
-    yield from found.said
-    if found.equal:
-        yield f"{found.equal} more requests are equal to others, and sent once"
-    if found.unsupported:
-        yield f"{found.unsupported} samples are beyond the model"
-    for role, count in found.asked_of_others.items():
+    yield from estimate.said
+    if estimate.equal:
+        yield f"{estimate.equal} more requests are equal to others, and sent once"
+    if estimate.unsupported:
+        yield f"{estimate.unsupported} samples are beyond the model"
+    for role, count in estimate.asked_of_others.items():
         yield f"up to {count} requests to the {role} besides"
     if line.price is not None and line.price.source:
-        read = f", read {line.price.date}" if line.price.date else ""
-        yield f"price from {line.price.source}{read}"
+        date_text = f", read {line.price.date}" if line.price.date else ""
+        yield f"price from {line.price.source}{date_text}"
 
 
 def _missing_lines(planned: Planned) -> list[str]:
-    return [f"missing {one.what}: {one.sentence}" for one in planned.missing]
+    return [
+        f"missing {requirement.what}: {requirement.sentence}" for requirement in planned.missing
+    ]
 
 
 def _short_count(count: float) -> str:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import io
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from snellen.cli.main import COMPLETE, INCOMPLETE
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.flags import add_format, add_moved_data, add_runs
 from snellen.cli.printing import TABLE, print_line, print_result
 from snellen.core.atomic_write import save
 from snellen.core.run import Report
 from snellen.store.runs import RunFolder, distinct_runs
 
 RunReports = list[tuple[RunFolder, Report]]
+
+
+FORMATS = ("json", "csv", "markdown", "latex", "html")
+
+
+def add(parser: ArgumentParser) -> None:
+    add_runs(parser)
+    add_format(parser, *FORMATS)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
+    add_moved_data(parser)
 
 
 def main(arguments: Namespace) -> int:

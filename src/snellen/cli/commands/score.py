@@ -3,15 +3,66 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 
-from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.parser_run import EVERY_RULE
-from snellen.cli.printing import print_line
+from snellen.api.flags import parse_pairs, parse_rule
+from snellen.api.options import VARIANT_FLAGS, RunOptions
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.flags import add_json, add_options, argument_type
+from snellen.cli.printing import line_printer, print_line
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
+
+EVERY_RULE = "all"
+
+
+def _parse_rule_or_all(text: str) -> str:
+    return text if text == EVERY_RULE else parse_rule(text)
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "benchmark", metavar="BENCHMARK",
+        help="a name, a data file, or one file that holds questions, answers and predictions",
+    )  # fmt: skip
+    parser.add_argument(
+        "--predictions", metavar="FILE",
+        help="CSV, TSV, JSONL, JSON or XLSX; also VLMEvalKit's files, lmms-eval's sample logs, "
+        "logs of Inspect, MME's result files or their folder, SEED-Bench's results.json",
+    )  # fmt: skip
+    rule = VARIANT_FLAGS["rule"]
+    parser.add_argument(
+        "--rule", type=argument_type(_parse_rule_or_all), metavar=f"{rule.metavar}|{EVERY_RULE}",
+        help=f"{rule.help}; `{EVERY_RULE}` puts them side by side",
+    )  # fmt: skip
+    parser.add_argument(
+        "--where", type=argument_type(parse_pairs), metavar="COLUMN=VALUE,...",
+        help="score only these rows",
+    )  # fmt: skip
+    parser.add_argument(
+        "--judge", action="append", default=[], metavar="MODEL",
+        help="a model that grades the replies where the benchmark needs it, or column:NAME for "
+        "verdicts in the predictions file (column:A+B joins two); repeat for several",
+    )  # fmt: skip
+    parser.add_argument(
+        "--extractor", metavar="MODEL",
+        help="a model that reads the replies no rule can match, or column:NAME for what one said "
+        "of them in the predictions file",
+    )  # fmt: skip
+    parser.add_argument(
+        "--labels", type=argument_type(parse_pairs), metavar="answer=COLUMN|right=COLUMN",
+        help="a column that says what each reply answers, or whether it is right: measures the "
+        "rules, the extractor and the judges by it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--store", metavar="FILE",
+        help="where the verdicts of judges and of the extractor are kept (default: "
+        "snellen-results/store.sqlite)",
+    )  # fmt: skip
+    add_json(parser)
+    add_options(parser, RunOptions, only=("data", "columns", "circular", "failures"))
 
 
 def main(arguments: Namespace) -> int:
@@ -22,8 +73,7 @@ def main(arguments: Namespace) -> int:
     from dataclasses import replace
 
     from snellen.api import score
-    from snellen.api.score import DEFAULT_STORE
-    from snellen.cli.commands.run import line_printer
+    from snellen.api.scoring import DEFAULT_STORE
     from snellen.report.console import Terminal
     from snellen.report.findings.finding import finding_object, print_finding
     from snellen.report.findings.parsers import labelled_replies
@@ -42,16 +92,18 @@ def main(arguments: Namespace) -> int:
         serving=None if arguments.json else line_printer(Terminal(stderr=True)),
     )
     _print_warnings(scored.warnings)
-    found = labelled_replies(scored.readings) if scored.readings is not None else None
+    measured_parsers = labelled_replies(scored.readings) if scored.readings is not None else None
     if arguments.json:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
-        measured = {} if found is None else {"readings": finding_object(found)}
+        measured = (
+            {} if measured_parsers is None else {"readings": finding_object(measured_parsers)}
+        )
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
         print_scorecard(scored.benchmark, scored.summary, Terminal())
-        if found is not None:
+        if measured_parsers is not None:
             print_line()
-            print_finding(found, Terminal())
+            print_finding(measured_parsers, Terminal())
     ungraded = any(one.unscored == "ungraded" for one in scored.records)
     return INCOMPLETE if ungraded else _exit_code([scored.summary])
 
@@ -68,29 +120,29 @@ def _score_by_every_rule(arguments: Namespace, variant: Variant) -> int:
         columns=arguments.columns,
         where=arguments.where,
     )
-    benchmarks = {rule: one.benchmark for rule, one in scored.items()}
-    summaries = {rule: one.summary for rule, one in scored.items()}
-    found = disagreements({rule: one.records for rule, one in scored.items()})
-    warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
+    benchmarks = {rule: result.benchmark for rule, result in scored.items()}
+    summaries = {rule: result.summary for rule, result in scored.items()}
+    differing = disagreements({rule: result.records for rule, result in scored.items()})
+    warnings = tuple(dict.fromkeys(text for result in scored.values() for text in result.warnings))
     _print_warnings(warnings)
     if arguments.json:
         data = next(iter(scored.values())).data
-        card = rule_scorecard(benchmarks, summaries, found, warnings, data)
+        card = rule_scorecard(benchmarks, summaries, differing, warnings, data)
         print(json.dumps(card, ensure_ascii=False))
     else:
         from snellen.report.console import Terminal
 
-        print_rule_scorecard(next(iter(benchmarks.values())), summaries, found, Terminal())
+        print_rule_scorecard(next(iter(benchmarks.values())), summaries, differing, Terminal())
     return _exit_code(summaries.values())
 
 
 def _refuse_roles(arguments: Namespace) -> None:
     """Raises UsageError: rules are compared by what they read alone."""
-    given = [flag for flag in ("judge", "extractor", "labels") if getattr(arguments, flag)]
-    if given:
+    flags = [flag for flag in ("judge", "extractor", "labels") if getattr(arguments, flag)]
+    if flags:
         raise UsageError(
             f"--rule {EVERY_RULE} compares what the rules read alone; leave out "
-            f"{' and '.join(f'--{flag}' for flag in given)}, or name one rule"
+            f"{' and '.join(f'--{flag}' for flag in flags)}, or name one rule"
         )
 
 
@@ -100,5 +152,7 @@ def _print_warnings(warnings: Iterable[str]) -> None:
 
 
 def _exit_code(summaries: Iterable[Summary]) -> int:
-    lacking = any(one.outcomes["failed"] or one.outcomes["missing"] for one in summaries)
-    return INCOMPLETE if lacking else COMPLETE
+    incomplete = any(
+        summary.outcomes["failed"] or summary.outcomes["missing"] for summary in summaries
+    )
+    return INCOMPLETE if incomplete else COMPLETE

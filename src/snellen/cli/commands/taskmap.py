@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.cli.commands.run import download_printer, line_printer, ray_cluster
-from snellen.cli.main import COMPLETE, INTERRUPTED
-from snellen.cli.printing import print_line
+from snellen.cli.executor import add_executor, ray_cluster
+from snellen.cli.exit_codes import COMPLETE, INTERRUPTED
+from snellen.cli.flags import add_json
+from snellen.cli.printing import download_printer, line_printer, print_line
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Variant
-from snellen.core.errors import StorageError, UsageError
+from snellen.core.errors import MissingExtra, StorageError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +31,119 @@ _PUBLISHED_CLUSTERS = "mmt-bench"
 """What is given to --clusters for those of the paper."""
 
 
+LINKAGES = ("average", "complete", "single", "weighted", "ward")
+TIES = ("zero", "one")
+KINDS = ("choice", "yes_no", "open")
+THRESHOLDS = "1,1/2,1/4,1/6,1/8"
+
+
+def _fractions(text: str) -> tuple[float, ...]:
+    """Read a list of fractions of the largest distance. Raises ArgumentTypeError."""
+    try:
+        fractions = tuple(float(Fraction(part.strip())) for part in text.split(","))
+    except (ValueError, ZeroDivisionError):
+        raise ArgumentTypeError(f"{text!r} is no list such as {THRESHOLDS}") from None
+    if any(not 0 < fraction <= 1 for fraction in fractions):
+        raise ArgumentTypeError(f"{text!r}: expected fractions above 0, at most 1")
+    return fractions
+
+
+def add(parser: ArgumentParser) -> None:
+    _add_map(parser)
+    _add_vectors(parser)
+    _add_scores(parser)
+    add_executor(parser)
+    add_json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _add_map(parser: ArgumentParser) -> None:
+    parser.add_argument("-m", "--model", metavar="MODEL",
+                        help="the model that is fine-tuned: hf/... or snellen/...")  # fmt: skip
+    parser.add_argument("-b", "--benchmark", metavar="BENCHMARK", help="whose tasks are mapped")
+    parser.add_argument("--data", metavar="FILE", help="data to use in place of the benchmark's")
+    parser.add_argument("--group", default="category", metavar="NAME",
+                        help="what tells tasks apart (default: category)")  # fmt: skip
+    parser.add_argument("--kind", action="append", default=[], choices=KINDS,
+                        help="only questions of this kind; repeat for several")  # fmt: skip
+    parser.add_argument("--task", action="append", default=[], metavar="TASK",
+                        help="only this task; repeat for several")  # fmt: skip
+    parser.add_argument(
+        "--halves", action="store_true",
+        help="split each task into two without a picture in common, to see whether the map tells "
+        "that they are one",
+    )  # fmt: skip
+    parser.add_argument("--limit", type=int, metavar="N",
+                        help="train on a random N samples of each task")  # fmt: skip
+    parser.add_argument("--fewest", type=int, default=8, metavar="N",
+                        help="leave out tasks with fewer samples (default: 8)")  # fmt: skip
+    parser.add_argument("--linkage", default="average", choices=LINKAGES,
+                        help="how clusters are joined (default: average)")  # fmt: skip
+    parser.add_argument(
+        "--clusters", default="12", metavar="N|FILE.csv|mmt-bench",
+        help="number of clusters (default: 12), a CSV with the columns cluster, subtask, or the "
+        "clusters that the paper lists for MMT-Bench",
+    )  # fmt: skip
+    parser.add_argument("--out", default="snellen-taskmap", metavar="DIR",
+                        help="where vectors, taskmap.json and plots are kept")  # fmt: skip
+
+
+def _add_vectors(parser: ArgumentParser) -> None:
+    parser.add_argument("--epochs", type=int, default=3, metavar="N",
+                        help="times each sample is seen (default: 3)")  # fmt: skip
+    parser.add_argument("--rank", type=int, default=8, metavar="N",
+                        help="rank of the weight changes (default: 8)")  # fmt: skip
+    parser.add_argument("--alpha", type=int, default=16, metavar="N",
+                        help="LoRA's scale is alpha / rank (default: 16)")  # fmt: skip
+    parser.add_argument("--learning-rate", type=float, default=2e-4, metavar="X",
+                        help="of AdamW, constant (default: 2e-4)")  # fmt: skip
+    parser.add_argument("--batch-size", type=int, default=16, metavar="N",
+                        help="samples per step (default: 16)")  # fmt: skip
+    parser.add_argument(
+        "--targets", default="language", metavar="REGEX",
+        help="layers that are tuned, by their whole names (default: every linear layer of the "
+        "language model)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0,
+                        help="of first weights, order and drawn samples (default: 0)")  # fmt: skip
+    parser.add_argument("--seeds", type=int, default=1, metavar="N",
+                        help="make a map with each of N seeds and compare them")  # fmt: skip
+
+
+def _add_scores(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--scores", metavar="FILE.csv",
+        help="scores of many models: the columns model, subtask (or task, category), accuracy (or "
+        "score, value); without a model and a benchmark, only scores are analysed",
+    )  # fmt: skip
+    parser.add_argument("--runs", nargs="+", default=[], metavar="RUN",
+                        help="run folders to take the scores from")  # fmt: skip
+    parser.add_argument(
+        "--overall", metavar="FILE.csv",
+        help="what each model scores overall: the columns model, overall (default: the plain mean "
+        "over tasks; for runs, their headline)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="MODEL,...",
+        help="models of the scores to leave out; repeat or separate by commas",
+    )  # fmt: skip
+    parser.add_argument(
+        "--thresholds", type=_fractions, default=THRESHOLDS, metavar="X,...",
+        help=f"distances, as fractions of the largest, for tau by distance (default: {THRESHOLDS})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ties", default="zero", choices=TIES,
+        help="what two models tied on a task count in tau: zero (default), or one, as the paper's "
+        "formula says",
+    )  # fmt: skip
+    parser.add_argument(
+        "--itself", action="store_true",
+        help="count each task among its own neighbours, as the paper's formula does",
+    )  # fmt: skip
+    parser.add_argument("--nearest", type=int, default=3, metavar="N",
+                        help="predict a task's scores from so many tasks (default: 3)")  # fmt: skip
+
+
 def main(arguments: Namespace) -> int:
     import msgspec
 
@@ -43,7 +158,7 @@ def main(arguments: Namespace) -> int:
     scored = _load_scores(arguments)
     clusters = _load_clusters(arguments, scored)
     try:
-        found = _build_map(arguments, console) if arguments.model else None
+        built_map = _build_map(arguments, console) if arguments.model else None
     except TrainingInterrupted as stopped:
         line_printer(console)(
             f"stopped; {stopped.done} of {stopped.total} vectors are kept in {stopped.folder}\n"
@@ -52,14 +167,14 @@ def main(arguments: Namespace) -> int:
         return INTERRUPTED
     agreement = None
     if scored is not None:
-        agreement = _agreement(arguments, scored, clusters, found)
-    findings = TaskMapFindings(found, agreement)
-    written = _write_files(findings, Path(arguments.out)) if found is not None else []
+        agreement = _agreement(arguments, scored, clusters, built_map)
+    findings = TaskMapFindings(built_map, agreement)
+    paths = _write_files(findings, Path(arguments.out)) if built_map is not None else []
     if arguments.json:
         print(msgspec.json.encode(findings).decode())
         return COMPLETE
     print_findings(findings, Terminal())
-    for path in written:
+    for path in paths:
         print_line(f"written: {path}")
     return COMPLETE
 
@@ -186,13 +301,17 @@ def _agreement(
 
 
 def _write_files(findings: TaskMapFindings, folder: Path) -> Sequence[Path]:
-    """`taskmap.json` and the plots. Raises StorageError."""
+    """Write `taskmap.json`, and the plots if matplotlib is installed. Raises StorageError."""
     import msgspec
 
-    from snellen.report.plots.taskmap import plots
+    from snellen.report.plots.taskmap import taskmap_plots
 
     json = msgspec.json.format(msgspec.json.encode(findings), indent=1)
-    texts = {_FILE: json.decode() + "\n", **plots(findings)}
+    texts = {_FILE: json.decode() + "\n"}
+    try:
+        texts |= taskmap_plots(findings)
+    except MissingExtra as error:
+        print_line(f"plots are left out: {error}", error=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

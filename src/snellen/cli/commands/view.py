@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
-from snellen.cli.main import COMPLETE
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_moved_data, add_runs
 from snellen.cli.printing import print_line
+
+
+def add(parser: ArgumentParser) -> None:
+    add_runs(parser)
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="where to serve (default: 8420, or any free port)"
+    )
+    parser.add_argument("--open", action="store_true", help="open the browser")
+    add_moved_data(parser)
 
 
 def _print_notice(sentence: str) -> None:

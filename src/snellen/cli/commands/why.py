@@ -3,34 +3,55 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from snellen.cli.main import COMPLETE, INCOMPLETE
-from snellen.cli.printing import print_line, print_result
+from snellen.api.flags import option_flags
+from snellen.api.options import AskOptions
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.flags import add_format, add_json, add_moved_data, add_options, read_options
+from snellen.cli.printing import (
+    exit_interrupted,
+    line_printer,
+    print_line,
+    print_result,
+)
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from snellen.api.crossed_runs import CrossedRuns
     from snellen.api.why import Explanation
-    from snellen.api.why_ask import AskOptions, CrossedRuns
     from snellen.store.runs import RunFolder
 
-_ASK_ONLY = (
-    ("yes", "--yes"),
-    ("model", "-m"),
-    ("load", "--load"),
-    ("out", "--out"),
-    ("store", "--store"),
-    ("retries", "--retries"),
-    ("max_failures", "--max-failures"),
-    ("budget", "--budget"),
-    ("price", "--price"),
-    ("serve_timeout", "--serve-timeout"),
-)
-"""Arguments that mean nothing without `--ask`."""
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument("first", metavar="A", help="a run folder, or a file of predictions")
+    parser.add_argument("second", metavar="B", help="the same; one of both is a run folder")
+    parser.add_argument("--with", dest="others", action="append", default=[], metavar="C",
+                        help="a run that tells causes apart, e.g. A's model with B's prompt; "
+                        "repeat for several (default: such runs in the folders of A and B)",
+                        )  # fmt: skip
+    parser.add_argument("--examples", type=int, default=2, metavar="N",
+                        help="samples shown of each cause (default: 2)")  # fmt: skip
+    add_moved_data(parser)
+    _add_ask(parser)
+    add_format(parser, "json", "markdown")
+    add_json(parser)
+
+
+def _add_ask(parser: ArgumentParser) -> None:
+    """Further runs, and on what terms they are asked."""
+    parser.add_argument(
+        "--ask", action="store_true",
+        help="where causes differ together, ask what tells them apart, e.g. A's model with B's "
+        "prompt: tells the plan and the price first, and waits for consent",
+    )  # fmt: skip
+    parser.add_argument("--yes", action="store_true", help="with --ask: consent beforehand")
+    add_options(parser, AskOptions)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def main(arguments: Namespace) -> int:
@@ -39,20 +60,29 @@ def main(arguments: Namespace) -> int:
     if arguments.examples < 0:
         raise UsageError(f"--examples is {arguments.examples}; expected 0 or more")
     if not arguments.ask:
-        given = [flag for name, flag in _ASK_ONLY if getattr(arguments, name)]
-        if given:
-            raise UsageError(f"{' and '.join(given)} says how to ask; add --ask, or leave it out")
-    found = _explain(arguments, ())
+        flags = ["--yes"] if arguments.yes else []
+        flags += [
+            flag.short or flag.name
+            for _, flag, _ in option_flags(AskOptions)
+            if getattr(arguments, flag.destination)
+        ]
+        if flags:
+            raise UsageError(f"{' and '.join(flags)} says how to ask; add --ask, or leave it out")
+    explanation = _explain(arguments, ())
     code = COMPLETE
     if arguments.ask:
-        made = _ask_crossed_runs(arguments, found)
-        if made:
-            found = _explain(arguments, made)
-            code = COMPLETE if all(one.info.status == "complete" for one in made) else INCOMPLETE
-    for warning in found.warnings:
+        crossed_runs = _ask_crossed_runs(arguments, explanation)
+        if crossed_runs:
+            explanation = _explain(arguments, crossed_runs)
+            code = (
+                COMPLETE
+                if all(run.info.status == "complete" for run in crossed_runs)
+                else INCOMPLETE
+            )
+    for warning in explanation.warnings:
         print_line(f"snellen: {warning}", error=True)
     form = "json" if arguments.json else arguments.format
-    print_result(form, found.why, print_why, WHY_EXPORTS)
+    print_result(form, explanation.why, print_why, WHY_EXPORTS)
     return code
 
 
@@ -71,8 +101,7 @@ def _explain(arguments: Namespace, crossed_runs: tuple[RunFolder, ...]) -> Expla
 def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[RunFolder, ...]:
     """The further runs that tell the causes apart, once they are agreed to."""
     from snellen.analysis.causes.why import open_combinations
-    from snellen.api.why_ask import CrossedRuns
-    from snellen.cli.commands.run import exit_interrupted, line_printer
+    from snellen.api.crossed_runs import CrossedRuns
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
@@ -80,7 +109,7 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
 
     console = Terminal(stderr=True)
     if not open_combinations(explanation.why) and all(
-        one.info is not None for one in explanation.sides
+        side.info is not None for side in explanation.sides
     ):
         line_printer(console)("--ask: nothing is left to ask that would tell causes apart")
         return ()
@@ -88,7 +117,7 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
         explanation.sides,
         explanation.why,
         explanation.folder,
-        _ask_options(arguments),
+        read_options(arguments, AskOptions),
         moved=arguments.data,
         serving=None if arguments.quiet else line_printer(console),
     ) as crossing:
@@ -102,22 +131,6 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
             exit_interrupted(stopped.run, console, arguments.command_line)
 
 
-def _ask_options(arguments: Namespace) -> AskOptions:
-    from snellen.api.why_ask import AskOptions
-
-    return AskOptions(
-        models=arguments.model,
-        load=arguments.load,
-        out=arguments.out,
-        store=arguments.store,
-        retries=arguments.retries,
-        max_failures=arguments.max_failures,
-        budget=arguments.budget,
-        prices=arguments.price,
-        serve_timeout=arguments.serve_timeout,
-    )
-
-
 def _confirm(arguments: Namespace, crossed_runs: CrossedRuns, console: Console) -> None:
     """Show the plan, and have it agreed to. Raises UsageError where it is not."""
     from snellen.cli.commands.plan import print_plan
@@ -127,8 +140,8 @@ def _confirm(arguments: Namespace, crossed_runs: CrossedRuns, console: Console) 
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
-            f"--ask would send up to {crossed_runs.max_requests:,} requests, and there is no terminal to "
-            "agree in; add --yes"
+            f"--ask would send up to {crossed_runs.max_requests:,} requests, and there is no "
+            "terminal to agree in; add --yes"
         )
     question = f"send up to {crossed_runs.max_requests:,} requests? [y/N] "
     console.print(question, end="", markup=False, highlight=False)

@@ -1,5 +1,4 @@
-"""Result files of other tools, one file per tool.
+"""Read result files of other tools, one module per tool; `detect` says which tool wrote a file.
 
-`detect` says which tool wrote a file; files that Snellen writes for other tools are in
-`store.export`.
+Files that Snellen writes for other tools are in `store.export`.
 """

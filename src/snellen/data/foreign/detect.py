@@ -1,6 +1,6 @@
-"""Prediction files in other tools' own layouts: which one a file has, and its rows.
+"""Prediction files in other tools' layouts: detect the layout and read the rows.
 
-A row is a record like those of a JSON file; one that failed has no `prediction` but an `error`.
+A row is a record as in a JSON file; a failed row has `error` and no `prediction`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLOCK_SIZE = 1 << 20
 
 
 def is_foreign(path: str | Path) -> bool:
-    """Whether a path is a prediction file or folder in another tool's own layout."""
+    """Whether a path is a prediction file or folder in another tool's layout."""
     path = Path(path).expanduser()
     if path.suffix.lower() in PICKLE_SUFFIXES:
         return True
@@ -48,10 +48,10 @@ def scan_foreign(
     name: str,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Scan | None:
-    """The rows of a file in another tool's layout; None where it is a table like any other.
+    """Read a file in another tool's layout; None if it is an ordinary table.
 
-    `path` is the unpacked file, `suffix` that of its name. Raises DataError for a pickle (which
-    may run anything when it is opened) and for a file that breaks its own layout.
+    `path` is the unpacked file, `suffix` the suffix of its name. Raises DataError for a pickle
+    (opening one may run any code) and for a file that breaks its own layout.
     """
     refuse_pickle(path, suffix, name)
     if path.is_dir():
@@ -62,12 +62,12 @@ def scan_foreign(
                 "each subtask, or the path of one predictions file"
             )
         return _scan_records(mme_records(files, limits), files, column_map, name)
-    read = _record_reader(path, suffix, name, limits)
-    return None if read is None else _scan_records(read(), [path], column_map, name)
+    read_records = _record_reader(path, suffix, name, limits)
+    return None if read_records is None else _scan_records(read_records(), [path], column_map, name)
 
 
 def refuse_pickle(path: Path, suffix: str, name: str) -> None:
-    """Raises DataError for a pickle, with the line that makes a table of it."""
+    """Raises DataError for a pickle; the message has a command that converts it."""
     if suffix in PICKLE_SUFFIXES:
         target = str(path.with_suffix(".json"))
         raise DataError(
@@ -100,13 +100,13 @@ def _record_reader(
 def _scan_records(
     records: Iterable[Record], files: Sequence[Path], column_map: Mapping[str, str], name: str
 ) -> Scan:
-    place = JsonLine(0, 0, b"").image_location
-    rows = typed_rows(((record, place) for record in records), column_map, name)
+    no_location = JsonLine(0, 0, b"").image_location
+    rows = typed_rows(((record, no_location) for record in records), column_map, name)
     return Scan((), rows, partial(_files_digest, files))
 
 
 def _files_digest(files: Sequence[Path]) -> str:
-    """SHA-256 of the file; of several, of their names and contents."""
+    """SHA-256 of a file, or of the names and contents of several files."""
     hashed = hashlib.sha256()
     for path in files:
         if len(files) > 1:

@@ -24,7 +24,7 @@ _JSON_ADVICE = "write it as JSON with: inspect log convert --to json --output-di
 
 
 def is_inspect_json(head: bytes) -> bool:
-    """Whether a JSON document begins as Inspect's logs do."""
+    """Whether a JSON document begins like Inspect's logs."""
     start = head.lstrip()[:200]
     return start.startswith(b"{") and b'"version"' in start and (
         b'"status"' in start and b'"eval"' in head
@@ -33,8 +33,8 @@ def is_inspect_json(head: bytes) -> bool:
 
 def inspect_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
     """A record for each sample and epoch. Raises DataError."""
-    read = _archive_samples if zipfile.is_zipfile(path) else _document_samples
-    samples = read(path, name, limits)
+    read_samples = _archive_samples if zipfile.is_zipfile(path) else _document_samples
+    samples = read_samples(path, name, limits)
     empty = True
     for sample in samples:
         empty = False
@@ -63,7 +63,11 @@ def _archive_samples(path: Path, name: str, limits: Limits) -> Iterator[Record]:
 def _document_samples(path: Path, name: str, limits: Limits) -> Iterable[Record]:
     value = _decode_log(read_bounded(path, limits, name), name, limits)
     samples = value.get("samples")
-    return [one for one in samples if isinstance(one, dict)] if isinstance(samples, list) else []
+    return (
+        [sample for sample in samples if isinstance(sample, dict)]
+        if isinstance(samples, list)
+        else []
+    )
 
 
 def _decode_log(data: bytes, where: str, limits: Limits) -> Record:
@@ -108,9 +112,9 @@ def _reply_cells(sample: Record, attachments: Mapping[str, Any]) -> Record:
             return {"error": why}
         return {"prediction": _resolve_attachment(str(text), attachments)}
     content = _as_object(choice.get("message")).get("content")
-    found: Record = {"prediction": _message_text(content, attachments)}
-    stopped = _STOP_REASONS.get(str(choice.get("stop_reason")))
-    return found | ({"stop_reason": stopped} if stopped else {})
+    cells: Record = {"prediction": _message_text(content, attachments)}
+    stop_reason = _STOP_REASONS.get(str(choice.get("stop_reason")))
+    return cells | ({"stop_reason": stop_reason} if stop_reason else {})
 
 
 def _metadata_cells(metadata: Mapping[str, Any]) -> Record:
@@ -122,19 +126,19 @@ def _metadata_cells(metadata: Mapping[str, Any]) -> Record:
 
 
 def _question_text(value: Any, attachments: Mapping[str, Any]) -> str:
-    """The input as text: of a conversation, what the user said last."""
+    """The input as text; of a conversation, the user's last message."""
     if isinstance(value, str):
         return _resolve_attachment(value, attachments)
-    said = [
+    user_messages = [
         message
         for message in _as_list(value)
         if isinstance(message, dict) and message.get("role") == "user"
     ]
-    return _message_text(said[-1].get("content"), attachments) if said else ""
+    return _message_text(user_messages[-1].get("content"), attachments) if user_messages else ""
 
 
 def _message_text(content: Any, attachments: Mapping[str, Any]) -> str:
-    """The text of a message; reasoning and pictures are left out."""
+    """The text of a message, without reasoning and images."""
     if isinstance(content, str):
         return _resolve_attachment(content, attachments)
     parts = [
@@ -146,14 +150,14 @@ def _message_text(content: Any, attachments: Mapping[str, Any]) -> str:
 
 
 def _resolve_attachment(text: str, attachments: Mapping[str, Any]) -> str:
-    """Long texts are kept once and named where they stood."""
+    """Replace a reference to an attachment by its text: Inspect stores long texts once."""
     if text.startswith(_ATTACHMENT):
         return str(attachments.get(text.removeprefix(_ATTACHMENT), text))
     return text
 
 
 def _as_object(value: Any) -> Mapping[str, Any]:
-    """A JSON object; an empty one in place of anything else."""
+    """The value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 

@@ -1,14 +1,13 @@
 """Sample logs of lmms-eval (`--log_samples`): `*_samples_<task>.jsonl`, one question a line.
 
-`doc_id` is the row's place in the data set, `target` what the task's `doc_to_target` makes of the
-row, `resps` the raw replies and `filtered_resps` what the task's filters made of them (`resps` is
-left out where they are the same). Older versions also wrote `doc`, the data row without its
-pictures, and `arguments`; newer ones `input`, the prompt. Many tasks put what they aggregate beside
-these: an object with the row's own id, question and category, and what is handed in to a server,
-whose `answer` is the reply.
+`doc_id` is the index of the data row, `target` the result of the task's `doc_to_target`, `resps`
+the raw replies and `filtered_resps` the replies after the task's filters (`resps` is left out if
+both are equal). Older versions also write `doc`, the data row without images, and `arguments`;
+newer ones `input`, the prompt. Many tasks add an object that they aggregate, with the row's own id,
+question and category, and an object for an evaluation server, whose `answer` is the reply.
 
-`target` is the gold but where a task file names a column that its data have not: then it is that
-name, "answer" in every row (TextVQA, OK-VQA, VizWiz, VQAv2).
+`target` is the gold answer, except where a task file names a column that its data do not have: then
+it is the column's name, "answer", in every row (TextVQA, OK-VQA, VizWiz, VQAv2).
 """
 
 from __future__ import annotations
@@ -34,21 +33,22 @@ from snellen.data.json_values import decode_json
 from snellen.data.tables.typed_rows import Record
 
 _DOC = re.compile(rb'"doc"\s*:\s*\{')
-"""A data row may be longer than what is looked at, so that the replies stand behind it."""
+"""A data row may be longer than the part of the file that is searched, with the replies behind
+it."""
 _NOT_AGGREGATED = frozenset({"doc", "token_counts"})
 _EMPTY_TARGETS = frozenset({"", "nan", "none"})
 _EXCLUDED_COLUMNS = frozenset({"prediction", "pred", "score", *GOLD_COLUMNS})
 _GOLD_COLUMN_NAMES = frozenset(
     {*GOLD_COLUMNS, "correct_choice", "annotations_captions", "gt_answer_details"}
 )
-"""Names that task files give for the column of the gold."""
+"""Column names that task files give for the gold answer."""
 _ROW_GOLD_COLUMNS = ("answers", "answer", "gt_answer", "label", "correct_choice", "correct answer")
-"""Columns of a data row that hold its gold, where `target` does not."""
+"""Columns of a data row that hold its gold answer, if `target` does not."""
 _SUBMISSION = "submission"
 
 
 def is_lmms_eval(head: bytes) -> bool:
-    """Whether the first line of a file, as far as `head` goes, is a sample of lmms-eval."""
+    """Whether the first line of a file, as far as `head` reaches, is a sample of lmms-eval."""
     first = head.lstrip().split(b"\n", 1)[0]
     return b'"doc_id"' in head and (
         b'"filtered_resps"' in first or b'"resps"' in first or _DOC.search(first) is not None
@@ -56,10 +56,10 @@ def is_lmms_eval(head: bytes) -> bool:
 
 
 def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
-    """A record for each sample: its own id where the log has it, else its place in the data set.
+    """A record for each sample, with its own id if the log has one, else its index in the data.
 
-    An id that several rows share (the two questions about an MME image) gets `#2` from the second
-    on. Raises DataError for a line that is no sample.
+    If several rows share an id (the two questions about an MME image), `#2` and so on is appended
+    from the second row on. Raises DataError for a line that is not a sample.
     """
     check_size(path.stat().st_size, limits.document_mb * MB, "document_mb", name)
     with path.open("rb") as file:
@@ -70,10 +70,10 @@ def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) ->
             if line.strip()
         ]
     target_is_column = _is_column_name([sample.get("target") for sample in samples])
-    seen: dict[str, list[str]] = {}
+    indices_by_id: dict[str, list[str]] = {}
     for sample in samples:
         record = _sample_record(sample, target_is_column)
-        indices = seen.setdefault(record["index"], [])
+        indices = indices_by_id.setdefault(record["index"], [])
         index = str(sample["doc_id"])
         if index not in indices:
             indices.append(index)
@@ -83,12 +83,12 @@ def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) ->
 
 
 def _is_column_name(targets: Sequence[object]) -> bool:
-    """Whether `target` is the name of a column in every row, and no gold."""
+    """Whether `target` is the name of a column in every row, so no gold answer."""
     first = targets[0] if targets else None
     return (
         isinstance(first, str)
         and first in _GOLD_COLUMN_NAMES
-        and all(one == first for one in targets)
+        and all(target == first for target in targets)
     )
 
 
@@ -102,6 +102,8 @@ def _decode_sample(line: bytes, where: str, limits: Limits) -> Record:
 
 
 def _sample_record(sample: Record, target_is_column: bool) -> Record:
+    """A record from one sample: id, question, gold answer, reply, and the other cells of the data
+    row."""
     doc = _text_cells(sample.get("doc"))
     aggregated = _aggregated_cells(sample)
     cells = {**aggregated, **doc}
@@ -125,20 +127,23 @@ def _sample_record(sample: Record, target_is_column: bool) -> Record:
     if filtered is not None and filtered != reply:
         record["filtered"] = filtered
     if _is_ranked(sample) and len(str(gold)) > 1 and "A" not in record:
-        # The text of an option, without the options among which a letter was chosen.
+        # The reply is a letter and the gold the text of an option, but the log has no options.
         record.pop("answer", None)
     return record
 
 
 def _sample_gold(sample: Record, doc: Record, aggregated: Record, target_is_column: bool) -> Any:
-    """The gold of a sample: that of yes and no as HallusionBench has it, 0 or 1, beside whose
-    `target` explains it; else `target`; else what the data row holds."""
+    """The gold answer of a sample, from the first of these that holds one.
+
+    HallusionBench's `gt_answer` (0 or 1, its `target` is the explanation); MVBench's letter;
+    `target`; the data row.
+    """
     if str(aggregated.get("gt_answer")) in ("0", "1") and "figure_id" in aggregated:
         return aggregated["gt_answer"]
     target = sample.get("target")
     letter = aggregated.get("gt_answer")
     if isinstance(letter, str) and len(letter) == 1 and len(str(target)) > 1:
-        # MVBench's `target` is the text of the option, and the log does not say whose.
+        # MVBench's `target` is the text of the option; the log does not give its letter.
         return letter
     if (
         not target_is_column
@@ -146,35 +151,37 @@ def _sample_gold(sample: Record, doc: Record, aggregated: Record, target_is_colu
         and str(target).strip().lower() not in _EMPTY_TARGETS
     ):
         return target
-    known = next((doc[name] for name in _ROW_GOLD_COLUMNS if doc.get(name)), None)
-    if isinstance(known, list):
-        known = [one.get("answer", "") if isinstance(one, dict) else one for one in known]
-    return known
+    gold = next((doc[name] for name in _ROW_GOLD_COLUMNS if doc.get(name)), None)
+    if isinstance(gold, list):
+        gold = [item.get("answer", "") if isinstance(item, dict) else item for item in gold]
+    return gold
 
 
 def _aggregated_cells(sample: Record) -> Record:
-    """What the task aggregates, where that tells which row of the data was asked; what it hands in
-    to a server comes last."""
-    found: Record = {}
+    """The cells of the object that the task aggregates and that holds an id, else of the first
+    object.
+
+    The object for an evaluation server comes last.
+    """
+    first_cells: Record = {}
     for key, value in sorted(sample.items(), key=lambda item: item[0] == _SUBMISSION):
         if key in _NOT_AGGREGATED or not isinstance(value, dict):
             continue
         cells = _text_cells(value)
         if any(name in cells for name in (*ID_COLUMNS, "image_id", "questionid")):
             return cells
-        found = found or cells
-    return found
+        first_cells = first_cells or cells
+    return first_cells
 
 
 def _text_cells(fields: Any) -> Record:
-    """The fields of an object by the names of their columns, without pictures and without cells
-    that say nan."""
+    """The fields of an object by column name, without images, empty values and "nan"."""
     if not isinstance(fields, dict):
         return {}
-    named = ((column_name(str(key), 0), value) for key, value in fields.items())
+    columns = ((column_name(str(key), 0), value) for key, value in fields.items())
     return {
         column: value
-        for column, value in named
+        for column, value in columns
         if value is not None
         and not is_image_column(column)
         and not (isinstance(value, str) and value.lower() in ("", "nan"))
@@ -182,7 +189,7 @@ def _text_cells(fields: Any) -> Record:
 
 
 def _prompt_text(sample: Record) -> str:
-    """The prompt as it was sent: the first text among the arguments."""
+    """The prompt that was sent: the first text among the arguments."""
     for name in ("input", "input_text", "arguments"):
         value = sample.get(name)
         while isinstance(value, list) and value:
@@ -193,14 +200,15 @@ def _prompt_text(sample: Record) -> str:
 
 
 def _reply_text(value: Any) -> str | None:
-    """The reply in lists of any depth; of likelihoods, the letter of the likeliest candidate."""
+    """The reply inside nested lists; for log-likelihoods, the letter of the most likely
+    candidate."""
     if not isinstance(value, list):
         return value if isinstance(value, str) else None
     items = [_unwrap_lists(item) for item in value]
-    known = _likelihoods(items)
+    likelihoods = _likelihoods(items)
     letters = option_letters(len(items))
-    if known and letters:
-        return letters[known.index(max(known))]
+    if likelihoods and letters:
+        return letters[likelihoods.index(max(likelihoods))]
     first = items[0] if items else None
     return first if isinstance(first, str) else None
 
@@ -211,9 +219,9 @@ def _is_ranked(sample: Record) -> bool:
 
 
 def _likelihoods(items: Sequence[Any]) -> list[float]:
-    """The log-likelihoods of several candidates; none where something else was recorded."""
-    known = [score for item in items if (score := _likelihood(item)) is not None]
-    return known if len(items) > 1 and len(known) == len(items) else []
+    """The log-likelihoods of several candidates; empty for any other content."""
+    likelihoods = [score for item in items if (score := _likelihood(item)) is not None]
+    return likelihoods if len(items) > 1 and len(likelihoods) == len(items) else []
 
 
 def _unwrap_lists(value: Any) -> Any:
@@ -223,7 +231,7 @@ def _unwrap_lists(value: Any) -> Any:
 
 
 def _likelihood(value: Any) -> float | None:
-    """The log-likelihood in [log-likelihood, is greedy], whose values may be written as text."""
+    """The log-likelihood in `[log-likelihood, is greedy]`; both values may be written as text."""
     if not isinstance(value, list) or len(value) != 2 or str(value[1]) not in ("True", "False"):
         return None
     try:

@@ -1,5 +1,7 @@
-"""Results in the layout of MME's evaluation tool (arXiv:2306.13394): one text file for each
-subtask, one question a line: image, question, answer and reply, with tabs between them."""
+"""Results in the layout of MME's evaluation tool (arXiv:2306.13394).
+
+One text file for each subtask; a line holds image, question, answer and reply, separated by tabs.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ _MAX_LINE_LENGTH = 1 << 20
 
 
 def mme_files(folder: Path) -> list[Path]:
-    """The result files of a folder, by name; read-me files are none.
+    """The result files of a folder, by name, without read-me files.
 
-    Empty for a folder none of whose files begins as a result does: MME's questions, say, are text
-    files too, with two cells a line.
+    Empty if no file of the folder looks like results; MME's question files, for example, are also
+    text files, but with two cells a line.
     """
     files = sorted(
         path
@@ -31,9 +33,9 @@ def mme_files(folder: Path) -> list[Path]:
 
 
 def mme_records(files: Sequence[Path], limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
-    """A record for each line; the id is subtask, image and which question about it: 1 or 2.
+    """A record for each line; its id is subtask, image and the number of the question (1 or 2).
 
-    Raises DataError for a line that has not four cells, and for text that is not UTF-8.
+    Raises DataError for a line with fewer than four cells and for text that is not UTF-8.
     """
     for path in files:
         questions_per_image: Counter[str] = Counter()
@@ -71,5 +73,5 @@ def _read_lines(path: Path, limits: Limits) -> list[str]:
         raise DataError(
             f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
         ) from None
-    # Line ends of any system, as a text file opened by Python has them.
+    # Normalise line ends as Python does when it opens a text file.
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -1,7 +1,7 @@
-"""SEED-Bench's `results.json`: one JSON object a line, in a file that is no JSON document.
+"""SEED-Bench's `results.json`: one JSON object a line, although the suffix promises a document.
 
 Three spellings are published: the evaluation script writes `q_id` and `gt`, the leaderboard takes
-`question_id` and `prediction`, the published GPT-4V results have `gt_answer` and a comma after
+`question_id` and `prediction`, and the published GPT-4V results have `gt_answer` and a comma after
 each line.
 """
 
@@ -21,11 +21,11 @@ _COLUMN_NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}
 
 
 def is_json_lines(head: bytes) -> bool:
-    """Whether the first line of a file, as far as `head` goes, is one of several JSON objects, or
-    a result by itself."""
-    first, _, rest = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    """Whether the file's first line, as far as `head` reaches, is a JSON object followed by other
+    lines, or a complete result."""
+    first, _, remaining = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     value = _decode_object(first)
-    return value is not None and (bool(rest.strip()) or {"prediction"} < value.keys())
+    return value is not None and (bool(remaining.strip()) or {"prediction"} < value.keys())
 
 
 def seed_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:

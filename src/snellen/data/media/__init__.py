@@ -1,5 +1,4 @@
-"""Images and videos that rows name.
+"""Images and videos that rows name: where their bytes are, which frames are sampled, subtitles.
 
-Where their bytes are, which frames are sampled, subtitles; prompts decide what of them a model is
-shown.
+What of them a model is sent is decided in `prompts`.
 """

@@ -1,14 +1,14 @@
-"""Which moments of a video are shown: rules from a length in seconds to timestamps.
+"""Frame sampling: which moments of a video a model is sent.
 
-The rules of `count` frames over a clip of length L that begins at b:
+Rules for `count` frames of a clip of length L (seconds) that begins at b:
 
-* `centre`: the middle of n equal parts, b + (k + 1/2) L / n, k = 0 .. n - 1 (MVBench, Li et al.
-  2024, https://arxiv.org/abs/2311.17005, takes the same moments);
-* `lmms-eval`: frames numbered linspace(0, N - 1, n), cut to whole numbers, of the N frames;
+* `centre`: the middle of n equal parts, b + (k + 1/2) L / n, k = 0 .. n - 1 (as in MVBench, Li et
+  al. 2024, https://arxiv.org/abs/2311.17005);
+* `lmms-eval`: frames numbered linspace(0, N - 1, n), truncated to integers, of the N frames;
 * `vlmevalkit`: frames numbered int(k N / (n + 1)), k = 1 .. n.
 
-The last two are those tools' own, and count frames rather than seconds, so that a video of variable
-frame rate is shown at other moments than by `centre`.
+The last two are those tools' own rules. They count frames rather than seconds, so for a variable
+frame rate they sample other moments than `centre`.
 """
 
 from __future__ import annotations
@@ -25,60 +25,63 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameSampling:
-    """What is taken of a video."""
+    """Which frames are sampled from a video."""
 
     count: int = 8
-    """Frames; with `fps` the most there may be."""
+    """Number of frames; with `fps`, the maximum."""
     fps: float | None = None
-    """Frames of a second of the video: at b, b + 1/fps, ... before the end; `rule` is taken where
-    that is more than `count`."""
+    """Frames per second of the video, at b, b + 1/fps, ... before the end; if that is more than
+    `count` frames, `rule` applies."""
     rule: FrameRule = "centre"
     times: tuple[float, ...] = ()
-    """These moments, in seconds from the beginning of the clip, in place of all rules."""
+    """Moments in seconds from the beginning of the clip, in place of all rules."""
     edge: int | None = None
-    """Longest side of a frame in pixels; larger ones are made smaller. None keeps their size."""
+    """Maximum of a frame's width and height in pixels; larger frames are scaled down. None keeps
+    the size."""
 
     @property
     def counts_frames(self) -> bool:
-        """Whether frames are counted: the time of every frame must then be known."""
+        """Whether the rule needs the time of every frame."""
         return self.rule != "centre" and not self.times
 
     def fits_all_frames(self, length: float) -> bool:
-        """Whether `fps` gives no more frames of so many seconds than there may be."""
+        """Whether `fps` gives at most `count` frames in `length` seconds."""
         return self.fps is not None and frame_count(length, self.fps) <= self.count
 
 
 def sample_times(sampling: FrameSampling, start: float, end: float) -> list[float]:
-    """The moments between `start` and `end`, in seconds, by rules that need no frame count."""
+    """The moments between `start` and `end`, in seconds, for rules that need no frame count."""
     length = max(0.0, end - start)
     if sampling.times:
         return [start + time for time in sampling.times]
     if sampling.fps is not None and sampling.fits_all_frames(length):
-        return [start + place / sampling.fps for place in range(frame_count(length, sampling.fps))]
-    return [start + (place + 0.5) * length / sampling.count for place in range(sampling.count)]
+        return [start + index / sampling.fps for index in range(frame_count(length, sampling.fps))]
+    return [start + (index + 0.5) * length / sampling.count for index in range(sampling.count)]
 
 
 def frame_count(length: float, fps: float) -> int:
-    """How many frames are at 0, 1/fps, ... before `length` seconds; at least one."""
+    """How many frames lie at 0, 1/fps, ... before `length` seconds; at least one."""
     return max(1, math.ceil(length * fps - 1e-6))
 
 
 def sample_indices(sampling: FrameSampling, frames: int) -> list[int]:
-    """Places of the frames, from 0, among `frames` of them. A clip of fewer frames than asked for
-    is shown some of them twice, as the tools do."""
+    """Indices, from 0, of the sampled frames among `frames` of them.
+
+    If the clip has fewer frames than requested, some are repeated, as the tools do.
+    """
     import numpy
 
     count, last = sampling.count, frames - 1
     if sampling.rule == "vlmevalkit":
         step = frames / (count + 1)
-        return [int(place * step) for place in range(1, count + 1)]
+        return [int(index * step) for index in range(1, count + 1)]
     if sampling.rule == "lmms-eval":
-        return [int(place) for place in numpy.linspace(0, last, count, dtype=int)]
-    return [min(last, int((place + 0.5) * frames / count)) for place in range(count)]
+        return [int(index) for index in numpy.linspace(0, last, count, dtype=int)]
+    return [min(last, int((index + 0.5) * frames / count)) for index in range(count)]
 
 
 def sample_frames(sampling: FrameSampling, items: Sequence[_Item]) -> list[_Item]:
-    """Of frames that lie in a folder, those the rule takes, each once; all of a few."""
+    """Frames of a folder that the rule samples, each once; all if there are few."""
     if len(items) <= sampling.count:
         return list(items)
-    return [items[place] for place in dict.fromkeys(sample_indices(sampling, len(items)))]
+    return [items[index] for index in dict.fromkeys(sample_indices(sampling, len(items)))]

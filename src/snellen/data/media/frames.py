@@ -1,10 +1,10 @@
-"""The frames of a video that are shown, kept in the cache under what they were made of.
+"""Sampled frames of videos, cached on disk by content.
 
-An entry is a folder `frames/<2 hex>/<key>` with one JPEG for each frame and `frames.json`; its key
-is the hash of the video's content and of everything that decides what is taken of it. An entry
-appears whole or not at all, so that processes may make the same one at once. Entries that have not
-been used for longest are removed when all together pass a limit; one that is gone is made again
-when a frame of it is read.
+An entry is a folder `frames/<2 hex>/<key>` with a JPEG for each frame and `frames.json`. Its key is
+the hash of the video's content and of the complete frame sampling. An entry is published by a
+rename, so several processes may build the same one at once. The least recently used entries are
+removed when the cache passes its limit; an entry that is missing is built again when one of its
+frames is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 CACHE_FOLDER = "frames"
 CACHE_LIMIT = 20 << 30
@@ -60,7 +60,7 @@ class _CachedFrame(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class VideoClip:
-    """A video and what is taken of it."""
+    """A video and how its frames are sampled."""
 
     source: VideoFile | FrameFolder | None
     """None for a video inside a data file, whose bytes `medium` reads."""
@@ -79,37 +79,37 @@ class VideoClip:
 
 @dataclass(frozen=True, slots=True)
 class FrameSource:
-    """One frame in the cache; made again where it is gone or damaged."""
+    """One frame in the cache, built again if it is missing or damaged."""
 
     clip: VideoClip
     index: int
     digest: str
 
     def read(self) -> bytes:
-        for kept in (_cached_frames(self.clip), _build_entry(self.clip)):
-            data = _frame_bytes(self.clip, kept, self.index)
+        for frames in (_cached_frames(self.clip), _build_entry(self.clip)):
+            data = _frame_bytes(self.clip, frames, self.index)
             if data is not None and digest_bytes(data) == self.digest:
                 return data
         raise MediaError(f"{self.clip.name}: the video was changed after its frames were taken")
 
 
 class Frame(Struct, frozen=True):
-    """A frame as it is shown; `time` in seconds from the beginning of the video, None where only
-    its place among others is known (a folder of frames)."""
+    """A sampled frame; `time` in seconds from the beginning of the video, None if only the frame's
+    index is known (a folder of frames)."""
 
     ref: MediaRef
     time: float | None
 
 
 def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[Frame]:
-    """The frames of a video, in order of time, from the cache where they are there.
+    """The sampled frames of a video, in order of time, from the cache if possible.
 
-    Raises MediaError where it cannot be decoded, StorageError where the cache cannot be written,
-    MissingExtra.
+    Raises MediaError if the video cannot be decoded, StorageError if the cache cannot be written,
+    MissingExtra without PyAV.
     """
     source = ref.source
     if isinstance(source, FrameFolder):
-        return [Frame(one, None) for one in sample_frames(sampling, source.frames)]
+        return [Frame(frame, None) for frame in sample_frames(sampling, source.frames)]
     if isinstance(source, FileSource):
         source = VideoFile(source.path, ref.digest)
     clip = VideoClip(source if isinstance(source, VideoFile) else None, ref, sampling, cache)
@@ -117,14 +117,16 @@ def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[
     if frames is None:
         frames = _build_entry(clip)
     return [
-        Frame(MediaRef(one.digest, FrameSource(clip, number, one.digest)), one.time)
-        for number, one in enumerate(frames)
+        Frame(MediaRef(frame.digest, FrameSource(clip, number, frame.digest)), frame.time)
+        for number, frame in enumerate(frames)
     ]
 
 
 def video_size(ref: MediaRef) -> tuple[int, int]:
-    """Width and height of a video that opens and whose first and last frames can be decoded.
-    Raises MediaError, MissingExtra."""
+    """Width and height of a video, checking that its first and last frames can be decoded.
+
+    Raises MediaError, MissingExtra.
+    """
     source = ref.source
     if isinstance(source, FrameFolder):
         return [
@@ -139,21 +141,22 @@ def video_size(ref: MediaRef) -> tuple[int, int]:
 
 
 def trim_cache(cache: Path, limit: int = CACHE_LIMIT) -> int:
-    """Remove the entries unused for longest until all are below `limit` bytes; how many went."""
+    """Remove the least recently used entries until all are below `limit` bytes; returns how
+    many."""
     entries = []
     for folder in (cache / CACHE_FOLDER).glob("??/*"):
         with suppress(OSError):
             size = sum(path.stat().st_size for path in folder.iterdir())
             entries.append(((folder / _LISTING).stat().st_mtime, size, folder))
     total = sum(size for _, size, _ in entries)
-    gone = 0
+    removed = 0
     for _, size, folder in sorted(entries, key=lambda entry: entry[0]):
         if total <= limit:
             break
         shutil.rmtree(folder, ignore_errors=True)
         total -= size
-        gone += 1
-    return gone
+        removed += 1
+    return removed
 
 
 def _entry_folder(clip: VideoClip) -> Path:
@@ -162,14 +165,15 @@ def _entry_folder(clip: VideoClip) -> Path:
 
 
 def _cached_frames(clip: VideoClip) -> list[_CachedFrame] | None:
-    """The frames of an entry that is there; using it is noted in its time of change."""
+    """The frames of an entry, or None if it is incomplete; marks it as used by its modification
+    time."""
     listing = _entry_folder(clip) / _LISTING
     try:
-        kept = msgspec.json.decode(listing.read_bytes(), type=list[_CachedFrame])
+        frames = msgspec.json.decode(listing.read_bytes(), type=list[_CachedFrame])
         os.utime(listing)
     except (OSError, msgspec.DecodeError):
         return None
-    return kept if all((_entry_folder(clip) / one.name).is_file() for one in kept) else None
+    return frames if all((_entry_folder(clip) / frame.name).is_file() for frame in frames) else None
 
 
 def _frame_bytes(
@@ -210,8 +214,11 @@ def _build_entry(clip: VideoClip) -> list[_CachedFrame]:
 
 
 def _publish(part: Path, folder: Path) -> None:
-    """Give an entry its name. Another process may have been first: its entry is the same, unless
-    it is damaged, and then it makes room."""
+    """Rename a finished entry into place.
+
+    Another process may have published it first. Then both are equal, unless the existing one is
+    damaged, so the existing one is moved away and removed.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):
         part.rename(folder)
@@ -229,7 +236,7 @@ _TRIM_INTERVAL = 256
 
 
 def _trim_periodically(cache: Path) -> None:
-    """Look at the size of all entries after every 256 new ones."""
+    """Check the cache's size after every 256 new entries."""
     global _NEW_ENTRIES
     _NEW_ENTRIES += 1
     if _NEW_ENTRIES % _TRIM_INTERVAL == 0:
@@ -242,6 +249,8 @@ def _decode_frames(clip: VideoClip) -> Iterator[DecodedFrame]:
 
 
 def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:
+    """The times to decode, in seconds: by rule, or among the frames' own times if the rule counts
+    frames."""
     start = (clip.source.start if clip.source else None) or 0.0
     clip_end = clip.source.end if clip.source else None
     facts = video_facts(video, clip.name)
@@ -261,10 +270,10 @@ def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:
     inside = times[(times >= start - 1e-4) & (times < end)]
     if not len(inside):
         inside = times[:1]
-    return [float(inside[place]) for place in sample_indices(clip.sampling, len(inside))]
+    return [float(inside[index]) for index in sample_indices(clip.sampling, len(inside))]
 
 
-def _encode_jpeg(image: Picture, edge: int | None) -> bytes:
+def _encode_jpeg(image: PILImage, edge: int | None) -> bytes:
     if edge is not None and max(image.size) > edge:
         image = image.copy()
         image.thumbnail((edge, edge))

@@ -1,4 +1,4 @@
-"""What a picture cell says, as an index keeps it: where the bytes are, or a name to follow."""
+"""Parse image cells for the row index: where the bytes are, or the name of a file or row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from snellen.data.columns import parse_list
 from snellen.data.media.sources import DATA_URL, decode_base64
 
 MAX_REFERENCE_LENGTH = 64
-"""VLMEvalKit's convention: a picture cell of at most so many characters names another row."""
+"""VLMEvalKit's convention: an image cell of at most this many characters names another row."""
 
 _IMAGE_SIGNATURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM", b"II*\0", b"MM\0*")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -31,7 +31,7 @@ class SliceLocation(Struct, frozen=True, tag="slice", tag_field="type"):
     length: int
     digest: str
     size: int
-    """Bytes of the picture."""
+    """Bytes of the image."""
 
 
 class JsonLocation(Struct, frozen=True, tag="json", tag_field="type"):
@@ -46,6 +46,8 @@ class JsonLocation(Struct, frozen=True, tag="json", tag_field="type"):
 
 
 class ParquetLocation(Struct, frozen=True, tag="parquet", tag_field="type"):
+    """A value in a column of a Parquet file: row `place` of row group `group`."""
+
     path: str
     group: int
     place: int
@@ -66,25 +68,25 @@ class DatasetLocation(Struct, frozen=True, tag="dataset", tag_field="type"):
 
 
 class NamedImage(Struct, frozen=True, tag="named", tag_field="type"):
-    """A file, or another row whose pictures are meant."""
+    """The name of an image file, or of another row that has the image."""
 
     name: str
 
 
 class NamedVideo(Struct, frozen=True, tag="video", tag_field="type"):
-    """A video that cells of a row name, as an index keeps it."""
+    """The video that cells of a row name."""
 
     names: tuple[str, ...]
     """Paths to be tried in this order."""
     start: float | None = None
-    """Seconds at which the part begins that is meant."""
+    """Seconds at which the clip begins."""
     end: float | None = None
     subtitles: str = ""
-    """The name of its subtitles, where a column has it."""
+    """The name of the subtitle file, if a column has it."""
 
 
 class BrokenCell(Struct, frozen=True, tag="broken", tag_field="type"):
-    """`problem` says what is wrong, without file and row; `digest` is that of the raw cell."""
+    """A cell that cannot be used: `problem` without file and row, `digest` of the raw cell."""
 
     problem: str
     digest: str
@@ -110,7 +112,7 @@ def is_file_name(name: str) -> bool:
 
 
 def parse_images(cell: bytes, offset: int) -> list[StoredMedium]:
-    """The pictures of one cell of a text format; `cell` begins at `offset` of the data file.
+    """The images of one cell of a text format; `cell` begins at `offset` of the data file.
 
     `cell` is raw: quotes inside a quoted cell are still doubled.
     """
@@ -124,9 +126,9 @@ def parse_images(cell: bytes, offset: int) -> list[StoredMedium]:
 
 def _parse_image(cell: bytes, offset: int) -> StoredMedium:
     if len(cell) <= _MAX_NAME_LENGTH:
-        named = parse_name(cell)
-        if named:
-            return named
+        name = parse_name(cell)
+        if name:
+            return name
     prefix = DATA_URL.match(cell.lstrip()[:128])
     start = (prefix.end() if prefix else 0) + len(cell) - len(cell.lstrip())
     text = cell[start:] if start else cell
@@ -138,10 +140,10 @@ def _parse_image(cell: bytes, offset: int) -> StoredMedium:
 
 
 def parse_name(cell: bytes) -> NamedImage | BrokenCell | None:
-    """A short text read as the name of a row or file; None if it is base64 of a picture."""
+    """Parse a short text as the name of a row or file; None if it is a base64 image."""
     text = cell.decode("utf-8", "replace").strip()
     if _URL.match(text):
-        return broken_cell(f"pictures at web addresses are not fetched: {text[:200]}", cell)
+        return broken_cell(f"images at web addresses are not fetched: {text[:200]}", cell)
     if DATA_URL.match(cell.lstrip()[:128]):
         return None
     if len(text) > MAX_REFERENCE_LENGTH:
@@ -173,14 +175,14 @@ def _parse_list(cell: bytes, offset: int) -> Iterator[StoredMedium]:
 
 
 def parse_list_item(text: str) -> StoredMedium:
-    """An item of a list whose place in the file is not known: it can only be a name."""
+    """Parse an item of a list whose offset in the file is unknown: it can only be a name."""
     raw = text.encode()
-    found = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
-    return found or broken_cell("an item of the image list cannot be read", raw)
+    name = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
+    return name or broken_cell("an item of the image list cannot be read", raw)
 
 
 def _item_spans(cell: bytes) -> list[tuple[int, int]] | None:
-    """Start and end of each item, if all are base64 texts in quotes."""
+    """Start and end of each item if all are base64 texts in quotes, else None."""
     position = cell.index(b"[") + 1
     end = cell.rindex(b"]")
     spans: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""Pictures in files of their own: where they are looked for, and their hashes remembered."""
+"""Images in separate files: where they are searched, and a cache of their hashes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _BATCH = 256
 
 
 class FileDigests:
-    """Hashes of files, remembered in the cache by path, size and time of change.
+    """Hashes of files, cached by path, size and modification time.
 
-    A cache that cannot be written only costs time: the hashes are made again.
+    If the cache cannot be written, hashes are computed again.
     """
 
     def __init__(self, cache: Path) -> None:
@@ -69,14 +69,14 @@ class FileDigests:
         if connection is None:
             return None
         try:
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT digest FROM files "
                 "WHERE path = ? AND algorithm = ? AND size = ? AND mtime_ns = ?",
                 facts,
             ).fetchone()
         except sqlite3.DatabaseError:
             return None
-        return found[0] if found else None
+        return row[0] if row else None
 
     def _open(self) -> sqlite3.Connection | None:
         if not self._opened:
@@ -100,23 +100,23 @@ class FileDigests:
                         "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", self._new
                     )
             except sqlite3.DatabaseError:
-                pass  # Remembering is a convenience; the digests given out are right.
+                pass  # Only the cache is lost; the digests returned are right.
         self._new.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class MediaFolders:
-    """Where the files that a table names are looked for, and which of them it may name."""
+    """Folders in which the files that a table names are searched, and folders that it may name."""
 
     search_folders: tuple[str, ...]
-    """In this order."""
+    """Searched in this order."""
     allowed: tuple[str, ...] | None = None
-    """Folders outside of which nothing is read, also by an absolute path or `..`; None: a table
-    may name any file, as one's own tables may."""
+    """Folders outside of which no file is read, not even by an absolute path or `..`; None, for
+    the user's own tables, allows any file."""
     picture_mb: int = DEFAULT_LIMITS.picture_mb
 
     def with_folder(self, folder: str) -> MediaFolders:
-        """With a further folder, looked in last."""
+        """The same with one more folder, searched last."""
         allowed = None if self.allowed is None else (*self.allowed, os.path.normpath(folder))
         return replace(self, search_folders=(*self.search_folders, folder), allowed=allowed)
 
@@ -141,8 +141,11 @@ def media_folders(
     *,
     fetched: bool,
 ) -> MediaFolders:
-    """The folders of a table. One that was `fetched` from elsewhere names no file outside of
-    them, and where the user names folders (`user_folders`), no table names one outside of all these."""
+    """The folders of a table.
+
+    A `fetched` table may name no file outside of `search_folders` and `user_folders`. Nor may any
+    table if the user names folders (`user_folders` is not None).
+    """
     allowed = None
     if fetched or user_folders is not None:
         allowed = tuple(map(os.path.normpath, (*search_folders, *map(str, user_folders or ()))))
@@ -150,17 +153,18 @@ def media_folders(
 
 
 def is_file(path: Path) -> bool:
-    """Whether this is a file. A name that no file can have is none, where `Path.is_file` raises."""
+    """Whether the path is a file; False for impossible names, for which `Path.is_file` raises."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
-    """The same for a folder."""
+    """Whether the path is a folder; False for impossible names."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def locate_image(name: str, folders: MediaFolders, files: FileDigests, where: str) -> MediaRef:
-    """The picture file called `name`, looked for in `folders` in order."""
+    """The image file called `name` in the first folder that has it, else a source that raises
+    MediaError."""
     candidates = [Path(folder, name) for folder in folders.search_folders]
     for path in candidates:
         if not is_file(path):
@@ -176,6 +180,6 @@ def locate_image(name: str, folders: MediaFolders, files: FileDigests, where: st
         except OSError as error:
             problem = f"cannot read {path}: {error.strerror or error}"
         return MediaRef(digest_bytes(name.encode()), BrokenSource(f"{where}: {problem}"))
-    looked = ", ".join(dict.fromkeys(str(path.parent) for path in candidates))
-    problem = f"{where}: there is no picture file {name!r} (looked in {looked})"
+    folder_names = ", ".join(dict.fromkeys(str(path.parent) for path in candidates))
+    problem = f"{where}: there is no image file {name!r} (looked in {folder_names})"
     return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))

@@ -1,4 +1,4 @@
-"""Pictures where they lie: picklable sources that read original bytes late."""
+"""Image sources inside files: picklable, and the original bytes are read only when needed."""
 
 from __future__ import annotations
 
@@ -22,29 +22,26 @@ from snellen.core.media import digest_bytes
 DATA_URL = re.compile(rb"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,")
 _BLANKS = b" \t\r\n"
 _MTIME_RESOLUTION = 2.0
-"""Seconds. A file that was changed no longer ago may change again within one tick of its file
-system's clock (2 s where it is coarsest, FAT), so that the time of change does not tell."""
+"""Seconds. A file changed more recently may change again within one tick of its file system's
+clock (2 s on FAT), unnoticed by its modification time."""
 
 
 def decode_base64(text: bytes | memoryview) -> bytes:
-    """The bytes that a base64 text stands for; line breaks in it are allowed.
-
-    Raises ValueError (binascii.Error) for anything else that is not base64.
-    """
+    """Decode base64, allowing line breaks. Raises ValueError (binascii.Error) for other text."""
     try:
-        # The standard library's decoder takes 40 times as long: 0.1 ms for a picture of 40 kB.
+        # The standard library's decoder takes 40 times as long (0.1 ms for an image of 40 kB).
         return pybase64.b64decode(text, validate=True)
     except binascii.Error:
         return binascii.a2b_base64(bytes(text).translate(None, _BLANKS), strict_mode=True)
 
 
 class DataFile(Struct, frozen=True, gc=False):
-    """A file as it was before its index was opened."""
+    """A file with its size and modification time from before its index was opened."""
 
     path: str
     size: int
     changed: int | None
-    """Time of the last change in ns; None where it does not tell (`_MTIME_RESOLUTION`)."""
+    """Time of the last change in ns; None if it is too recent to rely on (`_MTIME_RESOLUTION`)."""
 
     @classmethod
     def from_path(cls, path: str) -> DataFile:
@@ -54,13 +51,13 @@ class DataFile(Struct, frozen=True, gc=False):
         return cls(path, stat.st_size, stat.st_mtime_ns if settled else None)
 
     def excerpt(self, offset: int, length: int) -> Excerpt:
-        """Raises MediaError."""
+        """Read `length` bytes at `offset`. Raises MediaError."""
         try:
             with FileIO(self.path) as file:
                 stat = os.fstat(file.fileno())
                 file.seek(offset)
                 data = file.read(length)
-                # One read gives 2 GB at most, and perhaps less.
+                # One read returns at most 2 GB, and may return less.
                 while len(data) < length and (more := file.read(length - len(data))):
                     data += more
         except OSError as error:
@@ -69,15 +66,16 @@ class DataFile(Struct, frozen=True, gc=False):
 
 
 class Excerpt(NamedTuple):
-    """Bytes in the middle of a file."""
+    """Bytes from the middle of a file."""
 
     data: bytes
     unchanged: bool
-    """The file is as it was when it was indexed: its pictures need not be hashed again."""
+    """Whether the file is as it was when it was indexed, so that digests need not be checked
+    again."""
 
 
 class Base64Slice(Struct, frozen=True, gc=False):
-    """Base64 text in the middle of a file. `row` counts from 1; `digest` is that of the picture."""
+    """Base64 text in the middle of a file. `row` counts from 1; `digest` is the image's."""
 
     file: DataFile
     offset: int
@@ -97,7 +95,7 @@ class Base64Slice(Struct, frozen=True, gc=False):
 class JsonCell(Struct, frozen=True, gc=False):
     """A base64 text inside a JSON object that fills a slice of a file.
 
-    `keys` leads from the object to the text.
+    `keys` is the path from the object to the text.
     """
 
     file: DataFile
@@ -120,7 +118,7 @@ class JsonCell(Struct, frozen=True, gc=False):
 
 
 class ParquetCell(Struct, frozen=True, gc=False):
-    """Bytes in a column of a Parquet file: `row_in_group` is the row within the row group."""
+    """Bytes in a column of a Parquet file, in row `row_in_group` of row group `group`."""
 
     path: str
     group: int
@@ -148,7 +146,7 @@ class ParquetCell(Struct, frozen=True, gc=False):
 
 
 class BrokenSource(Struct, frozen=True, gc=False):
-    """A picture that cannot be had; `reason` names the file and the row."""
+    """An image that cannot be read; `reason` names the file and the row."""
 
     reason: str
 
@@ -157,7 +155,7 @@ class BrokenSource(Struct, frozen=True, gc=False):
 
 
 def strip_data_url(text: bytes) -> bytes:
-    """The text without white space around it and without a data-URL prefix."""
+    """The text without surrounding white space and without a data-URL prefix."""
     text = text.strip(_BLANKS)
     prefix = DATA_URL.match(text)
     return text[prefix.end() :] if prefix else text
@@ -171,7 +169,7 @@ def _verify_digest(data: bytes, digest: str, path: str, row: int) -> bytes:
 
 def _changed_error(path: str, row: int) -> MediaError:
     return MediaError(
-        f"{path}, row {row}: the picture is no longer where it was; "
+        f"{path}, row {row}: the image is no longer where it was; "
         "the file was changed after it was opened"
     )
 
@@ -183,12 +181,13 @@ def _read_column(path: str, group: int, column: str) -> Any:
 
 
 _PARQUET_LOCK = Lock()
-"""One reader at a time: a ParquetFile is not to be shared by threads."""
+"""Held while reading: a ParquetFile must not be shared by threads."""
 
 
 @lru_cache(maxsize=2)
 def _read_column_chunk(path: str, size: int, mtime_ns: int, group: int, column: str) -> Any:
-    """One column of a row group; size and time are in the key: a changed file is read anew."""
+    """One column of a row group. `size` and `mtime_ns` are part of the cache key, so a changed
+    file is read again."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path, memory_map=True) as file:

@@ -14,7 +14,7 @@ _TIMES = re.compile(
     r"(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})\s*-->\s*(?:(\d+):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 )
 _TAG = re.compile(r"<[^<>]*>|\{\\[^{}]*\}")
-"""Marks of either format for bold, colour, speaker or karaoke times."""
+"""Tags of either format for bold, colour, speaker or karaoke times."""
 _BLANK_LINES = re.compile(r"\n[ \t]*\n")
 
 
@@ -25,7 +25,8 @@ class Cue(NamedTuple):
 
 
 def read_subtitles(path: str) -> list[Cue]:
-    """The cues in order of time. Raises MediaError for a file that cannot be read or has none."""
+    """The cues in order of time. Raises MediaError for a file that cannot be read or has no
+    cues."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -37,7 +38,7 @@ def read_subtitles(path: str) -> list[Cue]:
 
 
 def parse_subtitles(text: str) -> list[Cue]:
-    """The cues of a document; blocks without times (headers, notes, styles) are left out."""
+    """The cues of a document; blocks without times (headers, notes, styles) are skipped."""
     cues: list[Cue] = []
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     for block in _BLANK_LINES.split(plain):
@@ -56,11 +57,11 @@ def parse_subtitles(text: str) -> list[Cue]:
 
 
 def cues_at(cues: Iterable[Cue], moments: Sequence[float]) -> list[Cue]:
-    """The cues that are shown at one of these moments, each once, in order of time."""
+    """The cues on screen at one of the moments, each once, in order of time."""
     return [cue for cue in cues if any(cue.start <= moment <= cue.end for moment in moments)]
 
 
 def _seconds(parts: Sequence[str | None]) -> float:
     hours, minutes, seconds, fraction = (part or "0" for part in parts)
-    whole = 3600 * int(hours) + 60 * int(minutes) + int(seconds)
-    return whole + int(fraction.ljust(3, "0")) / 1000
+    total = 3600 * int(hours) + 60 * int(minutes) + int(seconds)
+    return total + int(fraction.ljust(3, "0")) / 1000

@@ -1,9 +1,9 @@
-"""Frames of a video at given moments, decoded with bounded memory (PyAV, the extra `video`).
+"""Decode frames of a video at given moments with bounded memory (PyAV, the extra `video`).
 
-Only what lies around a wanted moment is decoded: the file is entered at the key frame before it,
-and one frame is held at a time. A moment shows the frame a player would show: the last one whose
-time has come. Times are those of the frames, in seconds from the video's first one, so that a
-variable frame rate needs no rule of its own. Frames are RGB and upright.
+Only the part around a requested moment is decoded: the reader seeks to the key frame before it, and
+one frame is in memory at a time. The frame at a moment is the one a player would display: the last
+whose time has come. Times are the frames' own, in seconds from the first frame, so a variable frame
+rate needs no special case. Frames are RGB and upright.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from snellen.core.errors import MediaError, MissingExtra
 
 if TYPE_CHECKING:
     import numpy
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 _TIME_TOLERANCE = 1e-4
 """Seconds by which times may differ: a frame's time is a fraction, a moment is not."""
 _DECODE_AHEAD = 2.0
-"""Seconds that are decoded rather than jumped over, where no index tells of a key frame."""
+"""Seconds that are decoded rather than skipped, if no index gives the key frames."""
 _END_TOLERANCE = 1.0
-"""Seconds a video may end before its header says."""
+"""Seconds by which a video may end before the time in its header."""
 
 
 class DecodedFrame(NamedTuple):
-    """A frame and its own time, which is at or before the moment that was asked for."""
+    """A frame and its own time, at or before the requested moment."""
 
     moment: float
     time: float
-    image: Picture
+    image: PILImage
 
 
 @dataclass(frozen=True, slots=True)
 class VideoFacts:
-    """What a file says of its video; times in seconds."""
+    """Facts from a video's header; times in seconds."""
 
     duration: float
     """From the first frame to the end of the last."""
@@ -47,11 +47,11 @@ class VideoFacts:
     """The mean over the video."""
     width: int
     height: int
-    """Pixels as they are stored, before a rotation."""
+    """Stored width and height in pixels, before a rotation."""
 
 
 VideoInput = str | bytes
-"""A path, or the bytes of a video that lies inside a data file."""
+"""A path, or the bytes of a video inside a data file."""
 
 
 def video_facts(video: VideoInput, name: str) -> VideoFacts:
@@ -61,18 +61,20 @@ def video_facts(video: VideoInput, name: str) -> VideoFacts:
 
 
 def frame_times(video: VideoInput, name: str) -> numpy.ndarray[Any, Any]:
-    """The time of every frame in seconds, in order: the file is read, and nothing is decoded.
-    Eight bytes are held for each frame. Raises MediaError, MissingExtra."""
+    """The times of all frames in seconds, in order, from the packets, without decoding.
+
+    Takes eight bytes for each frame. Raises MediaError, MissingExtra.
+    """
     with _open_video(video, name) as reader:
         return reader.times()
 
 
 def frames_at(video: VideoInput, moments: Sequence[float], name: str) -> Iterator[DecodedFrame]:
-    """The frames shown at these moments, each once for each moment, in the order of time.
+    """Decode the frames at these moments, one for each moment, in order of time.
 
-    A moment before the first frame shows the first, one up to a second after the end the last.
-    Raises MediaError that begins with `name` where the video has no such moment (a file that was
-    cut short) or cannot be decoded, and MissingExtra.
+    A moment before the first frame gives the first, a moment up to a second after the end the last.
+    Raises MediaError that begins with `name` if the video ends earlier (a truncated file) or cannot
+    be decoded, and MissingExtra.
     """
     with _open_video(video, name) as reader:
         yield from reader.frames(sorted(moments))
@@ -112,7 +114,9 @@ class _VideoReader:
         self.facts = self._read_facts()
 
     def frames(self, moments: Sequence[float]) -> Iterator[DecodedFrame]:
-        """`moments` ascend."""
+        """Decode the frame at each moment; `moments` ascend."""
+        # A player displays a frame until the next one's time, so decoding runs one frame ahead:
+        # `current` is the frame at the moment, `ahead` the first frame after it.
         frames: Iterator[Any] = iter(())
         current: Any = None
         ahead: Any = None
@@ -124,19 +128,21 @@ class _VideoReader:
                 current = ahead if ahead is not None else current
                 ahead = next(frames, None)
                 if ahead is None:
-                    break
+                    break  # end of the video
                 if current is None:
-                    current = ahead
+                    current = ahead  # the moment lies before the first frame
             if current is None:
                 raise MediaError(
                     f"{self._name}: nothing at {moment:.1f} s can be decoded; the file is cut "
                     "short or damaged, get it again"
                 )
             if ahead is None:
+                # No frame follows: the last frame may only serve moments near its end.
                 self._check_end(moment, current)
             yield DecodedFrame(moment, self._seconds(current), _upright_image(current))
 
     def times(self) -> numpy.ndarray[Any, Any]:
+        """The times of all frames in seconds, shape (frames,), ascending."""
         import numpy
 
         stamps = numpy.fromiter(
@@ -149,9 +155,9 @@ class _VideoReader:
         )
         if not len(stamps):
             raise MediaError(f"{self._name}: the video has no frames")
-        stamps.sort()
-        found: numpy.ndarray[Any, Any] = stamps * self._base - self._origin
-        return found
+        stamps.sort()  # packets come in decoding order
+        seconds: numpy.ndarray[Any, Any] = stamps * self._base - self._origin
+        return seconds
 
     def _read_facts(self) -> VideoFacts:
         stream = self._stream
@@ -168,7 +174,7 @@ class _VideoReader:
         return VideoFacts(length, fps, context.width, context.height)
 
     def _first_time(self) -> float:
-        """Time of the first frame: of the packets around the beginning, the earliest."""
+        """Time of the first frame: the earliest of the first packets, which may be reordered."""
         stamps: list[int] = []
         for packet in self._container.demux(self._stream):
             if packet.pts is not None and not packet.is_discard:
@@ -185,8 +191,11 @@ class _VideoReader:
         self._container.seek(min(0, begun or 0), stream=self._stream, backward=True)
 
     def _measured_end(self, fps: float) -> float:
-        """The end of the last frame, where only the whole file has a length: read from the last
-        key frame on. Raises MediaError where no stream reaches the end the header tells."""
+        """The end of the last frame, for files whose header gives no length of the video stream.
+
+        Reads packets from the last key frame on. Raises MediaError if no stream reaches the end
+        that the header gives.
+        """
         header_end = (self._container.duration or 0) / 1_000_000
         if header_end:
             self._container.seek(int(header_end * 1_000_000), backward=True)
@@ -204,21 +213,25 @@ class _VideoReader:
         return (end or header_end) - self._origin
 
     def _is_far(self, moment: float, current: float) -> bool:
-        """Whether to jump: a key frame lies between, or, where no index tells, two seconds."""
+        """Whether to seek: a key frame lies between, or, without an index, more than
+        `_decode_ahead` seconds."""
         if current == -math.inf:
             return True
         entries = self._stream.index_entries
         if not len(entries):
             return moment - current > self._decode_ahead
-        place = entries.search_timestamp(int((moment + self._origin) / self._base), backward=True)
-        if place < 0:
+        entry = entries.search_timestamp(int((moment + self._origin) / self._base), backward=True)
+        if entry < 0:
             return moment - current > self._decode_ahead
-        key = entries[place].timestamp * self._base - self._origin
+        key = entries[entry].timestamp * self._base - self._origin
         return bool(key > current + _TIME_TOLERANCE)
 
     def _seek(self, moment: float, current: float) -> Iterator[Any]:
-        """Frames from the key frame before a moment on. Where that is no later than the frame at
-        hand, jumping gained nothing, and it is done less from then on."""
+        """Yield frames from the key frame before a moment on.
+
+        If that key frame is no later than the current frame, seeking gained nothing, and
+        `_decode_ahead` is doubled.
+        """
         stamp = int((max(0.0, moment) + self._origin) / self._base)
         self._container.seek(stamp, stream=self._stream, backward=True)
         first = True
@@ -241,13 +254,13 @@ class _VideoReader:
 
     def _truncated_error(self, end: float, expected: float) -> MediaError:
         return MediaError(
-            f"{self._name}: the video ends after {end:.1f} s, expected {expected:.1f} s as its header "
-            "says; the file is cut short, get it again"
+            f"{self._name}: the video ends after {end:.1f} s, expected {expected:.1f} s as its "
+            "header says; the file is cut short, get it again"
         )
 
 
-def _upright_image(frame: Any) -> Picture:
-    """The frame in RGB, turned as its display matrix says."""
-    picture: Picture = frame.to_image()
-    turned = round(frame.rotation) % 360
-    return picture.rotate(turned, expand=True) if turned else picture
+def _upright_image(frame: Any) -> PILImage:
+    """The frame in RGB, rotated by its display matrix."""
+    image: PILImage = frame.to_image()
+    rotation = round(frame.rotation) % 360
+    return image.rotate(rotation, expand=True) if rotation else image

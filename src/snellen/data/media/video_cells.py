@@ -1,4 +1,4 @@
-"""Videos as rows name them: a file, a part of one, its subtitles, or a folder of its frames."""
+"""Videos that rows name: a file, a clip of one, its subtitles, or a folder of frames."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _VIDEO_NAME = re.compile(r"[^\n\t]{1,1024}")
 
 @dataclass(frozen=True, slots=True)
 class VideoFile:
-    """A video in a file of its own; `digest` is the SHA-256 of the file."""
+    """A video file; `digest` is its SHA-256."""
 
     path: str
     digest: str
     start: float | None = None
     end: float | None = None
     subtitles: str | None = None
-    """Path of the file with its subtitles."""
+    """Path of the subtitle file."""
 
     def read(self) -> bytes:
-        """The whole file, for models that take videos."""
+        """The complete file, for models that take videos."""
         return FileSource(self.path).read()
 
 
@@ -53,16 +53,18 @@ class FrameFolder:
 
 
 def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
-    """The video that a row names, with `prefix` (a folder), `start`, `end` and `subtitle_path`
-    where these columns are there."""
+    """The video that a row names, or None.
+
+    The columns `prefix` (a folder), `start`, `end` and `subtitle_path` are used if they exist.
+    """
     names = [cells[column].strip() for column in VIDEO_COLUMNS if cells.get(column)]
     names = [name for name in names if _VIDEO_NAME.fullmatch(name) and "://" not in name]
     if not names:
         return None
     prefix = cells.get("prefix", "").strip()
-    both = [*(str(Path(prefix, name)) for name in names if prefix), *names]
+    candidates = [*(str(Path(prefix, name)) for name in names if prefix), *names]
     return NamedVideo(
-        tuple(both),
+        tuple(candidates),
         _seconds(cells.get("start")),
         _seconds(cells.get("end")),
         cells.get("subtitle_path", "").strip(),
@@ -72,13 +74,15 @@ def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
 def locate_video(
     item: NamedVideo, folders: MediaFolders, files: FileDigests, where: str
 ) -> MediaRef:
-    """The video, looked for in `folders` and in `video`, `videos` and `data` inside them, also
-    without its suffix; a folder of that name holds its frames."""
+    """Find the video in `folders` and their subfolders `video`, `videos` and `data`.
+
+    The name is also tried with each video suffix; a folder of that name holds the frames.
+    """
     search_folders = [
         Path(folder, inner) for folder in folders.search_folders for inner in _INNER_FOLDERS
     ]
     if item.subtitles and any(
-        map(folders.problem, (one / item.subtitles for one in search_folders))
+        map(folders.problem, (folder / item.subtitles for folder in search_folders))
     ):
         return _broken_video(
             item.subtitles, f"{where}: {folders.problem(search_folders[0] / item.subtitles)}"
@@ -91,14 +95,14 @@ def locate_video(
                         return _broken_video(name, f"{where}: {problem}")
                     return _video_file(path, item, search_folders, files, where)
             for path in (folder / name, _without_suffix(folder / name)):
-                if is_folder(path) and (pictures := _frame_files(path)):
+                if is_folder(path) and (images := _frame_files(path)):
                     if problem := folders.problem(path):
                         return _broken_video(name, f"{where}: {problem}")
-                    return _frame_folder(path, pictures, item, search_folders, files, where)
-    shown = ", ".join(dict.fromkeys(folders.search_folders))
+                    return _frame_folder(path, images, item, search_folders, files, where)
+    folder_names = ", ".join(dict.fromkeys(folders.search_folders))
     problem = (
-        f"{where}: there is no video {item.names[0]!r} (looked in {shown}, and in the folders "
-        "video, videos and data there)"
+        f"{where}: there is no video {item.names[0]!r} (looked in {folder_names}, and in the "
+        "folders video, videos and data there)"
     )
     return _broken_video(item.names[0], problem)
 
@@ -124,7 +128,7 @@ def _frame_folder(
     where: str,
 ) -> MediaRef:
     try:
-        frames = tuple(MediaRef(files.digest(one), FileSource(str(one))) for one in images)
+        frames = tuple(MediaRef(files.digest(image), FileSource(str(image))) for image in images)
     except OSError as error:
         return _broken_video(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
     digest = digest_bytes("\n".join(frame.digest for frame in frames).encode())
@@ -134,13 +138,14 @@ def _frame_folder(
 
 
 def _find_subtitles(path: Path, item: NamedVideo, search_folders: Sequence[Path]) -> str | None:
-    """The file a column names, else one with the video's name beside it or in `subtitle`."""
+    """The file that a column names, else a file with the video's name next to it or in
+    `subtitle(s)`."""
     if item.subtitles:
-        named = [folder / item.subtitles for folder in search_folders]
-        return next((str(one) for one in named if is_file(one)), None)
-    homes = [path.parent, *(path.parent.parent / name for name in ("subtitle", "subtitles"))]
-    beside = [home / (path.stem + suffix) for home in homes for suffix in _SUBTITLE_SUFFIXES]
-    return next((str(one) for one in beside if is_file(one)), None)
+        candidates = [folder / item.subtitles for folder in search_folders]
+        return next((str(candidate) for candidate in candidates if is_file(candidate)), None)
+    folders = [path.parent, *(path.parent.parent / name for name in ("subtitle", "subtitles"))]
+    siblings = [home / (path.stem + suffix) for home in folders for suffix in _SUBTITLE_SUFFIXES]
+    return next((str(candidate) for candidate in siblings if is_file(candidate)), None)
 
 
 def _without_suffix(path: Path) -> Path:
@@ -148,19 +153,19 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _part_digest(digest: str, item: NamedVideo) -> str:
-    """A whole video is named by its bytes; a part of one by these and its bounds."""
+    """Digest of a video: its bytes' digest, for a clip combined with the bounds."""
     if item.start is None and item.end is None:
         return digest
     return digest_bytes(f"{digest}:{item.start}:{item.end}".encode())
 
 
 def _frame_files(folder: Path) -> list[Path]:
-    found = [path for path in folder.iterdir() if path.suffix.lower() in _IMAGE_SUFFIXES]
-    return sorted(found, key=natural_order)
+    files = [path for path in folder.iterdir() if path.suffix.lower() in _IMAGE_SUFFIXES]
+    return sorted(files, key=natural_order)
 
 
 def natural_order(path: Path) -> list[tuple[bool, int, str]]:
-    """Frame 10 after frame 9."""
+    """Sort key for file names: frame 10 after frame 9."""
     pieces = re.findall(r"\d+|\D+", path.name)
     return [(piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece) for piece in pieces]
 

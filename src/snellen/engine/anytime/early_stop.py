@@ -1,9 +1,9 @@
-"""Runs that stop as soon as they have told enough: `±1`, or `A>B`.
+"""Stop rules: end a run once its score is known to ±1, or once A is known to beat B.
 
-Samples are asked in a random order, stratum by stratum in proportion, unit by unit, and looked at
-in that very order, whichever ends first: a quick wrong answer must not count for more. After each
-unit a confidence sequence (`stats.confidence_sequences`) says what is known; it holds however often
-one looks.
+Samples are asked in a random order, unit by unit, with the strata in proportion. Their scores are
+used in that very order, not in the order in which they end: a fast wrong answer must not count
+before a slow right one. After each unit a confidence sequence (`stats.confidence_sequences`) is
+updated; its interval is valid however often one looks at it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.engine.anytime.headline_weights import ScoreWeights, headline_weights
 from snellen.engine.anytime.sample_order import (
     MIN_UNITS,
     AnytimeMean,
     OrderedScores,
+    ScoreWeights,
+    headline_weights,
     stratified_order,
 )
 from snellen.stats.confidence_sequences import bets_for_width
 
 ANYTIME = "anytime"
-"""The metric with the interval that holds at every moment."""
+"""Name of the metric whose interval is valid at any time."""
 
 
 class StopMonitor(Protocol):
-    """Says in which order samples are asked, and when it is enough."""
+    """Decides the order in which samples are asked, and when a run may stop."""
 
     @property
     def reason(self) -> str:
@@ -42,37 +43,40 @@ class StopMonitor(Protocol):
 
     @property
     def waits_for(self) -> str:
-        """What the run waits for where it ended for another's sake; else empty."""
+        """What the run waits for if it paused for another run; else empty."""
 
     def order(self, pending: set[str]) -> Iterator[Sample]:
-        """The samples that are owed, until it is enough; units are never broken off."""
+        """Yield the pending samples until the rule is met; a unit is always completed."""
 
-    def add_record(self, record: Record) -> None: ...
+    def add_record(self, record: Record) -> None:
+        """Add a finished sample, of this start or an earlier one."""
 
     def annotate(self, summary: Summary) -> Summary:
-        """The summary with what the rule found."""
+        """Add the rule's result to the summary."""
 
 
 class StopRule(Protocol):
-    """A rule, before it has seen the samples. `text` is recorded."""
+    """A stop rule as the user states it, before the samples are known."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The rule as it is recorded with the run."""
 
     def start_monitor(
         self, samples: Sequence[Sample], seed: int, failures: str, benchmark: Benchmark
-    ) -> StopMonitor: ...
+    ) -> StopMonitor:
+        """Apply the rule to the samples of a run."""
 
 
 class ComparisonRule(NamedTuple):
-    """`A>B`: two models of the run by name, or A and B for the first and the second."""
+    """`A>B`: two models by name, or `A` and `B` for the first and the second of the command."""
 
     first: str
     second: str
 
 
 def parse_stop_rule(text: str) -> PrecisionRule | ComparisonRule:
-    """`±1` (also `+-1`): a half-width in points; or `A>B`. Raises UsageError."""
+    """Parse `±1` (also `+-1`), a half-width in points, or `A>B`. Raises UsageError."""
     width = re.fullmatch(r"(?:±|\+-|\+/-)\s*(\d+(?:\.\d+)?)", text.strip())
     if width and 0 < float(width[1]) < 50:
         return PrecisionRule(float(width[1]))
@@ -87,8 +91,11 @@ def parse_stop_rule(text: str) -> PrecisionRule | ComparisonRule:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionRule:
-    """`±1`: until the interval of the score reaches no further than so many points: of the headline
-    where it is a mean of the samples' scores, plain or weighted; else of their plain mean."""
+    """`±1`: stop once the half-width of the score's anytime interval is at most `points`.
+
+    The score is the headline if that is a mean of the samples' scores, plain or weighted; else
+    their plain mean.
+    """
 
     points: float
 
@@ -105,7 +112,7 @@ class PrecisionRule:
 
 
 class _PrecisionMonitor:
-    """The stopper of `PrecisionRule`."""
+    """The stop monitor of `PrecisionRule`."""
 
     waits_for = ""
 
@@ -119,8 +126,8 @@ class _PrecisionMonitor:
     ) -> None:
         self._rule = rule
         self._total = len(samples)
-        # The score of the whole run is that of a finite set: which samples share a picture does not
-        # matter to a random order of them, and smaller units tell more.
+        # The target is the score of this finite set of samples. For a random order of a finite set
+        # it does not matter which samples share an image; smaller units give a tighter interval.
         self._headline = weights.headline
         self._units = stratified_order(samples, seed, by_media=False, weights=weights.by_sample)
         self._scores = OrderedScores(self._units, failures)
@@ -173,7 +180,7 @@ class _PrecisionMonitor:
 
     def _other_headline_notice(self, summary: Summary, mean: float) -> Iterator[str]:
         weighted = self._headline == "weighted mean"
-        # Where a sample has no score, the others of its group weigh more in the headline.
+        # If a sample has no score, the others of its group weigh more in the headline.
         if self._headline == "plain mean" or (weighted and self._anytime_mean.all_scored):
             return
         kind = "weighted mean" if weighted else "mean"
@@ -195,12 +202,12 @@ def _to_points(interval: Interval) -> Interval:
 
 
 def anytime_text(interval: Interval) -> str:
-    """Of an interval in points."""
+    """Format an interval in points."""
     bounds = f"{interval.low:.1f} to {interval.high:.1f}".replace("-", "–")
     return f"{100 * interval.level:g} % anytime interval {bounds}"
 
 
 def other_headline_notice(summary: Summary, basis: str) -> Iterator[str]:
-    """Says at what the rule `basis` where the headline is another number."""
+    """A notice that the rule used `basis`, because the headline is no mean of sample scores."""
     name = summary.headline.name
     yield f"the rule looked at {basis}, not at the headline {name}, which is no such mean"

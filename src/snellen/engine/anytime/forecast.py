@@ -1,4 +1,4 @@
-"""Where a run that stops early is expected to stop, told beforehand (`stats.stopping`)."""
+"""Forecasts of where a run with a stop rule will stop (`stats.stopping_time`)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from snellen.stats.confidence_sequences import NO_DIFFERENCE, Bet, bets_for_samp
 from snellen.stats.stopping_time import expected_draws
 
 FORECAST_DIFFERENCES = (20, 10, 5)
-"""Differences of two models, in points, for which the end of `A>B` is told."""
+"""Differences of two models, in points, for which the end of `A>B` is forecast."""
 
 
 def expected_stop(units: Sequence[SampleUnit], rule: PrecisionRule, score: float) -> int | None:
-    """How many units the rule is expected to take where the mean score is `score` (0..1); None
-    where it is expected to take all there are. Samples count as independent."""
+    """Expected number of units until the rule is met, if the mean score is `score` (0..1).
+
+    None if it is not expected to be met before the last unit. Samples are taken as independent.
+    """
     width = rule.points / 100
     variance = score * (1 - score)
     return _expected_draws(
@@ -29,16 +31,20 @@ def expected_stop(units: Sequence[SampleUnit], rule: PrecisionRule, score: float
 def expected_comparison_stop(
     units: Sequence[SampleUnit], points: float, score: float
 ) -> int | None:
-    """How many samples of each model `A>B` is expected to take where the two are so many points
-    apart around `score`, and right independently of each other; None where there are too few."""
+    """Expected number of samples of each model until `A>B` is decided; None if there are too few.
+
+    The two scores differ by `points`, symmetrically around `score` (0..1), and the models are
+    right independently of each other.
+    """
     high, low = min(1.0, score + points / 200), max(0.0, score - points / 200)
     difference = high - low
-    # Half the difference plus one half lies in 0..1.
+    # Probability that exactly one of the two is right: the second moment of the difference.
     discordance = high * (1 - low) + low * (1 - high)
-    # Around no difference, which is what the contest predicts.
+    # The sequence takes (difference + 1) / 2, hence a quarter; and it bets around no difference,
+    # so the moment is taken around that and not around the mean.
     variance = discordance / 4
     mixture = bets_for_samples(len(units))
-    # The difference is that over such questions without end (`engine.contest`).
+    # The population is infinite (`ComparisonStop`), so the stop may lie beyond the last unit.
     draws = _expected_draws(
         units, difference / 2, NO_DIFFERENCE, variance, mixture, total_units=math.inf
     )
@@ -48,23 +54,23 @@ def expected_comparison_stop(
 
 
 def comparison_forecast(units: Sequence[SampleUnit], rule: ComparisonRule, score: float) -> str:
-    """A sentence: when the contest is expected to end, for some differences."""
+    """A sentence: when the comparison is expected to be decided, for some differences."""
     stops = {
         points: expected_comparison_stop(units, points, score) for points in FORECAST_DIFFERENCES
     }
-    reached = [(points, end) for points, end in stops.items() if end is not None]
-    unreached = [f"{points}" for points, end in stops.items() if end is None]
+    reached = [(points, stop) for points, stop in stops.items() if stop is not None]
+    unreached = [f"{points}" for points, stop in stops.items() if stop is None]
     total, rule_text = _count_samples(units), f"--until {rule.first}>{rule.second}"
     if not reached:
         return (
             f"{rule_text}: not expected to be decided by {total:,} samples if the two are "
             f"{FORECAST_DIFFERENCES[0]} points apart or less; all are counted"
         )
-    (points, end), *others = reached
+    (points, stop), *others = reached
     sentence = (
-        f"decided after about {end:,} of {total:,} samples if the two are {points} points apart"
+        f"decided after about {stop:,} of {total:,} samples if the two are {points} points apart"
     )
-    sentence += "".join(f", {end:,} if {points}" for points, end in others)
+    sentence += "".join(f", {stop:,} if {points}" for points, stop in others)
     if unreached:
         sentence += f"; not even by all if {' or '.join(unreached)}"
     return f"{rule_text}: {sentence}; all are counted"
@@ -83,9 +89,12 @@ def _expected_draws(
     *,
     total_units: float,
 ) -> int | None:
-    """Of units, where a sample has this mean and this variance. A draw is the sum over a unit, by
-    weight, as a share of the largest unit; of a finite `total` its size is drawn with it
-    (`stats.finite_sequences`)."""
+    """Expected number of units until the interval's half-width is `half_width`; None if never.
+
+    `mean` and `variance` are those of a sample's score. A draw is a unit's weighted sum as a
+    fraction of the largest unit. For a finite number of `total_units` the sizes of units vary from
+    draw to draw, which adds to the variance (`stats.finite_sequences`).
+    """
     largest = max(sum(unit.sample_weights()) for unit in units)
     size = sum(sum(unit.sample_weights()) for unit in units) / len(units) / largest
     squares = sum(weight**2 for unit in units for weight in unit.sample_weights()) / len(units)
@@ -100,8 +109,10 @@ def _expected_draws(
 
 
 def _size_variance(units: Sequence[SampleUnit]) -> float:
-    """The variance of the units' sizes, by weight, within their strata."""
+    """Variance of the units' weights within their strata."""
     sizes: dict[str, list[float]] = defaultdict(list)
     for unit in units:
         sizes[unit.stratum].append(sum(unit.sample_weights()))
-    return sum(len(one) * pvariance(one) for one in sizes.values()) / len(units)
+    return sum(
+        len(stratum_sizes) * pvariance(stratum_sizes) for stratum_sizes in sizes.values()
+    ) / len(units)

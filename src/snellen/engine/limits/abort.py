@@ -1,4 +1,4 @@
-"""Ends a run before its time: a spent budget, too many failures. What was finished is kept."""
+"""Aborts a run: a spent budget, too many failures. Finished samples are kept."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from snellen.core.errors import UsageError
 from snellen.core.output import Failure, FailureKind, Output
 
 MAX_CONSECUTIVE_FAILURES = 20
-"""Failed requests to a remote model, none answered between them, after which a run ends."""
+"""Failed requests in a row, to a remote model, that abort a run."""
 GRACE = 20.0
-"""Seconds that requests in flight have left once too much failed."""
+"""Seconds that requests in flight may still take after too many failures."""
 _PER_REQUEST: frozenset[FailureKind] = frozenset({"media", "unsupported", "too_long", "missing"})
-"""Failures of one request, which say nothing about the next."""
+"""Failures caused by the request itself, which say nothing about the next one."""
 _OUTAGE: frozenset[FailureKind] = frozenset({"connection", "timeout", "server", "rate_limit"})
-"""Failures that end a run also where there were answers before: the server is gone, or takes no
-more today. Each of them was sent again for as long as the retry policy allows."""
+"""Failures that abort a run even after answers: the server is down, or has reached a daily limit.
+Each such request was retried for as long as the retry policy allows."""
 
 
 class RunAborted(Exception):
-    """Nothing is sent any more."""
+    """The run was aborted: no request is sent any more."""
 
 
 class AbortSignal:
-    """Whether a run still sends requests. Lives inside one event loop."""
+    """Tells all parts of a run when it is aborted. Lives inside one event loop."""
 
     def __init__(self) -> None:
         self.reason = ""
-        """Why the run ends: a clause for the user; empty while it goes on."""
+        """Why the run was aborted: a clause for the user; empty while it goes on."""
         self.grace_expired = False
-        """What is in flight is no longer waited for."""
+        """Whether requests in flight are no longer waited for."""
         self._event = asyncio.Event()
         self._callbacks: list[Callable[[float | None], object]] = []
 
     def abort(self, reason: str, grace: float | None = None) -> None:
-        """Send nothing more; what is in flight has `grace` seconds to end, None: its own time."""
+        """Stop sending. Requests in flight may take `grace` more seconds; None: as long as they
+        take. Later calls do nothing: the first reason counts."""
         if self.reason:
             return
         self.reason = reason
@@ -46,16 +47,16 @@ class AbortSignal:
             callback(grace)
 
     def add_callback(self, callback: Callable[[float | None], object]) -> None:
-        """Have a function called with the grace when the run is stopped."""
+        """Register a function that is called with the grace period when the run is aborted."""
         self._callbacks.append(callback)
 
     def raise_if_aborted(self) -> None:
-        """Raises Halted once the run is stopped."""
+        """Raises RunAborted once the run is aborted."""
         if self.reason:
             raise RunAborted(self.reason)
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, but no longer than the run goes on."""
+        """Sleep; returns early if the run is aborted."""
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()
@@ -65,15 +66,16 @@ class AbortSignal:
 
 @dataclass(frozen=True, slots=True)
 class MaxFailures:
-    """How many requests may fail for good before the run ends."""
+    """How many requests may fail, after their retries, before the run is aborted."""
 
     limit: float
     percent: bool = False
-    """`limit` is a share of the requests that ended, looked at from `MAX_CONSECUTIVE_FAILURES` on."""
+    """Whether `limit` is a percentage of the requests that ended. Not applied to the first few
+    (`MAX_CONSECUTIVE_FAILURES`)."""
 
     @classmethod
     def parse(cls, text: str) -> MaxFailures:
-        """`20` or `5%`. Raises UsageError."""
+        """Parse `20` or `5%`. Raises UsageError."""
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", text.strip())
         if not match or (match[2] and float(match[1]) > 100) or (not match[2] and "." in match[1]):
             raise UsageError(f"--max-failures {text!r}: expected a count such as 20, or 5%")
@@ -86,7 +88,7 @@ class MaxFailures:
 
 
 class FailureMonitor:
-    """Watches how the requests to one model end, and stops the run when there is no hope."""
+    """Counts how the requests to one model end, and aborts the run after too many failures."""
 
     def __init__(
         self, name: str, remote: bool, max_failures: MaxFailures | None, abort_signal: AbortSignal
@@ -98,9 +100,15 @@ class FailureMonitor:
         self._completed = 0
         self._failed = 0
         self._outage = 0
-        """Requests in a row that an outage failed."""
+        """Requests in a row that failed because of an outage."""
 
     def add_output(self, output: Output) -> None:
+        """Count how a request ended; may abort the run.
+
+        A rejected key aborts at once. A limit of failures (`--max-failures`) replaces the two
+        default rules for remote models: the first 20 requests failed, or the last 20 failed in a
+        row because of an outage. Local models have no default rule.
+        """
         self._completed += 1
         if not isinstance(output, Failure):
             self._outage = 0

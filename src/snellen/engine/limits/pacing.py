@@ -1,8 +1,9 @@
-"""How many requests an account may have in flight, found by trying.
+"""Adaptive concurrency: how many requests an account may have in flight.
 
-The window opens with every answer: by one at first, which doubles it each round trip, and after
-the first setback by one in each round trip. It halves when the server says that it was too much,
-or cannot be reached (additive increase, multiplicative decrease, as TCP does; RFC 5681).
+The window grows with every answer: by 1 at first, which doubles it in each round trip (slow
+start), and after the first rate limit by 1 in each round trip. It is halved when the server reports
+a rate limit or cannot be reached. This is TCP's additive increase, multiplicative decrease
+(RFC 5681).
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ from collections import deque
 from snellen.core.output import FailureKind
 
 INITIAL_WINDOW = 8
-"""Requests in flight at the start; more only once answers come."""
+"""Requests in flight before the first answer."""
 _HOLD_SECONDS = 2.0
-"""Seconds without growth after a server's own fault."""
+"""Seconds for which the window does not grow after a server error or timeout."""
 
 
 class ConcurrencyWindow:
-    """The window of one account. Lives inside one event loop."""
+    """The window of one account: requests acquire a place, and release it when they end.
+
+    Lives inside one event loop, so no lock is needed: state changes between awaits only. `size` is
+    fractional, because it grows by 1/size an answer; a request may be sent while there is room for
+    a whole one (`in_flight <= size - 1`). Waiting requests queue up in order; a `Retry-After` of
+    the server holds back all of them.
+    """
 
     def __init__(self, max_size: int, initial_size: int = INITIAL_WINDOW) -> None:
         self.max_size = max_size
@@ -35,12 +42,12 @@ class ConcurrencyWindow:
         self._timer: asyncio.TimerHandle | None = None
 
     def restrict(self, max_size: int) -> None:
-        """Another model of the account allows no more than so many."""
+        """Lower the maximum: another model of the account allows fewer requests."""
         self.max_size = min(self.max_size, max_size)
         self.size = min(self.size, float(self.max_size))
 
     def remaining_pause(self) -> float:
-        """Seconds until anything may be sent."""
+        """Seconds until a request may be sent, after a `Retry-After`."""
         return max(0.0, self._pause_end - asyncio.get_running_loop().time())
 
     async def acquire(self, is_retry: bool = False) -> int:
@@ -55,7 +62,8 @@ class ConcurrencyWindow:
             else:
                 self._waiters.append(future)
             try:
-                # Whoever wakes this has taken the place already.
+                # `_wake` counts the place as in flight before it wakes this task: else a request
+                # that arrives in between could take it.
                 await future
             except asyncio.CancelledError:
                 if future in self._waiters:
@@ -67,27 +75,33 @@ class ConcurrencyWindow:
         return self._sent
 
     def release(self) -> None:
-        """Gives the place back, after an answer, a failure or a cancellation."""
+        """Return the place, after an answer, a failure or a cancellation."""
         self.in_flight -= 1
         self._wake()
 
     def open_fully(self, grace: float | None = None) -> None:
-        """Let all in who wait: the run has ended, and they find that out. For `Halt.add_callback`."""
+        """Let all waiting requests in: the run is aborted, and each checks for that. A callback
+        for `AbortSignal.add_callback`."""
         self._pause_end, self.size = 0.0, math.inf
         self._wake()
 
     def on_answer(self) -> None:
-        """An answer came; a full window may open further."""
+        """Grow the window after an answer, if it was full: a window that is not used to the full
+        says nothing about what the server can take."""
         if self.size >= self.max_size or self.in_flight <= self.size - 1.0:
             return
         if self._hold_end and asyncio.get_running_loop().time() < self._hold_end:
             return
+        # Slow start below the threshold; above it, about one more request per round trip.
         step = 1.0 if self.size < self._threshold else 1.0 / self.size
         self.size = min(float(self.max_size), self.size + step)
 
     def on_failure(self, kind: FailureKind, sent: int, retry_after: float | None = None) -> None:
-        """A request that `acquire` gave the number `sent` failed. Requests that were on their way
-        when the window was narrowed do not narrow it again."""
+        """Adapt the window to the failure of the request with the ordinal `sent`.
+
+        Only requests sent after the last halving halve the window again: a burst that fails
+        together is one signal.
+        """
         now = asyncio.get_running_loop().time()
         if retry_after:
             self._pause(now, retry_after)

@@ -1,4 +1,4 @@
-"""Requests to a model behind a server: paced, sent again where that may help, given up in time."""
+"""Sends requests to a remote model: paced, retried where that may help, and given up in time."""
 
 from __future__ import annotations
 
@@ -15,33 +15,32 @@ from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.spending import UsageCounter
 
 MAX_SENDS = 8
-_FIRST_REPLY_TIMEOUT = 600.0
-"""Seconds to wait for the first reply of a model that does not say otherwise."""
 _NO_CONTACT: frozenset[FailureKind] = frozenset({"timeout", "connection"})
-"""Failures that are no sign of the server."""
+"""Failures that do not show that the server is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """When a request is sent again. It changes no reply, so it is no part of a run's identity.
+    """When a request is retried. It changes no reply, so it is not part of a run's identity.
 
-    Waits are drawn evenly between 0 and a bound that doubles with each send ("full jitter"), so
-    that requests that failed together do not come back together.
+    Delays are uniform between 0 and a bound that doubles with each send ("full jitter"), so that
+    requests that failed together are not retried together.
     """
 
     kinds: frozenset[FailureKind] = field(
         default=frozenset({"connection", "timeout", "rate_limit", "server"})
     )
-    """The rest would fail again: a bad key, a prompt that is too long, a picture that is none."""
+    """Failures worth a retry. Others would fail again: a bad key, a prompt that is too long, an
+    invalid image."""
     max_sends: int = MAX_SENDS
-    """Most times a request is sent, the first time included."""
+    """Maximum number of sends of a request, the first included."""
     base: float = 0.5
-    """Bound of the first wait, in seconds."""
+    """Bound of the first delay, in seconds."""
     cap: float = 30.0
-    """Bound of every wait, in seconds."""
+    """Bound of every delay, in seconds."""
     deadline: float = 900.0
-    """Seconds after its first failure in which a request may be sent again. A server that asks
-    for a longer pause ends the run."""
+    """Seconds after its first failure in which a request may be retried. A server that requests
+    a longer pause aborts the run."""
 
     def __post_init__(self) -> None:
         if self.max_sends < 1:
@@ -50,12 +49,12 @@ class RetryPolicy:
             )
 
     def delay(self, sent: int) -> float:
-        """Seconds before the next send, after `sent` of them."""
+        """Seconds before the next send, after `sent` sends."""
         return random.uniform(0.0, min(self.cap, self.base * 2 ** min(sent - 1, 32)))
 
 
 class RetryingClient:
-    """The way to one remote model, over the pace it shares with the others of its account."""
+    """Sends requests to one remote model, within the concurrency window of its account."""
 
     def __init__(
         self,
@@ -70,20 +69,23 @@ class RetryingClient:
         self._policy = policy
         self._usage = usage
         self._abort_signal = abort_signal
-        self._first_timeout = float(getattr(model, "first_timeout", _FIRST_REPLY_TIMEOUT))
+        self._first_timeout = model.first_timeout
         self._has_contact = False
-        """Whether anything came from the server, be it an error."""
+        """Whether the server has responded at all, even with an error."""
         self._timer: asyncio.TimerHandle | None = None
 
     async def send(self, request: Request) -> Output:
-        """The answer, or the Failure of the last send with the number of sends. Raises Halted."""
+        """Send a request and its retries; returns the answer, or the Failure of the last send with
+        the number of sends. Raises RunAborted."""
         window, answer = self._window, self._model.answer
+        # `started` is the time of the first failure, from which the deadline counts.
         sent, started = 0, 0.0
         failure: Failure | None = None
         while True:
-            number = await window.acquire(is_retry=sent > 0)
+            ordinal = await window.acquire(is_retry=sent > 0)
             try:
                 self._abort_signal.raise_if_aborted()
+                # The wait for a place in the window may have taken long.
                 if failure is not None and self._is_past_deadline(started):
                     return failure
                 sent += 1
@@ -96,10 +98,11 @@ class RetryingClient:
             except ModelError as error:
                 if error.kind not in _NO_CONTACT:
                     self._note_contact()
-                window.on_failure(error.kind, number, error.retry_after)
+                window.on_failure(error.kind, ordinal, error.retry_after)
                 failure = Failure(error.kind, str(error), sent)
                 pause = error.retry_after or 0.0
             finally:
+                # The place is free during the delay: other requests go on.
                 window.release()
             if failure.kind not in self._policy.kinds or sent >= self._policy.max_sends:
                 return failure
@@ -116,7 +119,7 @@ class RetryingClient:
             await self._abort_signal.sleep(delay)
 
     def _start_timer(self) -> None:
-        """From the first request on, wait for a sign of the server."""
+        """Start waiting for the server's first response, unless that was done already."""
         if not self._has_contact and self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._first_timeout, self._give_up)
@@ -128,7 +131,7 @@ class RetryingClient:
             self._timer = None
 
     def _give_up(self) -> None:
-        # By requests alone it would take as many timeouts as each is sent again, several times.
+        # Without this, the run would only end after every retry of a request had timed out.
         self._abort_signal.abort(
             f"{self._model.identity.name} did not reply at all within {self._first_timeout:g} s; "
             "see whether the server works, or give it longer with the option first_timeout",

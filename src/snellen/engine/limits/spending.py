@@ -1,4 +1,4 @@
-"""What answers cost, in requests, tokens, seconds and money, and a budget for it."""
+"""What a run has spent, in requests, tokens, seconds and money, and a budget for it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def add_killed_start(
     prices: Mapping[str, Price],
     store: ResponseStore,
 ) -> dict[str, RoleUsage]:
-    """`spent` by role, with the replies that a killed start stored and did not live to note.
+    """Add to `spent` (by role) the replies that a killed start stored but did not record.
 
-    The store is read once, and only where the run before did not end of its own.
+    The store is read once, and only if the previous start did not end regularly.
     """
     if earlier is None or (earlier.status != "running" and earlier.stopped != LOST_REASON):
         return spent
@@ -40,34 +40,37 @@ def add_killed_start(
         roles.setdefault(identity.digest(), []).append(role)
     result = dict(spent)
     for same_model_roles in roles.values():
-        # A model that has several roles answers as one: what is missing counts for the first.
+        # The store does not tell the roles of a model apart: unrecorded replies count for the
+        # first.
         first = same_model_roles[0]
         stored = store.outputs_since(folder, identities[first], since)
-        noted = [spent[role] for role in same_model_roles if role in spent]
-        if len(stored) > sum(one.answered for one in noted):
-            missing = _unrecorded_spending(stored, noted)
+        recorded = [spent[role] for role in same_model_roles if role in spent]
+        if len(stored) > sum(role_usage.answered for role_usage in recorded):
+            missing = _unrecorded_spending(stored, recorded)
             result[first] = _add_spending(spent.get(first, RoleUsage()), missing, prices.get(first))
     return result
 
 
 def _unrecorded_spending(stored: list[Output], recorded: list[RoleUsage]) -> RoleUsage:
-    """What the stored replies cost beyond what was noted."""
-    usages = [one.usage for one in stored if not isinstance(one, Failure) and one.usage]
-    seconds = [one.seconds for one in stored if not isinstance(one, Failure) and one.seconds]
-    count = len(stored) - sum(one.answered for one in recorded)
+    """What the stored replies cost beyond what was recorded."""
+    usages = [output.usage for output in stored if not isinstance(output, Failure) and output.usage]
+    seconds = [
+        output.seconds for output in stored if not isinstance(output, Failure) and output.seconds
+    ]
+    count = len(stored) - sum(usage.answered for usage in recorded)
 
-    def unrecorded(tokens: Callable[[Usage], int]) -> int:
-        return max(0, sum(map(tokens, usages)) - sum(tokens(one.usage) for one in recorded))
+    def unrecorded_tokens(tokens: Callable[[Usage], int]) -> int:
+        return max(0, sum(map(tokens, usages)) - sum(tokens(role.usage) for role in recorded))
 
     return RoleUsage(
         answered=count,
         usage=Usage(
-            unrecorded(lambda usage: usage.prompt_tokens),
-            unrecorded(lambda usage: usage.completion_tokens),
-            unrecorded(lambda usage: usage.reasoning_tokens),
-            unrecorded(lambda usage: usage.cached_tokens),
+            unrecorded_tokens(lambda usage: usage.prompt_tokens),
+            unrecorded_tokens(lambda usage: usage.completion_tokens),
+            unrecorded_tokens(lambda usage: usage.reasoning_tokens),
+            unrecorded_tokens(lambda usage: usage.cached_tokens),
         ),
-        seconds=max(0.0, sum(seconds) - sum(one.seconds for one in recorded)),
+        seconds=max(0.0, sum(seconds) - sum(usage.seconds for usage in recorded)),
     )
 
 
@@ -102,7 +105,7 @@ _UNITS = {
 
 @dataclass(slots=True)
 class TokenCounts:
-    """A sum of usages."""
+    """Sums of tokens over replies."""
 
     prompt: int = 0
     completion: int = 0
@@ -121,10 +124,10 @@ class TokenCounts:
 
 @dataclass(slots=True)
 class UsageCounter:
-    """What the answers of one start cost."""
+    """What one model used in one start of a run."""
 
     sent: int = 0
-    """Sends, those of requests that were sent again included."""
+    """Sends, retries included."""
     answered: int = 0
     reused: int = 0
     failed: int = 0
@@ -132,10 +135,10 @@ class UsageCounter:
     seconds: float = 0.0
     sent_tokens: TokenCounts = field(default_factory=TokenCounts)
     reused_tokens: TokenCounts = field(default_factory=TokenCounts)
-    """Tokens of the answers that were reused: paid for earlier."""
+    """Tokens of reused answers, which were paid for earlier."""
 
     def add_output(self, output: Output) -> None:
-        """A request that was sent has ended."""
+        """Count the output of a request that was sent."""
         if isinstance(output, Failure):
             self.failed += 1
             self.failures[output.kind] += 1
@@ -147,13 +150,13 @@ class UsageCounter:
             self.seconds += output.seconds
 
     def add_reused(self, output: Output) -> None:
-        """A request was answered without being sent."""
+        """Count the output of a request that was answered without being sent."""
         self.reused += 1
         if not isinstance(output, Failure) and output.usage is not None:
             self.reused_tokens.add(output.usage)
 
     def add_to(self, earlier: RoleUsage | None, price: Price | None) -> RoleUsage:
-        """This start put to what earlier ones spent. Failures are those of this start alone."""
+        """The total over this start and earlier ones. Failures are those of this start only."""
         before = earlier or RoleUsage()
         total_cost = None if price is None else cost(self.sent_tokens.as_usage(), price)
         if before.cost is not None:
@@ -173,7 +176,7 @@ class UsageCounter:
 
 @dataclass(slots=True)
 class Budget:
-    """What one command may spend, over all its models and judges."""
+    """What one command may spend, over all its models and roles."""
 
     amount: float
     unit: str
@@ -182,7 +185,7 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """`5usd`, `$5`, `500ktok` or `2Mtok`. Raises UsageError."""
+        """Parse `5usd`, `$5`, `500ktok` or `2Mtok`. Raises UsageError."""
         match = re.fullmatch(r"(\$?)(\d+(?:\.\d+)?)\s*([a-z$]*)", text.strip().lower())
         unit = _UNITS.get(match[1] or match[3]) if match else None
         if not match or unit is None or (match[1] and match[3]) or not float(match[2]):
@@ -201,7 +204,7 @@ class Budget:
 
     @property
     def reason(self) -> str:
-        """Why nothing more is sent, or nothing while something is left."""
+        """Why nothing more may be sent: a clause; empty while some of the budget remains."""
         if self.spent < self.amount:
             return ""
         if self.is_money:

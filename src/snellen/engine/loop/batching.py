@@ -1,4 +1,4 @@
-"""Requests of concurrent flows meet here and go to a local model in batches of like length."""
+"""Collects requests of concurrent flows into batches of similar length for a local model."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from snellen.core.output import Failure, Output
 from snellen.core.request import Rank, Request
 
 ImageDigests = tuple[str, ...]
-"""Digests of the pictures of a request."""
+"""Digests of the images of a request."""
 AnswerBatch = Callable[[Sequence[Request]], Sequence[Output]]
 
 _IMAGE_LENGTH = 1000
-"""An image weighs about as much as this many characters in a prompt."""
+"""Characters of text that take about as many tokens as one image."""
 
 
 class QueuedRequest(NamedTuple):
-    """A request and whoever waits for its output."""
+    """A request, and the future that its flow waits for."""
 
     order: int
     length: int
@@ -34,11 +34,12 @@ class QueuedRequest(NamedTuple):
 class Batcher:
     """Feeds one model from one worker thread.
 
-    While the model works, requests pile up, and the model may be told of them (`prepare`); each batch
-    is the oldest request, those about the same pictures, and its nearest in length, so that what
-    can be shared is, padding is little and nobody starves. Where many wait, those about the
-    pictures of the last batch go first: a model remembers only so many. `batch_size` is asked before
-    each batch. The thread is a daemon: Ctrl-C need not wait for the model.
+    While the model works, requests queue up, and `prepare` lets the model work ahead on them. Each
+    batch is the oldest request, then requests about the same images, then those nearest in length:
+    images are encoded once, padding is small, and no request starves. When the queue is long,
+    requests about the images of the last batch go first, because a model caches only a few.
+    `batch_size` is called before each batch. The thread is a daemon, so Ctrl-C need not wait for
+    the model.
     """
 
     def __init__(
@@ -67,14 +68,16 @@ class Batcher:
             self._prepare(request)
         self._request_count += 1
         self._pending.append(queued_request(self._request_count, request, future))
+        # `_busy` from the first queued request until the queue is empty: at most one batch is with
+        # the worker, and the end of it schedules the next.
         if not self._busy:
             self._busy = True
-            # Let the other flows that are ready ask first: a fuller batch.
+            # Dispatch after the other flows that are ready have queued theirs: a fuller batch.
             self._loop.call_soon(self._dispatch)
         return await future
 
     def close(self) -> None:
-        """Ask the worker to end after its batch; does not wait for it."""
+        """Tell the worker thread to end after its batch, without waiting for it."""
         self._batches.put(None)
 
     def _start(self) -> None:
@@ -83,7 +86,9 @@ class Batcher:
         self._thread.start()
 
     def _dispatch(self) -> None:
-        self._pending = [one for one in self._pending if not one.future.done()]
+        """Select the next batch and hand it to the worker thread. Runs on the event loop."""
+        # A future is done already if its flow was cancelled.
+        self._pending = [queued for queued in self._pending if not queued.future.done()]
         if not self._pending:
             self._busy = False
             return
@@ -93,52 +98,60 @@ class Batcher:
             failing, self._pending = self._pending, []
             self._fail(failing, error)
             return
+        # A short queue is answered before the model evicts any image: no priority is needed.
         is_crowded = len(self._pending) > 2 * size
         batch = select_batch(
-            self._pending, size, lambda one: is_crowded and one.images not in self._last_images
+            self._pending,
+            size,
+            lambda queued: is_crowded and queued.images not in self._last_images,
         )
-        self._last_images = frozenset(one.images for one in batch if one.images)
-        selected = {one.order for one in batch}
-        self._pending = [one for one in self._pending if one.order not in selected]
+        self._last_images = frozenset(queued.images for queued in batch if queued.images)
+        selected = {queued.order for queued in batch}
+        self._pending = [queued for queued in self._pending if queued.order not in selected]
         self._batches.put(batch)
 
     def _work(self) -> None:
+        """Answer batches until `close`. Runs on the worker thread."""
         assert self._loop is not None
         while (batch := self._batches.get()) is not None:
             deliver: Callable[[], None]
             try:
-                outputs = answer_or_fail(self._answer_batch, [one.request for one in batch])
+                outputs = answer_or_fail(self._answer_batch, [queued.request for queued in batch])
                 deliver = partial(self._deliver, batch, outputs)
-            except BaseException as error:  # noqa: BLE001 - else all would wait for ever
+            except BaseException as error:  # noqa: BLE001 - else every flow would wait for ever
                 deliver = partial(self._fail, batch, error)
             try:
+                # Futures belong to the event loop: only its own thread may set them.
                 self._loop.call_soon_threadsafe(deliver)
             except RuntimeError:
-                # The loop was closed by Ctrl-C while the model was working.
+                # Ctrl-C closed the loop while the model was working: nobody waits any more.
                 return
 
     def _deliver(self, batch: list[QueuedRequest], outputs: Sequence[Output]) -> None:
-        for one, output in zip(batch, outputs, strict=True):
-            if not one.future.done():
-                one.future.set_result(output)
+        for queued, output in zip(batch, outputs, strict=True):
+            if not queued.future.done():
+                queued.future.set_result(output)
         self._schedule_next()
 
     def _fail(self, batch: list[QueuedRequest], error: BaseException) -> None:
-        """Every request of the batch ends with the error; those behind it have their turn."""
-        for one in batch:
-            if not one.future.done():
-                one.future.set_exception(error)
+        """End every request of the batch with the error, and go on with the queue."""
+        for queued in batch:
+            if not queued.future.done():
+                queued.future.set_exception(error)
         self._schedule_next()
 
     def _schedule_next(self) -> None:
         assert self._loop is not None
-        # The flows just woken run before this callback's callback, so their next requests meet.
+        # Setting a future schedules its flow for the next iteration of the loop. Two `call_soon`
+        # put the dispatch one iteration later, when these flows have queued their next requests.
         self._loop.call_soon(self._loop.call_soon, self._dispatch)
 
 
 def answer_or_fail(answer_batch: AnswerBatch, requests: Sequence[Request]) -> Sequence[Output]:
-    """Outputs of a batch. Raises UsageError: weights that cannot be loaded, say, end the run; and
-    KeyboardInterrupt. Whatever else goes wrong in a model is data."""
+    """Outputs of a batch; a failure of the model is one Failure per request.
+
+    Raises UsageError (weights that cannot be loaded, say, end the run) and KeyboardInterrupt.
+    """
     try:
         outputs = list(answer_batch(requests))
         if len(outputs) != len(requests):
@@ -149,9 +162,12 @@ def answer_or_fail(answer_batch: AnswerBatch, requests: Sequence[Request]) -> Se
 
 
 def failure_from_error(error: BaseException) -> Failure:
-    """What went wrong in a model, as data. Libraries in other languages raise a BaseException
-    where they panic, and a cancelled call of a model's own cancels nothing of ours. Raises the
-    error itself where it is meant for the user."""
+    """Convert an exception of a model to a Failure.
+
+    Any BaseException counts: libraries in Rust raise one when they panic, and a CancelledError
+    that leaks from a model's own task does not cancel ours. UsageError and KeyboardInterrupt are
+    raised again: they are meant for the user.
+    """
     if isinstance(error, (UsageError, KeyboardInterrupt)):
         raise error
     if isinstance(error, MediaError):
@@ -166,7 +182,7 @@ def queued_request(order: int, request: Request, future: asyncio.Future[Output])
 
 
 def estimate_length(request: Request) -> int:
-    """Rough length of a prompt in characters, images included: for grouping like with like."""
+    """Rough length of a prompt in characters, images included, for batches of similar length."""
     text = sum(len(message.text()) for message in request.messages)
     extra = sum(map(len, request.candidates)) if isinstance(request, Rank) else 0
     return text + extra + _IMAGE_LENGTH * sum(len(m.media()) for m in request.messages)
@@ -175,23 +191,26 @@ def estimate_length(request: Request) -> int:
 def select_batch(
     pending: Sequence[QueuedRequest], size: int, rank: Callable[[QueuedRequest], int] = lambda _: 0
 ) -> list[QueuedRequest]:
-    """The oldest request and `size - 1` of its kind: those about the same pictures first, then
-    the nearest in length, each with all about its pictures. Requests of a lower rank go before
-    all others."""
-    ranks = {one.order: rank(one) for one in pending}
-    oldest = min(pending, key=lambda one: (ranks[one.order], one.order))
-    same_kind = [one for one in pending if type(one.request) is type(oldest.request)]
-    groups: dict[ImageDigests | int, list[QueuedRequest]] = {}
-    for one in same_kind:
-        groups.setdefault(one.images or one.order, []).append(one)
+    """Select the oldest request and up to `size - 1` others of its type.
 
-    def distance(one: QueuedRequest) -> tuple[bool, int, int, int]:
-        other_images = one.images != oldest.images
-        return (other_images, ranks[one.order], abs(one.length - oldest.length), one.order)
+    Requests about the same images as the oldest come first, then those nearest to it in length;
+    requests about the same images stay together, so that the images are encoded once. Requests of
+    a lower `rank` go before all others.
+    """
+    ranks = {queued.order: rank(queued) for queued in pending}
+    oldest = min(pending, key=lambda queued: (ranks[queued.order], queued.order))
+    same_kind = [queued for queued in pending if type(queued.request) is type(oldest.request)]
+    groups: dict[ImageDigests | int, list[QueuedRequest]] = {}
+    for queued in same_kind:
+        groups.setdefault(queued.images or queued.order, []).append(queued)
+
+    def distance(queued: QueuedRequest) -> tuple[bool, int, int, int]:
+        other_images = queued.images != oldest.images
+        return (other_images, ranks[queued.order], abs(queued.length - oldest.length), queued.order)
 
     ordered = [sorted(group, key=distance) for group in groups.values()]
     ordered.sort(key=lambda group: distance(group[0]))
-    return [one for group in ordered for one in group][:size]
+    return [queued for group in ordered for queued in group][:size]
 
 
 def _image_digests(request: Request) -> ImageDigests:

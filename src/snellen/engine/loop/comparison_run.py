@@ -1,4 +1,4 @@
-"""`--until 'A>B'`: two runs on the same samples, until one is known to score higher."""
+"""`--until 'A>B'`: two runs on the same samples, stopped once one is known to score higher."""
 
 from __future__ import annotations
 
@@ -41,15 +41,18 @@ _BIAS_NOTICE = (
 
 @dataclass(slots=True)
 class ComparisonStop:
-    """The difference is the first less the second, sample by sample: over such questions without
-    end, because on a finite set one of two models that guess is ahead too; and so questions about
-    one picture are one draw. The two are asked slice by slice, in turn, so that both models need
-    not be in memory at once."""
+    """The stop rule of two paired runs: the sign of the mean score difference, first less second.
+
+    The mean is that of an infinite population of such questions: on a finite set one of two models
+    that guess is always ahead. So all questions about one image are a single draw. The models are
+    asked in turn, slice by slice, so that both need not be in memory at once.
+    """
 
     names: tuple[str, str]
     unit_limit: int = _FIRST_SLICE
-    """Units that each may be asked in the present slice."""
+    """Units that each model may be asked up to the end of the current slice."""
     reason: str = ""
+    """Why no more samples are needed: a clause; empty until the comparison is decided."""
     _units: list[SampleUnit] = field(default_factory=list)
     _scores: list[OrderedScores] = field(default_factory=list)
     _next: int = 0
@@ -63,13 +66,14 @@ class ComparisonStop:
         return _ComparisonMonitor(self, model_index)
 
     def extend_slice(self) -> bool:
-        """Let more be asked; False where nothing is left, or all is decided."""
+        """Allow more units; False if all were allowed or the comparison is decided."""
         if self.reason or self.unit_limit >= len(self._units):
             return False
         self.unit_limit = max(self.unit_limit + 1, int(self.unit_limit * _GROWTH))
         return True
 
     def start(self, samples: Sequence[Sample], seed: int, failures: str) -> None:
+        """Order the samples; does nothing for the second model, or in later slices."""
         if self._units:
             return
         self._units = stratified_order(samples, seed)
@@ -81,27 +85,28 @@ class ComparisonStop:
         return self._units
 
     def add_record(self, model_index: int, record: Record) -> None:
+        """Add a finished sample of one model; may decide the comparison.
+
+        A unit counts once both models have finished it, in the random order.
+        """
         self._scores[model_index].add_record(record)
         first, second = self._scores
         while first.is_complete(self._next) and second.is_complete(self._next):
             pairs = zip(first.scores(self._next), second.scores(self._next), strict=True)
-            # Differences lie in -1..1; a confidence sequence wants 0..1.
-            halves = [
-                None if one is None or other is None else (one - other + 1) / 2
-                for one, other in pairs
+            # Differences lie in -1..1 and a confidence sequence takes 0..1: no difference is 0.5.
+            differences = [
+                None if left is None or right is None else _scaled_difference(left, right)
+                for left, right in pairs
             ]
             assert self._anytime_mean is not None
-            self._anytime_mean.add(self._units[self._next], halves)
+            self._anytime_mean.add(self._units[self._next], differences)
             self._next += 1
-            if (
-                any(half is not None for half in halves)
-                and not self.reason
-                and self._anytime_mean.units >= MIN_UNITS
-            ):
+            has_score = any(difference is not None for difference in differences)
+            if has_score and not self.reason and self._anytime_mean.units >= MIN_UNITS:
                 self._decide()
 
     def difference(self) -> Metric | None:
-        """In points, with its anytime interval."""
+        """The mean difference in points, with its anytime interval; None before the first unit."""
         if self._anytime_mean is None or self._anytime_mean.mean is None:
             return None
         return Metric(
@@ -131,19 +136,18 @@ class ComparisonStop:
         assert difference is not None
         better, worse = self.names if interval.low > 0 else reversed(self.names)
         self.reason = (
-            f"decided after {difference.n:,} of {self.total_samples():,} samples: {better} is ahead of "
-            f"{worse} (difference {difference.value:.1f}, {anytime_text(interval)})"
+            f"decided after {difference.n:,} of {self.total_samples():,} samples: {better} is "
+            f"ahead of {worse} (difference {difference.value:.1f}, {anytime_text(interval)})"
         )
 
 
 def run_comparison(
     plans: Sequence[RunPlan], store: ResponseStore, keep_servers: Callable[..., object]
 ) -> list[RunFolder]:
-    """Make both runs, slice by slice, until one is known to score higher or all was asked; once
-    more at the end, so that both folders tell how it ended. `keep_servers` is told the models of a plan
-    before they are asked.
+    """Run both plans slice by slice until the comparison is decided or all samples were asked.
 
-    Raises as `run` does.
+    Both are run once more at the end, so that both folders state the result. `keep_servers` is
+    called with the models of a plan before they are asked. Raises as `run` does.
     """
     first, second = plans
     comparison = ComparisonStop((first.model_name, second.model_name))
@@ -163,8 +167,13 @@ def run_comparison(
             return [run(plan, store) for plan in monitored_plans]
 
 
+def _scaled_difference(first: float, second: float) -> float:
+    """The difference of two scores in 0..1, scaled from -1..1 to 0..1."""
+    return (first - second + 1) / 2
+
+
 class _ComparisonMonitor:
-    """One model's part in a contest: the rule and its stopper in one."""
+    """One model's side of a comparison: both its stop rule and its stop monitor."""
 
     def __init__(self, comparison: ComparisonStop, model_index: Literal[0, 1]) -> None:
         self._comparison = comparison

@@ -1,4 +1,4 @@
-"""Runs that go on at the same time over one store: what one has in flight the others wait for."""
+"""Runs at the same time over one store: each waits for requests that another has in flight."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from snellen.store.in_flight import InFlightRequests
 from snellen.store.responses import ResponseStore
 
 _RENEWAL_INTERVAL = 0.5
-"""Seconds after which a run looks for others."""
+"""Seconds between two renewals of the lease, at which a run also looks for others."""
 _START_TIMEOUT = 3.0
-"""Seconds for which a run that starts waits until the others note what they have in flight."""
+"""Seconds for which a starting run waits until the others publish their requests in flight."""
 _MIN_PAUSE, _MAX_PAUSE = 0.02, 0.25
-"""Seconds between two looks at whether another run's reply is there; each is longer."""
+"""Seconds between two checks for another run's reply: the first pause and the longest."""
 MAX_WAIT = 600.0
 """Seconds after which a run no longer waits for another's reply to a request."""
 
 
 class ConcurrentRuns:
-    """One run's part in it. A run that is alone on its store pays nothing for a request; a store
-    in memory is nobody else's. Lives inside one event loop."""
+    """Coordinates one run with the others on its store. Lives inside one event loop.
+
+    A run that is alone on its store does no extra work for a request, and a store in memory has no
+    other runs.
+    """
 
     def __init__(self, store: ResponseStore) -> None:
         self._store = store
@@ -32,11 +35,11 @@ class ConcurrentRuns:
 
     @property
     def is_active(self) -> bool:
-        """Whether other runs are on the store."""
+        """Whether other runs use the store."""
         return self._in_flight is not None and self._in_flight.sharing
 
     async def start(self, requests: Callable[[], Iterable[bytes]]) -> None:
-        """`requests` tells the digests of what this run has in flight."""
+        """Register the run. `requests` returns the digests of its requests in flight."""
         if self._store.path is None:
             return
         self._in_flight = in_flight = InFlightRequests(self._store.path)
@@ -57,8 +60,10 @@ class ConcurrentRuns:
             in_flight.leave()
 
     async def wait_for_reply(self, digest: bytes, abort_signal: AbortSignal) -> Output | None:
-        """The reply to a request once another run has stored it; None when it is this run's to
-        ask. `release` it afterwards. Raises Halted once this run is stopped."""
+        """Wait for another run's reply to a request; None if this run must send it itself.
+
+        Call `release` once the request has ended. Raises RunAborted once this run is aborted.
+        """
         end, pause = asyncio.get_running_loop().time() + MAX_WAIT, _MIN_PAUSE
         while self._in_flight is not None:
             if self._in_flight.claim(digest):
@@ -68,11 +73,11 @@ class ConcurrentRuns:
             await abort_signal.sleep(pause)
             abort_signal.raise_if_aborted()
             pause = min(_MAX_PAUSE, 1.5 * pause)
-        # The other may have ended between the first look into the store and now.
+        # Another run may have stored the reply after the caller looked it up.
         return self._store.get(digest)
 
     def release(self, digest: bytes) -> None:
-        """A request of this run has ended."""
+        """Withdraw a request of this run that has ended."""
         if self._in_flight is not None and self._in_flight.sharing:
             self._in_flight.release(digest)
 

@@ -1,4 +1,4 @@
-"""Drive flows: the one inference loop."""
+"""The inference loop: drives the flows of all samples, some at a time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from snellen.engine.limits.abort import AbortSignal, RunAborted
 from snellen.engine.loop.request_broker import RequestBroker
 
 _YIELD_INTERVAL = 0.02
-"""Seconds after which workers that never wait let Ctrl-C and the others in."""
+"""Seconds after which workers that never wait (all replies are stored) yield to the event loop."""
 _WAKE_INTERVAL = 0.25
-"""Seconds after which a loop that waits for a model wakes: a signal that reached another thread
-does not wake it."""
+"""Seconds after which an idle event loop wakes up: a signal delivered to another thread does not
+interrupt its wait, so Ctrl-C would go unnoticed."""
 
 
 async def drive_all(
@@ -34,12 +34,14 @@ async def drive_all(
     *,
     threaded: bool = False,
 ) -> None:
-    """Drive the flow of every sample, `concurrency` at a time; samples are drawn late.
+    """Drive the flow of every sample, `concurrency` at a time.
 
-    `on_record` is called with each record, in the order they end. The first error ends all. Once
-    the asker's run is halted no sample is begun, and what is in flight ends within the grace.
-    `threaded`: flows are begun in threads, because their samples are made ready there (videos
-    decoded, pictures drawn), which would hold up everything that waits for a model.
+    Samples are taken from the iterator only when a worker is free. `on_record` is called with each
+    record, in the order they end. The first error ends all flows. Once the run is aborted no
+    sample is started, and requests in flight end within the grace period.
+
+    With `threaded`, flows are started in threads, because preparing a sample (decoding a video,
+    composing images) takes long enough to delay everything that waits for a model.
     """
     start_flow, yielder = _start_in_thread if threaded else _start_inline, _Yielder()
     workers = [
@@ -69,6 +71,7 @@ async def _worker(
     start_flow: StartFlow,
     yielder: _Yielder,
 ) -> None:
+    """Drive one flow after the other; all workers take samples from the same iterator."""
     for sample in samples:
         try:
             broker.abort_signal.raise_if_aborted()
@@ -76,6 +79,7 @@ async def _worker(
         except RunAborted:
             return
         except asyncio.CancelledError:
+            # Cancelled by `_cancel_after_grace`: the sample is asked again on the next start.
             if not broker.abort_signal.grace_expired:
                 raise
             return
@@ -83,23 +87,24 @@ async def _worker(
 
 
 class _Yielder:
-    """Shared by all workers, each of which would else hold up the others as long."""
+    """Lets workers yield to the event loop at most every 20 ms, all workers together."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     async def yield_to_others(self) -> None:
-        """Let the others in, if that was not done lately."""
+        """Let other tasks run if nobody has yielded recently."""
         last = self._last
         if time.monotonic() - last > _YIELD_INTERVAL:
             await asyncio.sleep(0)
             if self._last == last:
-                # Of those that waited meanwhile, the first to go on.
+                # Several workers may have yielded at once: only the first to resume resets the
+                # clock, so that the others do not each postpone the next yield.
                 self._last = time.monotonic()
 
 
 class _FlowResult(NamedTuple):
-    """A flow that asked nothing more."""
+    """The record that a flow returned."""
 
     record: Record
 
@@ -126,7 +131,8 @@ async def _start_in_thread(flow: Flow) -> Request | _FlowResult:
 
 
 def _advance(step: Callable[[], Request]) -> Request | _FlowResult:
-    """A StopIteration would not leave a thread, so that it is told as a value."""
+    """Advance a flow to its next request or its record. A StopIteration cannot be raised out of a
+    thread or a coroutine, so the record is returned as a value."""
     try:
         return step()
     except StopIteration as stop:
@@ -134,10 +140,10 @@ def _advance(step: Callable[[], Request]) -> Request | _FlowResult:
 
 
 def reclassify_too_long(record: Record) -> Record:
-    """A question that is longer than the model's context is beyond the model, not failed: to ask
-    it again on the next start would change nothing."""
+    """Turn a failure because of the context length into `unsupported`: asking again on the next
+    start would change nothing."""
     last = record.passes[-1].output if record.passes else None
-    # Of a repeated question each draw was looked at already.
+    # The repeats of a repeated question were reclassified one by one.
     if (
         record.repeats
         or record.unscored != "failed"

@@ -1,4 +1,4 @@
-"""What a run was made with: recorded, never digested."""
+"""The environment of a run: recorded with it, but not part of its digest."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from snellen.models.hf.memory import read_proc_bytes
 
 
 class MemoryPeak(NamedTuple):
-    """Bytes; 0 where it is not known."""
+    """Peak memory in bytes; 0 if unknown."""
 
     process: int
-    """Of main memory, by this process since it began."""
+    """Main memory of this process since it started."""
     device: int
-    """Of accelerators, by torch since `reset_peak_memory`: what its tensors held, summed over devices."""
+    """Accelerator memory that torch allocated since `reset_peak_memory`, summed over devices."""
 
 
 def peak_memory() -> MemoryPeak:
@@ -31,15 +31,15 @@ def peak_memory() -> MemoryPeak:
 
 
 def reset_peak_memory() -> None:
-    """Let the highest use of accelerators count from now on."""
+    """Start a new measurement of the peak memory of accelerators."""
     cuda = _cuda()
     if cuda is not None:
-        for number in range(cuda.device_count()):
-            cuda.reset_peak_memory_stats(number)
+        for device in range(cuda.device_count()):
+            cuda.reset_peak_memory_stats(device)
 
 
 def _process_peak() -> int:
-    # What `getrusage` tells on Linux also counts the program that started this one.
+    # On Linux `getrusage` includes the peak of the program that this one was forked from.
     return read_proc_bytes("/proc/self/status", "VmHWM") or _rusage_peak()
 
 
@@ -56,26 +56,27 @@ def _device_peak() -> int:
     cuda = _cuda()
     if cuda is None:
         return 0
-    return sum(int(cuda.max_memory_allocated(number)) for number in range(cuda.device_count()))
+    return sum(int(cuda.max_memory_allocated(device)) for device in range(cuda.device_count()))
 
 
 def _cuda() -> Any:
-    """torch.cuda where a model has loaded torch and uses it; torch is never imported here."""
+    """torch.cuda if a model has imported torch and uses CUDA, else None. torch is never imported
+    here."""
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
     return cuda if cuda is not None and cuda.is_initialized() else None
 
 
 _GC_THRESHOLD = 20_000
-"""Objects made and not yet freed after which the youngest are looked through; Python's own 700
-(2,000 from 3.13 on) takes a fifth of the time of a run against a server: each of a few hundred
-requests in flight keeps some dozens of objects alive for as long as it waits."""
+"""Threshold of the youngest generation (`gc.set_threshold`). Python's default of 700 (2,000 since
+3.13) costs a fifth of the time of a run against a server: each of a few hundred requests in flight
+keeps dozens of objects alive while it waits, which every collection visits."""
 
 
 @contextmanager
 def infrequent_gc() -> Iterator[None]:
-    """Within it, cyclic garbage is collected seldom; a threshold that is higher already, and a
-    collector that is switched off, are left alone."""
+    """Collect cyclic garbage less often inside the block. A higher threshold and a disabled
+    collector are left as they are."""
     before = gc.get_threshold()
     if 0 < before[0] < _GC_THRESHOLD:
         gc.set_threshold(_GC_THRESHOLD, *before[1:])
@@ -90,22 +91,22 @@ _PACKAGES = ("snellen", "torch", "transformers", "tokenizers", "pillow", "numpy"
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that can touch an answer, as installed."""
-    found = {"python": platform.python_version()}
+    """Installed versions of Python and of the libraries that can affect an answer."""
+    installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
     commit = _git_commit()
     if commit:
-        found["git"] = commit
-    return found
+        installed["git"] = commit
+    return installed
 
 
 @functools.cache
 def hardware() -> dict[str, str]:
-    """System, processor and its count."""
+    """Operating system, processor architecture and number of processors."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),

@@ -1,36 +1,40 @@
-"""What a run is: the plan for it, the samples it asks, what it is called, and how each is asked."""
+"""What a run is: its plan, the samples it asks, its name, and the flow of each sample."""
 
 from __future__ import annotations
 
 import difflib
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from snellen.core.benchmark import Benchmark, Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.flow import Flow
-from snellen.core.model import Model
+from snellen.core.model import Model, abilities
 from snellen.core.output import Failure
 from snellen.core.price import Price
-from snellen.core.record import Pass, Record
-from snellen.core.request import Sampling
-from snellen.core.run import RunConfig
+from snellen.core.record import Pass, Record, merge_draws
+from snellen.core.request import Compare, Draw, Generate, Rank, Request, Sampling
+from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Sample, sampling_key
 from snellen.engine.anytime.early_stop import StopRule
+from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.progress import NoProgress, Progress
-from snellen.engine.loop.repeats import repeat_flow
-from snellen.engine.loop.request_broker import RequestLimits
+from snellen.engine.loop.request_broker import MAIN, RequestLimits
+from snellen.store.runs import find_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """A run to be made."""
+    """Everything that a run is started with."""
 
     model: Model
     model_name: str
@@ -39,31 +43,35 @@ class RunPlan:
     roles: Mapping[str, Model] = field(default_factory=dict)
     """Other models that flows may ask, by role, e.g. an `extractor`."""
     limit: int | None = None
+    """Number of samples to ask; None: all."""
     seed: int = 0
-    """Chooses which samples a limit keeps."""
+    """Seed of the random subset that a limit selects."""
     failures: str = "exclude"
     command: str = ""
     progress: Progress = field(default_factory=NoProgress)
     limits: RequestLimits = RequestLimits()  # noqa: RUF009 - frozen
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """By role, where they are known."""
+    """Known prices, by role."""
     stop_rule: StopRule | None = None
-    """The rule by which the run may end before all samples are asked."""
+    """The rule that may end the run before all samples are asked."""
     fresh: str = ""
-    """Replies are stored and looked up under this name alone; empty: under none."""
+    """Replies are stored and looked up under this name only; empty: without a name."""
     repeats: int = 1
     """How often each question is asked."""
     sampling: Mapping[str, Sampling] = field(default_factory=dict)
-    """By role: how replies are sampled, where that is not left to the benchmark."""
+    """Sampling by role; a role that is absent is sampled as the benchmark declares."""
 
 
 def select_ids(plan: RunPlan, table: Table) -> set[str]:
-    """Ids of the samples to be asked. A limit keeps the units (`Sample.unit`) whose hash with the
-    seed is smallest: a random subset, the same for every model, and nested (100 is part of 200).
-    Units stay whole: at most `limit` samples, but never less than one unit.
+    """Ids of the samples to be asked.
 
-    A few rows may have their question in the picture alone: they are asked as they are. Raises
-    DataError where a row has neither, or none has a question."""
+    A limit keeps the units (`Sample.unit`) whose hash with the seed is smallest: a random subset,
+    the same for every model, and nested (100 samples are part of 200). Units are kept complete: at
+    most `limit` samples, but at least one unit.
+
+    Rows whose question is in the image only are asked as they are. Raises DataError if a row has
+    neither question nor media, or no row has a question.
+    """
     units: dict[str, list[str]] = {}
     has_question, row_without_question = False, None
     for sample in plan.benchmark.samples(table):
@@ -126,11 +134,11 @@ def folder_name(plan: RunPlan, config: RunConfig) -> str:
 
 
 def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
-    """The benchmark's flow, as often as questions are asked; a sample that is beyond the model ends
-    without a request. A recording is shown nothing, so that nothing is beyond it."""
+    """The flow of each sample: prepared, repeated, and recorded as unsupported without a request
+    if the model cannot take it. A recording answers by row, so that it supports every sample."""
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
     repeated_flow = repeat_flow(plan.benchmark.flow, plan.repeats, plan.sampling)
-    is_recording = getattr(plan.model, "by_row", False) is True
+    is_recording = abilities(plan.model).by_row
     if is_recording or (unsupported_reason is None and prepare is None):
         return repeated_flow
 
@@ -140,9 +148,10 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
             if prepare is None:
                 return (yield from repeated_flow(sample))
             record: Record = yield from repeated_flow(prepare(sample))
-            # What is shown was made of these: a resumed run sees whether they were exchanged.
-            own = tuple(ref.digest for ref in sample.media)
-            return msgspec.structs.replace(record, data_media=own)
+            # The record names the prepared images; the original ones let a resumed run see
+            # whether the data have changed.
+            data_media = tuple(ref.digest for ref in sample.media)
+            return replace(record, data_media=data_media)
         return Record(
             id=sample.id,
             kind=sample.kind,
@@ -158,3 +167,118 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
         )
 
     return flow
+
+
+_DEFAULT_SAMPLING = Sampling()
+
+
+def repeat_flow(
+    flow: Callable[[Sample], Flow], repeats: int, sampling: Mapping[str, Sampling]
+) -> Callable[[Sample], Flow]:
+    """Run a flow `repeats` times in sequence, with the `sampling` of the role of each request.
+
+    The repeat's index is part of the requests to the measured model, so that each is sent. An
+    extractor or judge is asked once about equal replies. The flow raises UsageError if the model
+    ranks candidates, because sampling does not change a ranking.
+    """
+    if repeats == 1 and not sampling:
+        return flow
+
+    def draws(sample: Sample) -> Flow:
+        records = []
+        for index in range(repeats):
+            records.append(
+                reclassify_too_long((yield from _draw_once(flow(sample), index, repeats, sampling)))
+            )
+        return merge_draws(records)
+
+    return draws
+
+
+def _draw_once(flow: Flow, index: int, repeats: int, sampling: Mapping[str, Sampling]) -> Flow:
+    try:
+        request = next(flow)
+        while True:
+            role_sampling = sampling.get(request.to)
+            if request.to == MAIN:
+                _check_repeatable(request, repeats, role_sampling)
+                request = _set_repeat(request, index)
+            output = yield _apply_sampling(request, index, role_sampling or _DEFAULT_SAMPLING)
+            request = flow.send(output)
+    except StopIteration as end:
+        record: Record = end.value
+        return record
+
+
+def _check_repeatable(request: Request, repeats: int, sampling: Sampling | None) -> None:
+    if isinstance(request, Rank) and (repeats > 1 or sampling is not None):
+        raise UsageError(
+            "the model ranks the candidates by their likelihood here, which is the same each time; "
+            "leave out --repeats, temperature, top_p and seed"
+        )
+    if isinstance(request, Draw) and sampling is not None:
+        raise UsageError(
+            "the model draws images here, which have no temperature, top_p or seed of this kind; "
+            "leave these out (--repeats alone draws each image several times)"
+        )
+
+
+def _set_repeat(request: Request, index: int) -> Request:
+    if index and isinstance(request, Generate | Draw):
+        return replace(request, repeat=index)
+    return request
+
+
+def _apply_sampling(request: Request, index: int, sampling: Sampling) -> Request:
+    if isinstance(request, Rank | Draw | Compare):
+        return request
+    repeat = index if request.to == MAIN else 0
+    settings = sampling.apply_to(request.settings, repeat)
+    return request if settings == request.settings else replace(request, settings=settings)
+
+
+LATEST = ""
+"""`--fresh` without a name: continue the latest unfinished fresh command, else start a new one."""
+_FRESH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_GENERATED_NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+
+
+def check_fresh(name: str | None) -> None:
+    """Raises UsageError if the name is invalid."""
+    if name and not _FRESH_NAME.fullmatch(name):
+        raise UsageError(f"--fresh {name!r}: expected a name of letters, digits and . _ -")
+
+
+def fresh_name(plans: Sequence[RunPlan]) -> str:
+    """The name that `LATEST` stands for: that of the last command of these runs if one of its runs
+    is unfinished, so that the command continues it; else a new name."""
+    supported = [plan for plan in plans if not plan.benchmark.requires(plan.model.capabilities)]
+    named_runs = [dict(_generated_runs(plan)) for plan in supported]
+    started = {name: run.created for runs in named_runs for name, run in runs.items()}
+    if started:
+        last = max(started, key=lambda name: (started[name], name))
+        if not all(last in runs and runs[last].status == "complete" for runs in named_runs):
+            return last
+    # The random part: two commands may start in one second, and a clock may be set back.
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _generated_runs(plan: RunPlan) -> Iterator[tuple[str, RunInfo]]:
+    """Existing runs of this plan whose names were generated here, with their names."""
+    if not plan.out.is_dir():
+        return
+    config = _without_name(run_config(plan, plan.benchmark.open()))
+    try:
+        runs = find_runs(plan.out)
+    except UsageError:
+        return
+    for run in runs:
+        name = run.info.config.fresh
+        if _GENERATED_NAME.fullmatch(name) and _without_name(run.info.config) == config:
+            yield name, run.info
+
+
+def _without_name(config: RunConfig) -> RunConfig:
+    """The config without its name, and without what a stop rule adds when the run starts."""
+    seed = config.seed if config.limit is not None else 0
+    return replace(config, fresh="", until="", seed=seed)

@@ -1,12 +1,12 @@
-"""A dead or mis-keyed model or judge is found before anything is spent."""
+"""Checks that models and judges answer before anything is spent."""
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Iterable, Mapping
 
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Text, user
 from snellen.core.model import CheckableModel, Model, RemoteModel
@@ -24,15 +24,15 @@ PROBE = Generate(
 
 
 def check_roles(roles: Mapping[str, Model]) -> None:
-    """Send each model that will read or judge replies one small request.
+    """Send one small request to each extractor and judge, or call its own check.
 
-    Raises UsageError when one fails; what it says does not matter.
+    Raises UsageError if one fails; the content of its reply does not matter.
     """
     for role, model in roles.items():
         if isinstance(model, CheckableModel):
-            asyncio.run(model.check())
+            run_coroutine(model.check())
             continue
-        output = asyncio.run(_ask_probe(model))
+        output = run_coroutine(_ask_probe(model))
         if isinstance(output, Failure):
             raise UsageError(
                 f"the {role} {model.identity.name} does not answer: {output.message}; "
@@ -41,16 +41,16 @@ def check_roles(roles: Mapping[str, Model]) -> None:
 
 
 def check_models(models: Iterable[Model], responses: ResponseStore, *, fresh: bool = False) -> None:
-    """Look at each model behind a server, unless replies of it are stored: it was reached before,
-    and all that is asked may be stored too, where it is not to be asked `fresh`.
+    """Check each model behind a server, unless the store has replies of it.
 
-    Raises UsageError when one cannot answer.
+    A model with stored replies was reached before, and the run may need nothing else of it; with
+    `fresh`, stored replies do not count. Raises UsageError if a model cannot answer.
     """
     for model in models:
         if isinstance(model, CheckableModel) and (
             fresh or not responses.has_replies_of(model.identity)
         ):
-            asyncio.run(model.check())
+            run_coroutine(model.check())
 
 
 async def _ask_probe(model: Model) -> Output:
@@ -66,7 +66,7 @@ async def _ask_probe(model: Model) -> Output:
 
 
 def _build_probe(model: Model) -> Request:
-    """A question, or for a model that compares pictures a picture and itself."""
+    """A short question; for a model that compares images, an image and itself."""
     if not model.capabilities.similarity:
         return PROBE
     from PIL import Image

@@ -1,4 +1,4 @@
-"""What the engine tells whoever watches a run."""
+"""The interface by which a run reports its progress."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from snellen.core.run import Status
 
 
 class Progress(Protocol):
-    """Watches runs, one after the other: `on_start`, then `on_advance` once per finished sample,
-    then `on_finish`, also when the run was interrupted. Every call must return at once."""
+    """Follows runs in sequence: `on_start`, `on_advance` once per finished sample, `on_finish`.
+
+    `on_finish` is also called if the run was interrupted. Every call must return at once.
+    """
 
     def on_start(self, name: str, total: int, done: int) -> None:
         """A run begins. `name` is shown to the user, e.g. "snellen/tiny on eyechart"; `total`
@@ -31,7 +33,7 @@ class Progress(Protocol):
 
 
 class NoProgress:
-    """Nobody watches."""
+    """A progress that shows nothing."""
 
     def on_start(self, name: str, total: int, done: int) -> None:
         """Nothing is shown."""

@@ -1,9 +1,10 @@
-"""Ask a model: look the digest up; if absent, ask and store before the flow sees the output."""
+"""Answers requests from the store, or from a model, whose output is checked and stored first."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -13,41 +14,47 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, StorageError
+from snellen.core.errors import MediaError, ModelError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
-from snellen.core.model import BatchModel, Model, PreparingModel, RemoteModel, SingleModel
-from snellen.core.output import Failure, Output
+from snellen.core.model import (
+    BatchModel,
+    Model,
+    PreparingModel,
+    RemoteModel,
+    SingleModel,
+    abilities,
+)
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.price import Price
-from snellen.core.request import Request, request_digest
+from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
 from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
 from snellen.engine.loop.batching import Batcher, failure_from_error
-from snellen.engine.loop.check_output import as_output, check_output, is_refusal
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
 
 MAIN = "model"
-"""The role of the model that is measured; other roles are e.g. `extractor` and `judge`."""
+"""The role of the measured model; other roles are e.g. `extractor` and `judge`."""
 
 _INLINE_BYTES = 4 << 20
-"""Bytes up to which a medium is kept in memory from its check until the reply."""
+"""Largest medium, in bytes, that is kept in memory from its check until the reply."""
 
 _MAX_CHECKED_MEDIA = 20_000
-"""Media of which is remembered whether they can be opened."""
+"""Number of media for which the result of the check is cached."""
 
 _BUSY_PAUSE = 0.1
-"""Seconds after which a store that another process holds is tried again."""
+"""Longest pause, in seconds, before a write to a locked store is tried again."""
 
 Send = Callable[[Request], Awaitable[Output]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLimits:
-    """On what terms models are asked. Nothing here changes a reply."""
+    """Retries, failures and budget of a run. None of them changes a reply."""
 
     retries: RetryPolicy = RetryPolicy()  # noqa: RUF009 - frozen
     max_failures: MaxFailures | None = None
@@ -55,12 +62,15 @@ class RequestLimits:
 
 
 class KeyedOutput(NamedTuple):
+    """An output, and the digest of its request."""
+
     digest: bytes
     output: Output
 
 
 class ModelClient:
-    """One model that is asked: how it is reached, and what its replies are stored under."""
+    """Sends requests to one model, counts what they cost, and knows the identity that its replies
+    are stored under."""
 
     def __init__(
         self,
@@ -73,7 +83,7 @@ class ModelClient:
         fresh: str = "",
     ) -> None:
         self._identity = model.identity.digest() + (f"/fresh/{fresh}" if fresh else "")
-        self._by_row = getattr(model, "by_row", False) is True
+        self._by_row = abilities(model).by_row
         self._abort_signal = abort_signal or AbortSignal()
         self._budget = limits.budget
         self.model_key = store.model_key(model.identity)
@@ -94,20 +104,20 @@ class ModelClient:
 
     @property
     def is_recording(self) -> bool:
-        """Whether it answers by the row asked, not by what is shown."""
+        """Whether the model is a recording, which answers by row id, not by the prompt."""
         return self._by_row
 
     def identity_for(self, request: Request) -> str:
-        """Who answers a request. A recording (`by_row`) answers rows, not words: two questions
-        that read the same have each a reply of their own."""
+        """The identity that enters the request's digest. A recording (`by_row`) may have different
+        replies to rows with equal prompts, so its identity includes the row."""
         if not self._by_row:
             return self._identity
         ref = request.ref
         return f"{self._identity}/{ref.sample}/{ref.turn}/{ref.row}"
 
     async def answer(self, request: Request) -> Output:
-        """The model's own output; whatever goes wrong on its side is a Failure. Raises Halted
-        when nothing is sent any more."""
+        """Ask the model; whatever goes wrong in it is a Failure. Raises RunAborted once the run is
+        aborted."""
         try:
             return check_output(request, await self._send(request))
         except RunAborted:
@@ -116,15 +126,15 @@ class ModelClient:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # Nobody here gave up: the model let a cancelled call of its own escape.
+            # This task was not cancelled: the error leaked from a task of the model's own.
             return failure_from_error(error)
         except GeneratorExit:
             raise
-        except BaseException as error:  # noqa: BLE001 - foreign code: its fault is data
+        except BaseException as error:  # noqa: BLE001 - foreign code: its failure is data
             return failure_from_error(error)
 
     def add_output(self, output: Output) -> None:
-        """Count what came of a request, and stop the run where the terms say so."""
+        """Count the output of a request that was sent; abort the run if a limit is reached."""
         self.usage.add_output(output)
         self._failure_monitor.add_output(output)
         if self._budget is None or isinstance(output, Failure):
@@ -166,11 +176,11 @@ class ModelClient:
 
 
 class RequestBroker:
-    """Answers requests from the store or from the model of their role (`request.to`); each
-    distinct request is sent once. Models of one account share its pace. Lives inside one event
-    loop; `close` ends worker threads.
+    """Answers requests from the store, or from the model of their role (`request.to`).
 
-    Raises Halted where a request would have to be sent and nothing is sent any more.
+    Each distinct request is sent once. Models of one account share a concurrency window. Lives
+    inside one event loop; `close` ends worker threads. Raises RunAborted for a request that would
+    have to be sent after the run was aborted.
     """
 
     def __init__(
@@ -181,7 +191,7 @@ class RequestBroker:
         prices: Mapping[str, Price] | None = None,
         fresh: str = "",
     ) -> None:
-        """`fresh`: replies are stored and looked up under this name alone."""
+        """`fresh`: replies are stored and looked up under this name only."""
         self._store = store
         self.abort_signal = AbortSignal()
         self._windows: dict[str, ConcurrencyWindow] = {}
@@ -207,23 +217,24 @@ class RequestBroker:
         self.on_reused: Callable[[bytes], object] = lambda digest: None
         """Called with the digest of each request that the store answered."""
         self.on_spent: Callable[[], object] = lambda: None
-        """Called once a request that was sent has ended."""
+        """Called after each request that was sent has ended."""
         self.concurrent_runs: ConcurrentRuns | None = None
-        """Other runs on the store, which may have a request in flight already."""
+        """Other runs on the store, which may have the same request in flight."""
 
     @property
     def unreadable(self) -> int:
-        """How many stored replies could not be read and were owed again."""
+        """Number of stored replies that could not be read, whose requests were sent again."""
         return len(self._store.unreadable) - self._unreadable_before
 
     async def ask(self, request: Request) -> KeyedOutput:
-        """The output: stored, shared with an equal request in flight, or fresh and stored."""
+        """The output of a request: from the store, from an equal request in flight, or new."""
         client = self.clients[request.to]
         digest = request_digest(request, client.identity_for(request))
         output = self._store.get(digest)
         if output is not None:
             self.on_reused(digest)
         elif (shared := self._in_flight.get(digest)) is not None:
+            # Shielded: if this flow is cancelled, the flow that sent the request goes on.
             output = await asyncio.shield(shared)
         if output is not None:
             client.usage.add_reused(output)
@@ -231,7 +242,7 @@ class RequestBroker:
         return KeyedOutput(digest, await self._ask_model(digest, request, client))
 
     def in_flight(self) -> tuple[bytes, ...]:
-        """Digests of the requests that are being answered."""
+        """Digests of the requests in flight."""
         return tuple(self._in_flight)
 
     def close(self) -> None:
@@ -239,6 +250,12 @@ class RequestBroker:
             client.close()
 
     async def _ask_model(self, digest: bytes, request: Request, client: ModelClient) -> Output:
+        """Send a request that neither the store nor a request in flight answers.
+
+        Other flows that ask the same meanwhile wait for the future in `_in_flight`. A Failure is
+        not stored, so that the next start asks again. Raises StorageError if the output cannot be
+        stored.
+        """
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
         try:
@@ -249,7 +266,7 @@ class RequestBroker:
                     client.usage.add_reused(stored)
                     future.set_result(stored)
                     return stored
-            # A recording looks at no picture, so that it needs none to be there.
+            # A recording reads no image, so images need not be available.
             checked = request if client.is_recording else self._check_media(request)
             if isinstance(checked, Failure):
                 output: Output = checked
@@ -259,8 +276,8 @@ class RequestBroker:
                 try:
                     await self._store_output(digest, output, client)
                 except StorageError:
-                    # Before those who wait for a place in the window take this one's: what they
-                    # would be told could not be kept either.
+                    # Abort before this request's place in the window passes to the next one, whose
+                    # reply could not be stored either.
                     self.abort_signal.abort("replies cannot be stored any more", 0.0)
                     raise
             client.add_output(output)
@@ -269,7 +286,7 @@ class RequestBroker:
             return output
         except Exception as error:
             future.set_exception(error)
-            # Whoever shares the request hears of it; nobody may.
+            # Mark the exception as retrieved: maybe no other flow shares this request.
             future.exception()
             raise
         finally:
@@ -280,7 +297,8 @@ class RequestBroker:
                 future.cancel()
 
     async def _store_output(self, digest: bytes, output: Output, client: ModelClient) -> None:
-        """Store an output. While another process holds the store, other requests go on."""
+        """Store an output. While another process has the store locked, wait without blocking the
+        event loop, for up to WAIT seconds."""
         end = time.monotonic() + WAIT
         while True:
             try:
@@ -292,8 +310,11 @@ class RequestBroker:
             await asyncio.sleep(random.uniform(_BUSY_PAUSE / 2, _BUSY_PAUSE))
 
     def _check_media(self, request: Request) -> Request | Failure:
-        """The request with the media that were read to check them, so that they are read once.
-        A picture that cannot be opened fails its sample before any model sees it."""
+        """Check that every medium can be opened; a Failure if one cannot, before any model sees it.
+
+        The bytes that were read travel with the returned request, so that each file is read once.
+        Results are cached by digest.
+        """
         sources: dict[str, Source] = {}
         for message in request.messages:
             for part in message.media():
@@ -315,16 +336,19 @@ class RequestBroker:
 
 
 def model_concurrency(model: Model) -> int:
-    """How many flows to drive at once: enough to fill batches of like length, or the model's
-    own `concurrency`."""
+    """Number of flows to drive at once for a model: its `concurrency`, or for a local model enough
+    to select batches of similar length from."""
     if isinstance(model, BatchModel):
-        return max(4 * model.batch_size, 2 * int(getattr(model, "batch_limit", 0)))
-    return int(getattr(model, "concurrency", 16))
+        return max(4 * model.batch_size, 2 * abilities(model).batch_limit)
+    return abilities(model).concurrency
 
 
 def concurrent_flows(models: Mapping[str, Model]) -> int:
-    """How many flows to drive at once. Where the measured model is behind a server its pace
-    holds requests back, so that a few more flows may wait, or be with a judge meanwhile."""
+    """Number of flows to drive at once.
+
+    For a remote model the concurrency window limits the requests in flight, so a few more flows
+    than that are driven: some wait in the window's queue, others for a judge.
+    """
     main = models[MAIN]
     flows = model_concurrency(main)
     if not isinstance(main, RemoteModel):
@@ -338,7 +362,7 @@ def concurrent_flows(models: Mapping[str, Model]) -> int:
 
 
 async def disconnect(*models: Model) -> None:
-    """End the connections of models behind servers, inside the loop they were made in."""
+    """Close the connections of remote models, inside the event loop they were opened in."""
     for model in models:
         if isinstance(model, RemoteModel):
             await model.close()
@@ -353,7 +377,7 @@ def _wrap_async(answer: Callable[[Request], object]) -> Send:
 
 
 def _media_error(part: Media, request: Request, sources: dict[str, Source]) -> str | None:
-    """What is wrong with a medium, or None; `sources` is given its bytes."""
+    """Why a medium cannot be used, or None. Adds its bytes to `sources` unless it is large."""
     try:
         data = request.media[part.digest].read()
         if part.kind == "image":
@@ -369,8 +393,11 @@ def _media_error(part: Media, request: Request, sources: dict[str, Source]) -> s
 async def ask_all(
     model: Model, role: str, requests: Sequence[Request], store: ResponseStore
 ) -> AsyncIterator[list[Output]]:
-    """An output for each request, stored ones without asking; `role` is whom the requests are
-    addressed to. As many are in flight as the model takes, and it is let go when the block ends."""
+    """Ask a model all requests, and yield their outputs in order.
+
+    Stored outputs are not asked again. `role` is the role that the requests are addressed to. The
+    model's connections and threads end with the block.
+    """
     broker = RequestBroker({role: model}, store)
     gate = asyncio.Semaphore(model_concurrency(model))
 
@@ -383,3 +410,74 @@ async def ask_all(
     finally:
         broker.close()
         await disconnect(model)
+
+
+_OUTPUT_TYPES: dict[type, type] = {
+    Generate: Generated,
+    Rank: Ranked,
+    Draw: Drawn,
+    Compare: Compared,
+}
+
+
+def as_output(value: object) -> Output:
+    """Convert a model's return value: plain text becomes `Generated`. Raises ModelError for
+    anything that is neither text nor an Output."""
+    if isinstance(value, str):
+        return Generated(value)
+    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
+        return value
+    raise ModelError(
+        f"the model returned {type(value).__name__}; expected text or an Output "
+        "(Generated, Ranked, Drawn, Compared or Failure)"
+    )
+
+
+def check_output(request: Request, output: Output) -> Output:
+    """Return the output if it answers that kind of request; else a Failure.
+
+    A text refusal is a valid answer to an image request. Log-likelihoods and similarities that
+    are not finite are a Failure of kind `nan`: candidates cannot be ranked by them, and JSON
+    cannot store them.
+    """
+    if isinstance(request, Draw) and is_refusal(output):
+        return output
+    if not isinstance(output, (_OUTPUT_TYPES[type(request)], Failure)):
+        got, kind = type(output).__name__, type(request).__name__
+        return Failure("unsupported", f"the model answered {kind} with {got}")
+    numbers: list[float] = []
+    if isinstance(output, Generated):
+        return _replace_surrogates(output)
+    if isinstance(output, Ranked):
+        numbers = [candidate.logprob for candidate in output.candidates]
+    elif isinstance(output, Compared):
+        numbers = list(output.similarities)
+    elif isinstance(output, Drawn):
+        images = {name: output.data.get(name) for name in output.images}
+        if not images or any(data is None for data in images.values()):
+            return Failure("request", "the model drew nothing, or named images it did not return")
+    if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
+        expected = len(request.candidates)
+        if len(numbers) != expected:
+            return Failure("request", f"{len(numbers)} scores came back for {expected} candidates")
+    if all(map(math.isfinite, numbers)):
+        return output
+    return Failure("nan", "the model's scores of the candidates are not all finite numbers")
+
+
+def is_refusal(output: Output) -> bool:
+    """Whether a content filter replied instead of the model."""
+    return isinstance(output, Generated) and output.is_refusal
+
+
+def _replace_surrogates(output: Generated) -> Output:
+    """Replace unpaired surrogates (an emoji cut at the token limit) by U+FFFD: they cannot be
+    encoded as UTF-8, so neither JSON nor the store can keep them."""
+    if not isinstance(output.text, str):
+        return Failure("request", f"the reply is {type(output.text).__name__}; expected text")
+    try:
+        output.text.encode()
+    except UnicodeEncodeError:
+        text = output.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return replace(output, text=text)
+    return output

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
+
+from snellen.benchmarks.protocol.repeats import summary_of
+from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
-from snellen.core.model import RemoteModel, SelfReportingModel
+from snellen.core.event_loop import run_coroutine
+from snellen.core.model import RemoteModel, SelfReportingModel, abilities
+from snellen.core.origin import origin_of
+from snellen.core.record import Record
+from snellen.core.run import (
+    Counts,
+    DataInfo,
+    Report,
+    ReusedReplies,
+    RoleUsage,
+    RunConfig,
+    RunInfo,
+    Status,
+)
 from snellen.core.sample import Sample
+from snellen.core.served_identity import ServedIdentity, append_served
+from snellen.data.media.sources import BrokenSource
+from snellen.engine.anytime.early_stop import StopMonitor
+from snellen.engine.limits.spending import UsageCounter, add_killed_start
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import drive_all
-from snellen.engine.loop.environment import infrequent_gc
+from snellen.engine.loop.environment import (
+    hardware,
+    infrequent_gc,
+    peak_memory,
+    reset_peak_memory,
+    versions,
+)
 from snellen.engine.loop.plan import RunPlan, build_flow, folder_name, run_config, select_ids
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
-from snellen.engine.loop.resume import resume
-from snellen.engine.loop.state import RunState, initial_info
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import RunFolder, RunWriter, open_run
+from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
 
 
 class RunInterrupted(Exception):
-    """Ctrl-C, after everything finished was kept."""
+    """The user pressed Ctrl-C. Finished samples are kept."""
 
     def __init__(self, run: Path) -> None:
         super().__init__(str(run))
@@ -31,15 +58,14 @@ class RunInterrupted(Exception):
 
 
 class UnsupportedBenchmark(UsageError):
-    """The model lacks what the benchmark needs: skipped with that reason, never scored 0."""
+    """The model cannot take the benchmark. It is skipped with the reason, never scored 0."""
 
 
 def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
-    """Ask what is owed, write the folder, and return it for reading.
+    """Ask the pending samples, write the run folder, and open it for reading.
 
-    A complete run is only summed up again. A run that the plan's terms ended early is kept as
-    interrupted, with the reason. Raises UsageError subclasses, and Interrupted when the user
-    stopped it.
+    A complete run is only summarised again. A run that its request limits aborted is kept as
+    interrupted, with the reason. Raises UsageError subclasses, and RunInterrupted on Ctrl-C.
     """
     missing = plan.benchmark.requires(plan.model.capabilities)
     if missing:
@@ -54,14 +80,15 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         state = RunState(plan, writer, info, len(selected), done)
         pending = selected - done
         samples = state.samples(table, selected, pending)
-        # Said before anything is spent, so that a dead run explains itself.
+        # Written before anything is spent, so that the folder of a killed run explains itself.
         state.write_info("running")
         try:
             if pending:
                 store.set_run_folder(folder)
                 _drive(plan, samples, store, state)
         except BaseException:
-            # What stopped the run is the news, e.g. a full disk, which stops this as well.
+            # Report what stopped the run, not that the same cause (a full disk, say) also keeps
+            # the folder from being finished.
             with suppress(StorageError, RunLocked):
                 state.finish("interrupted")
             raise
@@ -70,6 +97,8 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
 
 
 def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state: RunState) -> None:
+    """Drive the flows of the pending samples in an event loop of their own."""
+
     async def main() -> None:
         models = {MAIN: plan.model, **plan.roles}
         for model in models.values():
@@ -97,8 +126,324 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
 
     remote = isinstance(plan.model, RemoteModel)
     try:
-        # A local model spends no time to speak of on collecting, and its tensors are large.
+        # Only for servers: hundreds of requests in flight make collections expensive. A local
+        # model's tensors are large, so its garbage must not wait.
         with infrequent_gc() if remote else nullcontext():
-            asyncio.run(main())
+            run_coroutine(main())
     except KeyboardInterrupt:
         raise RunInterrupted(state.writer.path) from None
+
+
+class ResumeState(NamedTuple):
+    """Ids of the samples that are done, and sentences about lines that were left out."""
+
+    done: set[str]
+    repairs: tuple[str, ...]
+
+
+def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -> ResumeState:
+    """Find the finished samples of an earlier start, and take all other lines out of the folder.
+
+    One line per sample counts: the first, if the run asks that sample and the data still have the
+    images it was asked about.
+    """
+    lines = writer.recover()
+    first: dict[str, int] = {}
+    """The index of the line that counts, by sample id."""
+    duplicate: set[int] = set()
+    foreign: set[int] = set()
+    for position, line in enumerate(lines):
+        if line.id not in selected:
+            foreign.add(position)
+        elif first.setdefault(line.id, position) != position:
+            duplicate.add(position)
+    changed = {first.pop(name) for name in _changed_ids(plan, table, lines, first)}
+    excluded = duplicate | foreign | changed
+    if excluded:
+        writer.exclude_lines(excluded)
+    return ResumeState(
+        set(first), tuple(_repair_notices(len(duplicate), len(foreign), len(changed)))
+    )
+
+
+def _changed_ids(
+    plan: RunPlan, table: Table, lines: list[ResumeRecord], first: dict[str, int]
+) -> list[str]:
+    """Ids of finished samples whose images in the data have changed since.
+
+    If the benchmark prepares images before they are shown, lines of older versions do not record
+    the original images; they are kept.
+    """
+    compared = [lines[index] for index in first.values()]
+    if plan.benchmark.prepare is not None:
+        compared = [line for line in compared if line.data_media is not None]
+    names = {line.id for line in compared if line.media or line.data_media}
+    if not names:
+        return []
+    samples = plan.benchmark.samples(table)
+    return [
+        sample.id
+        for sample in samples
+        if sample.id in names and _has_other_images(sample, lines[first[sample.id]])
+    ]
+
+
+def _has_other_images(sample: Sample, line: ResumeRecord) -> bool:
+    """Whether a line is about other images than the sample's. A line also names images that are
+    options or that a model drew."""
+    if any(isinstance(ref.source, BrokenSource) for ref in sample.media):
+        # The images are gone: asking again could not be about any others.
+        return False
+    if line.data_media is not None:
+        return set(line.data_media) != {ref.digest for ref in sample.media}
+    digests, recorded = [ref.digest for ref in sample.media], set(line.media)
+    if len(line.media) == len(digests):
+        return recorded != set(digests)
+    digests += [ref.digest for ref in sample.option_images.values()]
+    # A line with fewer images was asked in another form (stitched, blind): nothing to compare.
+    return len(line.media) > len(sample.media) and not recorded.issuperset(digests)
+
+
+def _repair_notices(duplicate: int, foreign: int, changed: int) -> Iterator[str]:
+    if duplicate:
+        yield f"{_count_rows(duplicate)} of samples.jsonl left out: another row has the same id"
+    if foreign:
+        yield f"{_count_rows(foreign)} of samples.jsonl left out: no sample of this run has the id"
+    if changed:
+        yield f"{_count_rows(changed)} of samples.jsonl left out: the images have changed"
+
+
+def _count_rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+_WRITE_INTERVAL = 5.0
+"""Seconds between two updates of run.json while samples are asked."""
+
+
+class RunState:
+    """Counts of a run while it goes on, and what its folder and its progress display show of them.
+
+    Counts cover all starts of the run; what was spent before this start comes from `run.json`.
+    """
+
+    def __init__(
+        self, plan: RunPlan, writer: RunWriter, info: RunInfo, total: int, done: set[str]
+    ) -> None:
+        self.plan, self.writer, self.info = plan, writer, info
+        self.total, self.done, self.failed = total, len(done), 0
+        self.broker: RequestBroker | None = None
+        self.stop_monitor: StopMonitor | None = None
+        self.start_time = time.monotonic()
+        reset_peak_memory()
+        self._saved = 0
+        self._written_at = 0.0
+        self._earlier_spent = info.spent
+        self._repairs = info.repairs
+        self._earlier_served = info.served
+        self._reused = info.reused
+        self._score_sum, self._score_count = 0.0, 0
+        plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
+
+    def samples(self, table: Table, selected: set[str], pending: set[str]) -> Iterator[Sample]:
+        """Iterate over the pending samples: in the order of the data; or, with a stop rule, in its
+        random order until the rule is met."""
+        samples = self.plan.benchmark.samples(table)
+        plan, rule = self.plan, self.plan.stop_rule
+        if rule is None:
+            return (sample for sample in samples if sample.id in pending)
+        selected_samples = [sample for sample in samples if sample.id in selected]
+        self.stop_monitor = rule.start_monitor(
+            selected_samples, plan.seed, plan.failures, plan.benchmark
+        )
+        # What earlier starts finished may be enough already.
+        for record in self.writer.records():
+            self.stop_monitor.add_record(record)
+        return self.stop_monitor.order(pending)
+
+    def add_record(self, record: Record) -> None:
+        """Write the record of a finished sample, and update counts and display."""
+        if self.stop_monitor is not None:
+            self.stop_monitor.add_record(record)
+        if record.is_retryable:
+            self.failed += 1
+            self.writer.append_failure(record)
+        else:
+            self.done += 1
+            self.writer.append(record)
+        self._saved += record.saved
+        if record.score is not None:
+            self._score_sum += record.score
+            self._score_count += 1
+        usage = self._usage()
+        score = self._score_sum / self._score_count if self._score_count else None
+        self.plan.progress.on_advance(
+            self.done, self.failed, usage.sent, usage.reused, self._saved, score
+        )
+        if time.monotonic() - self._written_at > _WRITE_INTERVAL:
+            self.write_info("running")
+
+    def note_spent(self) -> None:
+        """Write what was spent so far. Called after each reply, so that a kill loses nothing."""
+        self.writer.note_spent(self._total_spent())
+
+    def note_reused(self, store: ResponseStore, digest: bytes) -> None:
+        """Count a reply from the store, unless this very run had stored it."""
+        stored = store.reply_origin(digest)
+        if stored is not None and stored.run != str(self.writer.path.absolute()):
+            self._reused = self._reused.with_reply(stored.stored_at, stored.run)
+
+    def final_status(self) -> Status:
+        """The status at the end of the loop. A stop rule that was met makes a run complete."""
+        if self._abort_reason():
+            return "interrupted"
+        if self.stop_monitor is not None and self.stop_monitor.waits_for:
+            return "interrupted"
+        if self.stop_monitor is not None and self.stop_monitor.reason:
+            self.total = self.done + self.failed
+        return "incomplete" if self.failed else "complete"
+
+    def write_info(self, status: Status) -> None:
+        """Write `run.json` with the counts so far."""
+        self.info = msgspec.structs.replace(
+            self.info,
+            status=status,
+            counts=self._counts(),
+            spent=self._total_spent(),
+            stopped=self._stop_reason(),
+            repairs=self._repairs + self._unreadable_notices(),
+            reused=self._reused,
+            served=self._served_models(),
+            remarks=abilities(self.plan.model).remarks,
+            finished=None if status == "running" else _now(),
+        )
+        self.writer.write_info(self.info)
+        self._written_at = time.monotonic()
+
+    def finish(self, status: Status) -> None:
+        """Write `run.json` and the report of all records so far, also after an interruption."""
+        self.plan.progress.on_finish(status)
+        records = self.writer.records()
+        self._saved = sum(record.saved for record in records)
+        self.write_info(status)
+        summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
+        if self.stop_monitor is not None:
+            summary = self.stop_monitor.annotate(summary)
+        self.writer.write_report(Report(self.info, summary))
+
+    def _abort_reason(self) -> str:
+        """Why the run was aborted; "" if not, or if every sample is done (the last reply may have
+        spent the budget)."""
+        if self.broker is None or self.done >= self.total:
+            return ""
+        return self.broker.abort_signal.reason
+
+    def _stop_reason(self) -> str:
+        abort_reason = self._abort_reason()
+        if abort_reason or self.stop_monitor is None:
+            return abort_reason
+        return self.stop_monitor.waits_for or self.stop_monitor.reason
+
+    def _unreadable_notices(self) -> tuple[str, ...]:
+        count = self.broker.unreadable if self.broker is not None else 0
+        if not count:
+            return ()
+        replies = "1 stored reply" if count == 1 else f"{count} stored replies"
+        return (f"{replies} could not be read, and asked for again",)
+
+    def _usage(self) -> UsageCounter:
+        return self.broker.clients[MAIN].usage if self.broker else UsageCounter()
+
+    def _total_spent(self) -> dict[str, RoleUsage]:
+        clients = self.broker.clients if self.broker is not None else {}
+        now = {
+            role: client.usage.add_to(self._earlier_spent.get(role), client.price)
+            for role, client in clients.items()
+            if client.usage.sent or client.usage.reused or role in self._earlier_spent
+        }
+        return {**self._earlier_spent, **now}
+
+    def _served_models(self) -> dict[str, tuple[ServedIdentity, ...]]:
+        served = dict(self._earlier_served)
+        for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
+            if isinstance(model, SelfReportingModel) and self.broker is not None:
+                starts = append_served(served.get(role, ()), model.served_identity())
+                served |= {role: starts} if starts else {}
+        return served
+
+    def _counts(self) -> Counts:
+        """Counts for `run.json`; those of requests, time and memory are of the latest start."""
+        if self.broker is None:
+            return msgspec.structs.replace(
+                self.info.counts, samples=self.total, done=self.done, failed=self.failed
+            )
+        usage, memory = self._usage(), peak_memory()
+        return Counts(
+            samples=self.total,
+            done=self.done,
+            failed=self.failed,
+            sent=usage.sent,
+            reused=usage.reused,
+            saved=self._saved,
+            seconds=time.monotonic() - self.start_time,
+            prompt_tokens=usage.sent_tokens.prompt,
+            completion_tokens=usage.sent_tokens.completion,
+            process_memory=memory.process,
+            device_memory=memory.device,
+            largest_batch=abilities(self.plan.model).largest_batch,
+        )
+
+
+def initial_info(
+    plan: RunPlan,
+    table: Table,
+    config: RunConfig,
+    writer: RunWriter,
+    repairs: tuple[str, ...],
+    store: ResponseStore,
+) -> RunInfo:
+    """The run's `run.json` at its start, with what earlier starts did and spent."""
+    folder = writer.path
+    earlier = _earlier_info(folder)
+    spent = add_killed_start(
+        writer.recover_spent(earlier.spent if earlier else {}),
+        earlier,
+        folder,
+        {MAIN: config.identity, **config.roles},
+        plan.prices,
+        store,
+    )
+    return RunInfo(
+        name=folder.name,
+        model=plan.model_name,
+        benchmark=plan.benchmark.name,
+        title=plan.benchmark.title,
+        config=config,
+        data=DataInfo(str(table.path), table.digest, len(table), origin_of(table)),
+        status="running",
+        created=earlier.created if earlier else _now(),
+        counts=earlier.counts if earlier else Counts(),
+        reused=earlier.reused if earlier else ReusedReplies(),
+        served=earlier.served if earlier else {},
+        spent=spent,
+        repairs=(*(earlier.repairs if earlier else ()), *repairs),
+        failures=plan.failures,
+        command=plan.command,
+        versions=versions(),
+        hardware=hardware(),
+        paper=plan.benchmark.paper,
+        source=plan.benchmark.provenance,
+        headline=plan.benchmark.headline,
+        capabilities=plan.model.capabilities,
+    )
+
+
+def _earlier_info(folder: Path) -> RunInfo | None:
+    try:
+        return open_run(folder).info
+    except UsageError:
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,7 +1,8 @@
-"""What a run would ask and cost, told without asking."""
+"""What a run would ask and cost, estimated without asking a model."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,53 +13,53 @@ from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
 from snellen.core.sample import Sample
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.anytime.forecast import comparison_forecast, expected_stop
-from snellen.engine.anytime.headline_weights import headline_weights
-from snellen.engine.anytime.sample_order import stratified_order
+from snellen.engine.anytime.sample_order import SampleLinks, headline_weights, stratified_order
 from snellen.engine.loop.plan import RunPlan, select_ids
 from snellen.engine.offline.dry_run import DryRun, DryRunCounts
 from snellen.models.naming.image_tokens import ImageTokenRule
+from snellen.scoring.clusters import cluster_samples
 from snellen.store.responses import ResponseStore
 
 CHARACTERS_PER_TOKEN = 4
 MIN_REPLIES = 30
-"""Stored replies from which an average is taken."""
+"""Stored replies that an average requires at least."""
 _ROW_BYTES = 120
-"""Of a row of the store beside its reply: keys and their index."""
+"""Bytes of a store row besides its reply: keys and their index."""
 
 
 class Assumptions(Struct, frozen=True, kw_only=True):
-    """What is taken for granted where nothing was measured."""
+    """Values that an estimate uses if no stored replies tell better."""
 
     accuracy: float = 0.6
-    """Share of passes answered right, each independent of the others."""
+    """Fraction of passes answered right, independently of each other."""
     picture_tokens: int = 1000
     reply_tokens: int = 64
     reply_bytes: int = 400
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
-    """What is still to be asked of the model, and what that takes. None: nobody knows."""
+    """What is still to be asked of the model, and what it takes. None: unknown."""
 
     samples: int
     most_requests: int
-    """If every pass were answered right."""
+    """Requests if every pass is answered right."""
     requests: float
-    """Expected, early stop included."""
+    """Expected requests, with early stops of circular passes."""
     stored: int
     """Requests that the store answers."""
     equal: int
-    """Requests that read as one before them does: they are sent once."""
+    """Requests equal to an earlier one: they are sent once."""
     unsupported: int
-    """Samples that are beyond the model."""
+    """Samples that the model cannot take."""
     asked_of_others: dict[str, int]
-    """Requests to readers and judges, at most, by role."""
+    """Upper bound of the requests to extractors and judges, by role."""
     prompt_tokens: float
     completion_tokens: float
     seconds: float | None
-    """Of the model's own work, divided by the requests it takes at a time."""
+    """Seconds of the model's work, divided by the number of concurrent requests."""
     store_bytes: float
     said: tuple[str, ...]
-    """What each number rests on."""
+    """What each number is based on."""
 
 
 def estimate(
@@ -69,21 +70,28 @@ def estimate(
     concurrency: int = 1,
     stop_rule: PrecisionRule | ComparisonRule | None = None,
 ) -> Estimate:
-    """Drive every flow of a run without asking anybody; with `stop_rule`, those of the samples before
-    its expected end. Raises as `run` does for data that cannot be opened."""
+    """Estimate a run by driving its flows without asking any model.
+
+    With `stop_rule`, only the flows up to its expected end are counted. Raises as `run` does for
+    data that cannot be opened.
+    """
     table = plan.benchmark.open()
-    chosen = select_ids(plan, table)
+    selected = select_ids(plan, table)
     inputs = _EstimateInputs(plan, store, assumptions, image_rule, concurrency)
-    every = (sample for sample in plan.benchmark.samples(table) if sample.id in chosen)
+    samples = (sample for sample in plan.benchmark.samples(table) if sample.id in selected)
     if stop_rule is None:
-        return _build_estimate(inputs, _drive_samples(inputs, every), len(chosen))
-    return _estimate_with_stop(inputs, list(every), stop_rule)
+        return _build_estimate(inputs, _drive_samples(inputs, samples), len(selected))
+    return _estimate_with_stop(inputs, list(samples), stop_rule)
 
 
 def _estimate_with_stop(
     inputs: _EstimateInputs, samples: Sequence[Sample], stop_rule: PrecisionRule | ComparisonRule
 ) -> Estimate:
-    """Of a run that may stop early. What all samples tell, the first ones are estimated by."""
+    """Estimate a run that may stop early.
+
+    All samples are driven to learn the expected score; then only the samples up to the expected
+    stop are counted.
+    """
     complete = _drive_samples(inputs, samples)
     total = _build_estimate(inputs, complete, len(samples))
     pass_rate = _pass_rate(complete.counts, inputs.assumptions)
@@ -98,19 +106,21 @@ def _estimate_with_stop(
     weights = headline_weights(inputs.plan.benchmark, samples).by_sample
     units = stratified_order(samples, seed, by_media=False, weights=weights)
     stop = expected_stop(units, stop_rule, score)
-    at = f"at a score of {100 * score:.0f} ({pass_rate.basis})"
+    condition = f"at a score of {100 * score:.0f} ({pass_rate.basis})"
     if stop is None:
-        sentence = f"not expected to be reached with {len(samples):,} samples {at}; all are asked"
+        sentence = (
+            f"not expected to be reached with {len(samples):,} samples {condition}; all are asked"
+        )
         return _add_sentence(total, f"--until {stop_rule.text}: {sentence}")
     first = [sample for unit in units[:stop] for sample in unit.samples]
     part = _build_estimate(inputs, _drive_samples(inputs, first), len(first), complete.counts)
-    sentence = f"about {len(first):,} of {len(samples):,} samples {at}"
+    sentence = f"about {len(first):,} of {len(samples):,} samples {condition}"
     part = msgspec.structs.replace(part, most_requests=total.most_requests)
     return _add_sentence(part, f"--until {stop_rule.text}: {sentence}")
 
 
 class _EstimateInputs(NamedTuple):
-    """What an estimate rests on."""
+    """What an estimate is computed from."""
 
     plan: RunPlan
     store: ResponseStore
@@ -122,7 +132,7 @@ class _EstimateInputs(NamedTuple):
 class _DryRunResult(NamedTuple):
     counts: DryRunCounts
     image_tokens_text: str
-    """How the tokens of pictures were counted."""
+    """A clause: how image tokens were counted."""
 
 
 def _drive_samples(inputs: _EstimateInputs, samples: Iterable[Sample]) -> _DryRunResult:
@@ -139,7 +149,7 @@ def _add_sentence(result: Estimate, sentence: str) -> Estimate:
 
 
 class _PassRate(NamedTuple):
-    """Of passes that are right."""
+    """The fraction of passes that are answered right, and what it is based on."""
 
     value: float
     basis: str
@@ -166,28 +176,33 @@ def _build_estimate(
     samples: int,
     all_counts: DryRunCounts | None = None,
 ) -> Estimate:
-    """`all_counts`: of all samples, where `dry_run` went through the first alone."""
+    """The estimate of a dry run. `all_counts` are those of all samples, if `dry_run` covers only
+    the samples before an expected stop."""
     assumptions, counts = inputs.assumptions, dry_run.counts
     known_counts = all_counts or counts
-    share, why = _pass_rate(known_counts, assumptions)
-    # Replies of this run tell most; others of the same model are better than none.
+    pass_rate, pass_rate_basis = _pass_rate(known_counts, assumptions)
+    # Replies of this very run are the best guide; other replies of the model are the next best.
     replies = known_counts.replies
     if len(replies) < MIN_REPLIES:
         replies = [*replies, *inputs.store.sample_outputs(inputs.plan.model.identity, MIN_REPLIES)]
-    expected = sum(share**before * len(sizes) for before, sizes in counts.pending.items())
+    expected = sum(pass_rate**before * len(sizes) for before, sizes in counts.pending.items())
     max_requests = sum(map(len, counts.pending.values()))
-    sentences = [f"{share:.0%} of passes are right ({why})"] if len(counts.pending) > 1 else []
-    answered = [one for one in replies if not isinstance(one, Failure)]
-    tokens = _estimate_tokens(counts, answered, assumptions, share, dry_run.image_tokens_text)
+    sentences = (
+        [f"{pass_rate:.0%} of passes are right ({pass_rate_basis})"]
+        if len(counts.pending) > 1
+        else []
+    )
+    answered = [reply for reply in replies if not isinstance(reply, Failure)]
+    tokens = _estimate_tokens(counts, answered, assumptions, pass_rate, dry_run.image_tokens_text)
     if max_requests:
         sentences.append(f"tokens: {tokens.basis}")
-    times = [one.seconds for one in answered if one.seconds]
+    times = [reply.seconds for reply in answered if reply.seconds]
     seconds = expected * sum(times) / len(times) / inputs.concurrency if times else None
     if max_requests and times:
         sentences.append(f"time: from {len(times)} stored replies, {inputs.concurrency} at a time")
     size = float(assumptions.reply_bytes)
     if answered:
-        size = sum(len(msgspec.json.encode(one)) for one in answered) / len(answered)
+        size = sum(len(msgspec.json.encode(reply)) for reply in answered) / len(answered)
     return Estimate(
         samples=samples,
         most_requests=max_requests,
@@ -211,24 +226,39 @@ def _estimate_tokens(
     pass_rate: float,
     image_tokens_text: str,
 ) -> _TokenEstimate:
-    """Of the expected requests: as stored replies had, or by characters and pictures."""
+    """Tokens of the expected requests: the mean of stored replies, else from text and images."""
     weights = [
         (pass_rate**before, size) for before, sizes in counts.pending.items() for size in sizes
     ]
     expected = sum(weight for weight, _ in weights)
-    used = [one.usage for one in answered if one.usage is not None]
-    if len(used) >= MIN_REPLIES:
-        prompt = sum(one.prompt_tokens for one in used) / len(used)
-        reply = sum(one.completion_tokens for one in used) / len(used)
+    usages = [output.usage for output in answered if output.usage is not None]
+    if len(usages) >= MIN_REPLIES:
+        prompt = sum(usage.prompt_tokens for usage in usages) / len(usages)
+        reply = sum(usage.completion_tokens for usage in usages) / len(usages)
         return _TokenEstimate(
-            expected * prompt, expected * reply, f"from {len(used)} stored replies"
+            expected * prompt, expected * reply, f"from {len(usages)} stored replies"
         )
     prompt = sum(
         weight * (size.characters / CHARACTERS_PER_TOKEN + size.image_tokens)
         for weight, size in weights
     )
     basis = (
-        f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}{assumptions.reply_tokens} tokens a "
-        "reply (assumed)"
+        f"{CHARACTERS_PER_TOKEN} characters a token; {image_tokens_text}"
+        f"{assumptions.reply_tokens} tokens a reply (assumed)"
     )
     return _TokenEstimate(prompt, expected * assumptions.reply_tokens, basis)
+
+
+def cluster_sizes(plan: RunPlan) -> list[int]:
+    """Sizes of the clusters of correlated samples (`scoring.clusters`) that a run asks, in order of
+    their first sample. Raises as `run` does for data that cannot be opened."""
+    table = plan.benchmark.open()
+    selected = select_ids(plan, table)
+    links = [
+        SampleLinks(sample.unit, tuple(ref.digest for ref in sample.media))
+        for sample in plan.benchmark.samples(table)
+        if sample.id in selected
+    ]
+    # A sample without a cluster is one of its own.
+    counts = Counter(name or f"\0{index}" for index, name in enumerate(cluster_samples(links)))
+    return list(counts.values())

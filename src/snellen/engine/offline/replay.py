@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from snellen.data.predictions import read_predictions
-from snellen.models.replay import KNOWN, Recording, replay_provider
+from snellen.models.replay import Recording, replay_provider
 
 
 def read_recording(path: str) -> Recording:
-    """Replies by row id. Raises DataError."""
+    """Read a predictions file as replies by row id. Raises DataError."""
     predictions = read_predictions(path)
     return Recording(predictions.replies(), predictions.digest)
 
 
-provider = replay_provider(read_recording)
-
-__all__ = ["KNOWN", "provider", "read_recording"]
+PROVIDER = replay_provider(read_recording)

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import msgspec
 
 from snellen.core.errors import MediaError, UsageError
-from snellen.core.model import Identity, Model, RenderedPrompt
+from snellen.core.model import Identity, Model, ModelDefaults, RenderedPrompt
 from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
 from snellen.models.hf.batch_size import MAX_GROWTH, BatchSizer, BatchSizers
@@ -20,21 +20,21 @@ from snellen.models.hf.loaded import LoadedModel, LoadOptions
 from snellen.models.hf.loading import choose_device, load_checkpoint, require
 from snellen.models.hf.logprobs import rank
 from snellen.models.hf.memory import memory_meter
-from snellen.models.hf.options import DEFAULT_BATCH_SIZE, KNOWN, OPTIONS, identity_facts
+from snellen.models.hf.options import DEFAULT_BATCH_SIZE, MODELS, OPTIONS, identity_facts
 from snellen.models.hf.placement import find_adapter
 from snellen.models.hf.prefetch import PromptPrefetcher
 from snellen.models.hf.prompt import Prompt, render, starts_in_thought
 from snellen.models.hf.shared_generation import SharedGeneration
 from snellen.models.hf.tokenise import PrefixSharingUnsupported, TokenisedPrompt
 from snellen.models.image_cache import ImageCache
-from snellen.models.naming.provider import read_options
+from snellen.models.naming.provider import Provider, read_options
 from snellen.models.reasoning import without_thoughts
 from snellen.models.split_batch import MODEL_ERRORS, Unsupported, split_and_retry
 
-__all__ = ["KNOWN", "OPTIONS", "HuggingFace", "open_checkpoint", "provider"]
+__all__ = ["OPTIONS", "PROVIDER", "HuggingFace", "open_checkpoint", "open_hf"]
 
 
-class HuggingFace:
+class HuggingFace(ModelDefaults):
     """A checkpoint that answers batches of requests. Weights load on the first, or by `load`."""
 
     def __init__(
@@ -295,7 +295,7 @@ def _with_seconds(output: Output, seconds: float) -> Output:
     return output
 
 
-def provider(name: str, options: Mapping[str, str]) -> Model:
+def open_hf(name: str, options: Mapping[str, str]) -> Model:
     """Open `hf/<name>`. Raises UsageError (name, folder, option) and MissingExtra."""
     if not name:
         raise UsageError("hf needs a model: hf/<hub id> or hf/<folder>")
@@ -352,3 +352,6 @@ def open_checkpoint(
         share_prefixes,
         max_new_tokens,
     )
+
+
+PROVIDER = Provider(name="hf", open=open_hf, options=OPTIONS, models=MODELS)

@@ -17,7 +17,7 @@ from snellen.models.hf.placement import (
 from snellen.models.hf.profile import profiles
 from snellen.models.naming.provider import ModelListing, ModelOption
 
-KNOWN = (
+MODELS = (
     ModelListing("hf/<hub id>", "A Hugging Face vision-language or text model with chat template."),
     ModelListing("hf/<folder>", "The same from a local folder; ./folder alone will do."),
 )

@@ -1,9 +1,10 @@
-"""Models and benchmarks of the user's own, from a Python file (`--load my_model.py`).
+"""The user's models and benchmarks, from a Python file (`--load my_model.py`).
 
 A model is a class or object with `answer(self, request)`, or a function of one argument called
 `request`; it returns the reply's text or an `Output` and may be `async`. `identity` (a name or an
 `Identity`) and `capabilities` are optional. An object or class with `answer_batch` gets batches.
-A benchmark is a `Benchmark`, or a function of one argument called `variant` that makes one.
+A benchmark is a `Declaration`, a `Benchmark`, or a function of one argument called `variant` that
+makes one.
 """
 
 from __future__ import annotations
@@ -20,30 +21,30 @@ from typing import Any, NamedTuple
 
 from snellen.core.benchmark import Benchmark, BenchmarkFactory
 from snellen.core.errors import UsageError
-from snellen.core.model import BatchModel, Capabilities, Identity, Model
+from snellen.core.model import BatchModel, Capabilities, Identity, Model, ModelDefaults
 
 _ANSWER_METHODS = ("answer", "answer_batch")
 
 
 class LoadedFile(NamedTuple):
-    """What a file offers, by name."""
+    """Models and benchmarks of a file, by name."""
 
     models: dict[str, Model]
     benchmarks: dict[str, Benchmark | BenchmarkFactory]
 
 
-class UserModel:
-    """A user's `answer` behind the protocol; async stays async."""
+class UserModel(ModelDefaults):
+    """A model from a user's `answer`, which may be async."""
 
     def __init__(self, answer: Any, identity: Identity, capabilities: Capabilities) -> None:
         self.answer = answer
         self.identity = identity
         self.capabilities = capabilities
-        self.concurrency: int = getattr(getattr(answer, "__self__", None), "concurrency", 8)
+        self.concurrency = getattr(getattr(answer, "__self__", None), "concurrency", 8)
 
 
-class UserBatchModel:
-    """A user's `answer_batch` behind the protocol."""
+class UserBatchModel(ModelDefaults):
+    """A model from a user's `answer_batch`."""
 
     def __init__(self, owner: Any, identity: Identity, capabilities: Capabilities) -> None:
         self.answer_batch = owner.answer_batch
@@ -53,8 +54,7 @@ class UserBatchModel:
 
 
 def load_files(paths: Iterable[str | Path]) -> LoadedFile:
-    """What all of them offer; of two things of one name, that of the later file. Raises as
-    `load_file`."""
+    """Load files; for duplicate names, the later file wins. Raises as `load_file`."""
     loaded = LoadedFile({}, {})
     for path in paths:
         offered = load_file(path)
@@ -67,7 +67,7 @@ def load_file(path: str | Path) -> LoadedFile:
     """Import a file and collect its models and benchmarks.
 
     Raises UsageError: no such file, an error while importing it (with its line), a class that
-    cannot be made without arguments, two things of one name, or nothing on offer.
+    cannot be made without arguments, duplicate names, or no model and no benchmark.
     """
     file = Path(path).expanduser()
     try:
@@ -78,7 +78,7 @@ def load_file(path: str | Path) -> LoadedFile:
     module = _import(file, digest)
     loaded = LoadedFile({}, {})
     for name, value in _public(module):
-        if isinstance(value, Benchmark):
+        if isinstance(value, Benchmark) or _is_declaration(value):
             _add(loaded.benchmarks, value.name, value, file)
         elif inspect.isfunction(value) and value.__module__ == module.__name__:
             arguments = list(inspect.signature(value).parameters)
@@ -101,8 +101,15 @@ def load_file(path: str | Path) -> LoadedFile:
     return loaded
 
 
+def _is_declaration(value: Any) -> bool:
+    """Whether it is a named object that makes a benchmark of a variant."""
+    if inspect.isfunction(value) or inspect.isclass(value) or not callable(value):
+        return False
+    return hasattr(value, "name") and list(inspect.signature(value).parameters) == ["variant"]
+
+
 def wrap(value: Any, name: str, digest: str) -> Model:
-    """A user's function or object as a model: name and file stand in for a missing identity."""
+    """A model from a user's function or object; without an identity, name and file are used."""
     identity = getattr(value, "identity", name)
     capabilities = getattr(value, "capabilities", None) or Capabilities()
     if not isinstance(identity, Identity):
@@ -115,6 +122,7 @@ def wrap(value: Any, name: str, digest: str) -> Model:
 
 
 def _import(file: Path, digest: str) -> ModuleType:
+    """Import a file under a name of its own, with its folder importable. Raises UsageError."""
     name = f"snellen_loaded_{file.stem}_{digest[:8]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -137,6 +145,7 @@ def _import(file: Path, digest: str) -> ModuleType:
 
 
 def _line_clause(error: BaseException, file: Path) -> str:
+    """`, line N,` for the last line of the file in the traceback; "" if there is none."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}," if error.lineno else ""
     frames = traceback.extract_tb(error.__traceback__)
@@ -150,7 +159,7 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def answers_requests(value: object) -> bool:
-    """Whether an object, or the objects of a class, answer requests."""
+    """Whether an object, or the instances of a class, answer requests."""
     return any(callable(getattr(value, method, None)) for method in _ANSWER_METHODS)
 
 

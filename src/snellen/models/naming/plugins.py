@@ -1,64 +1,111 @@
-"""What stands behind an entry point of `snellen.models`: a provider, or a model's class.
+"""Providers of installed packages: entry points of the group `snellen.models`.
 
-A class with `answer` or `answer_batch` is a model as in a file given to `--load`; the options
-after its name are given to it by name, as text.
+An entry point names a `Provider`, a tuple of them, a function `open(name, options)`, or a model's
+class. A class with `answer` or `answer_batch` is a model as in a file given to `--load`; the
+options after its name are passed to it by name, as text.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn
 
-from snellen.core.entry_points import load_entry_point
+from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.model import Model, Provider
+from snellen.core.model import Model
+from snellen.models.naming.builtin import is_builtin
 from snellen.models.naming.custom import answers_requests, wrap
-from snellen.models.naming.provider import ModelListing
+from snellen.models.naming.provider import ModelListing, ModelOption, Provider
+
+GROUP = "snellen.models"
 
 
-def provider_of(entry: EntryPoint) -> Provider:
-    """Raises UsageError when the plug-in cannot be imported."""
-    found = load_entry_point(entry)
-    if not (inspect.isclass(found) and answers_requests(found)):
-        return cast(Provider, found)
+@functools.cache
+def plugin_providers() -> Mapping[str, Provider]:
+    """Providers of installed packages by name, which imports these packages.
 
-    def provider(name: str, options: Mapping[str, str]) -> Model:
-        if name:
-            raise UnknownName("model", f"{entry.name}/{name}", [entry.name])
-        return wrap(_instantiate(found, entry.name, options), entry.name, _digest(found))
-
-    return provider
-
-
-def known_of(entry: EntryPoint) -> tuple[ModelListing, ...]:
-    """The lines of a provider's module, or one of a class: the first of its docstring.
-
-    Raises UsageError when the plug-in cannot be imported."""
-    found = load_entry_point(entry)
-    if inspect.isclass(found) and answers_requests(found):
-        lines = (inspect.getdoc(found) or "A model from a plug-in.").splitlines()
-        return (ModelListing(entry.name, lines[0]),)
-    return tuple(getattr(sys.modules[entry.module], "KNOWN", ()))
+    A plug-in that cannot be loaded is a provider whose line in the list of models says so, and
+    whose `open` raises the UsageError.
+    """
+    providers: dict[str, Provider] = {}
+    for name, entry in plugin_entry_points(GROUP).items():
+        if is_builtin(name):
+            continue
+        try:
+            providers |= {provider.name: provider for provider in _load_providers(entry)}
+        except UsageError as error:
+            providers[name] = _broken_provider(name, error)
+    return providers
 
 
-def _instantiate(kind: type, name: str, options: Mapping[str, str]) -> Any:
+def _load_providers(entry: EntryPoint) -> Iterator[Provider]:
+    """The providers of one entry point. Raises UsageError if it is broken or is none of these."""
+    value = load_entry_point(entry)
+    if isinstance(value, Provider):
+        yield value
+    elif isinstance(value, tuple) and all(isinstance(item, Provider) for item in value):
+        yield from value
+    elif inspect.isclass(value) and answers_requests(value):
+        yield _class_provider(entry.name, value)
+    elif callable(value):
+        listing = ModelListing(f"{entry.name}/<model>", _first_line(value))
+        yield Provider(name=entry.name, open=value, models=(listing,))
+    else:
+        raise UsageError(
+            f"the plug-in {entry.name!r} ({entry.value}) is of type {type(value).__name__}; "
+            "expected a Provider, a tuple of them, a model's class, or a function of a name and "
+            "options"
+        )
+
+
+def _class_provider(name: str, model_class: type) -> Provider:
+    """A provider of one model, which goes by the provider's name alone."""
+
+    def open_model(model_name: str, options: Mapping[str, str]) -> Model:
+        if model_name:
+            raise UnknownName("model", f"{name}/{model_name}", [name])
+        return wrap(_instantiate(model_class, name, options), name, _file_digest(model_class))
+
+    parameters = inspect.signature(model_class).parameters
+    return Provider(
+        name=name,
+        open=open_model,
+        options=tuple(ModelOption(parameter, "") for parameter in parameters),
+        models=(ModelListing(name, _first_line(model_class)),),
+    )
+
+
+def _broken_provider(name: str, error: UsageError) -> Provider:
+    def refuse(model_name: str, options: Mapping[str, str]) -> NoReturn:
+        raise UsageError(str(error))
+
+    return Provider(name=name, open=refuse, models=(ModelListing(name, str(error)),))
+
+
+def _first_line(value: object) -> str:
+    return (inspect.getdoc(value) or "A model from a plug-in.").splitlines()[0]
+
+
+def _instantiate(model_class: type, name: str, options: Mapping[str, str]) -> Any:
+    signature = inspect.signature(model_class)
     try:
-        inspect.signature(kind).bind(**options)
+        signature.bind(**options)
     except TypeError as error:
-        takes = ", ".join(inspect.signature(kind).parameters) or "none"
+        known = ", ".join(signature.parameters) or "none"
         raise UsageError(
             f"model {name!r} cannot be made with the options {', '.join(options) or '(none)'} "
-            f"({error}); known options: {takes}"
+            f"({error}); known options: {known}"
         ) from None
-    return kind(**options)
+    return model_class(**options)
 
 
-def _digest(kind: type) -> str:
+def _file_digest(model_class: type) -> str:
     """SHA-256 (hex) of the file that holds the class."""
-    file = sys.modules[kind.__module__].__file__
+    file = sys.modules[model_class.__module__].__file__
     return hashlib.sha256(Path(file).read_bytes() if file else b"").hexdigest()

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model, Provider
-from snellen.models.naming.plugins import known_of, provider_of
-from snellen.models.naming.provider import ModelListing, ModelOption
+from snellen.core.model import Capabilities, Identity, Model
+from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
+from snellen.models.naming.provider import ModelListing, ModelOption, Provider
 from snellen.models.url_passwords import refuse_password
 
 if TYPE_CHECKING:
     from snellen.models.naming.catalog import CatalogEntry
 
-GROUP = "snellen.models"
 _MAX_NEW_TOKENS = "max_new_tokens"
 
 _OPTIONS_START = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
@@ -33,7 +30,7 @@ _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
 
 
 class ModelSpec(NamedTuple):
-    """A model's name, taken apart. `name` is empty for a bare provider."""
+    """Parts of a model's name. `name` is empty for a provider alone."""
 
     provider: str
     name: str
@@ -41,7 +38,7 @@ class ModelSpec(NamedTuple):
 
 
 class ModelInfo(NamedTuple):
-    """What is known of a model before its weights are loaded."""
+    """Facts about a model before its weights are loaded."""
 
     spec: str
     identity: Identity
@@ -49,7 +46,7 @@ class ModelInfo(NamedTuple):
 
 
 def split_options(spec: str) -> tuple[str, dict[str, str]]:
-    """A name and the options behind it. Raises UsageError for a malformed option."""
+    """Split a name and its options. Raises UsageError for a malformed option."""
     stem, *rest = _OPTIONS_START.split(spec.strip(), maxsplit=1)
     return stem, _parse_options(spec, rest[0]) if rest else {}
 
@@ -67,11 +64,9 @@ def split_spec(spec: str) -> ModelSpec:
     provider, slash, name = stem.partition("/")
     if slash and provider in _URL_SCHEMES:
         return ModelSpec(provider.removesuffix(":"), stem, options)
-    if stem.startswith(_PATH_STARTS) or (
-        provider not in plugin_entry_points(GROUP) and _is_model_folder(stem)
-    ):
+    if stem.startswith(_PATH_STARTS) or (not is_provider(provider) and _is_model_folder(stem)):
         return ModelSpec("hf", stem, options)
-    if provider not in plugin_entry_points(GROUP):
+    if not is_provider(provider):
         from snellen.models.naming.catalog import find_entry
 
         entry = find_entry(stem)
@@ -81,8 +76,8 @@ def split_spec(spec: str) -> ModelSpec:
 
 
 def full_name(spec: str, model: Model) -> str:
-    """`provider/name` of a model that was opened by some name, options left out; the name itself
-    where another model goes by it."""
+    """`provider/name` of a model that was opened by `spec`, without options; `spec` itself if it
+    stands for another model."""
     try:
         parts = split_spec(spec)
     except UsageError:
@@ -92,24 +87,43 @@ def full_name(spec: str, model: Model) -> str:
 
 
 def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
-    """The model of that name, weights not yet loaded. `options` win over those in the name.
+    """Open a model by name, without loading its weights. `options` override those in the name.
 
     Raises UnknownName (no such provider or model), UsageError (option, folder) and MissingExtra.
     """
     parts = split_spec(spec)
-    return _provider(parts, spec)(parts.name, {**parts.options, **(options or {})})
+    provider = _provider_of(parts, spec)
+    return provider.open(parts.name, {**parts.options, **(options or {})})
+
+
+def is_provider(name: str) -> bool:
+    """Whether a provider of this name is installed."""
+    return is_builtin(name) or name in _plugins()
+
+
+def find_provider(name: str) -> Provider | None:
+    """The provider of this name; None if none is installed."""
+    return builtin_provider(name) if is_builtin(name) else _plugins().get(name)
+
+
+def registered_providers() -> Iterator[Provider]:
+    """Every installed provider: those of Snellen, then those of other packages."""
+    yield from map(builtin_provider, builtin_names())
+    yield from _plugins().values()
 
 
 def registered_models() -> tuple[ModelListing, ...]:
-    """Every model and pattern the installed providers list, by name; a plug-in that is broken
-    says so in its line."""
-    listings: list[ModelListing] = []
-    for name, entry in plugin_entry_points(GROUP).items():
-        try:
-            listings.extend(known_of(entry))
-        except UsageError as error:
-            listings.append(ModelListing(name, str(error)))
-    return tuple(sorted(set(listings)))
+    """Models and patterns of all installed providers, by name; a broken plug-in is listed with its
+    error."""
+    return tuple(
+        sorted({listing for provider in registered_providers() for listing in provider.models})
+    )
+
+
+def _plugins() -> Mapping[str, Provider]:
+    from snellen.models.naming.plugins import plugin_providers
+
+    return plugin_providers()
 
 
 def describe_model(spec: str, options: Mapping[str, str] | None = None) -> ModelInfo:
@@ -118,54 +132,45 @@ def describe_model(spec: str, options: Mapping[str, str] | None = None) -> Model
     return ModelInfo(spec, model.identity, model.capabilities)
 
 
-def _provider(parts: ModelSpec, spec: str) -> Provider:
-    providers = plugin_entry_points(GROUP)
-    if parts.provider not in providers:
-        from snellen.models.naming.catalog import catalog_names
+def _provider_of(parts: ModelSpec, spec: str) -> Provider:
+    """The provider of a name. Raises UnknownName with the nearest names."""
+    provider = find_provider(parts.provider)
+    if provider is not None:
+        return provider
+    from snellen.models.naming.catalog import catalog_names
 
-        names = [*(known.name for known in registered_models()), *catalog_names()]
-        hint = "a Hugging Face model is named hf/<hub id or folder>."
-        near = difflib.get_close_matches(parts.provider.lower(), providers, 1, 0.75)
-        if near and parts.name:
-            names.append(f"{near[0]}/{parts.name}")
-        if re.match(r"[\w.-]+:\d+(/|#|$)", spec):
-            hint = f"a server is named by its whole address: http://{spec}"
-        raise UnknownName("model", spec, names, hint)
-    return provider_of(providers[parts.provider])
+    names = [*(listing.name for listing in registered_models()), *catalog_names()]
+    hint = "a Hugging Face model is named hf/<hub id or folder>."
+    providers = [provider.name for provider in registered_providers()]
+    near = difflib.get_close_matches(parts.provider.lower(), providers, 1, 0.75)
+    if near and parts.name:
+        names.append(f"{near[0]}/{parts.name}")
+    if re.match(r"[\w.-]+:\d+(/|#|$)", spec):
+        hint = f"a server is named by its whole address: http://{spec}"
+    raise UnknownName("model", spec, names, hint)
 
 
 def _entry_options(entry: CatalogEntry) -> dict[str, str]:
-    """The options a catalogued model is opened with; the longest reply where its provider has
-    such an option."""
+    """Options of a catalogued model, with `max_new_tokens` if its provider has that option."""
     options = dict(entry.options)
     if entry.revision:
         options["revision"] = entry.revision
-    if entry.max_new_tokens and _MAX_NEW_TOKENS in {one.name for one in options_of(entry.provider)}:
+    if entry.max_new_tokens and _MAX_NEW_TOKENS in {
+        option.name for option in options_of(entry.provider)
+    }:
         options[_MAX_NEW_TOKENS] = str(entry.max_new_tokens)
     return options
 
 
-def options_of(provider: str) -> tuple[ModelOption, ...]:
-    """The options a provider lists; none where it is not installed. `_OPTIONS_START` stands before
-    `OPTIONS`: a module that takes only some of another's imports those."""
-    if provider not in plugin_entry_points(GROUP):
-        return ()
-    entry = plugin_entry_points(GROUP)[provider]
-    load_entry_point(entry)
-    names = vars(sys.modules[entry.module])
-    options: tuple[ModelOption, ...] = names.get("_OPTIONS") or names.get("OPTIONS", ())
-    return options
+def options_of(name: str) -> tuple[ModelOption, ...]:
+    """The options of a provider; none if it is not installed."""
+    provider = find_provider(name)
+    return () if provider is None else provider.options
 
 
 def all_options() -> tuple[ModelOption, ...]:
-    """The options of every installed provider; one that is broken has none."""
-    collected: list[ModelOption] = []
-    for provider in plugin_entry_points(GROUP):
-        try:
-            collected.extend(options_of(provider))
-        except UsageError:
-            continue
-    return tuple(collected)
+    """The options of every installed provider."""
+    return tuple(option for provider in registered_providers() for option in provider.options)
 
 
 def _is_model_folder(path: str) -> bool:

@@ -1,16 +1,13 @@
-"""A model behind a server, made of a provider's profile, options and environment."""
+"""Open a model behind a server, from a provider's profile, options and the environment."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import Identity, Model
 from snellen.core.secret import Secret
-from snellen.models.naming.provider import ModelListing
 from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin
 from snellen.models.remote.anthropic import Anthropic
 from snellen.models.remote.body import MEGABYTE
@@ -20,7 +17,6 @@ from snellen.models.remote.dialect import Dialect, RemoteModelConfig
 from snellen.models.remote.google import Google
 from snellen.models.remote.http import HttpClient, require_aiohttp
 from snellen.models.remote.model import ServerModel
-from snellen.models.remote.options import OPTIONS as OPTIONS
 from snellen.models.remote.options import Setup, read_setup
 from snellen.models.remote.probe import only_model
 from snellen.models.remote.profile import (
@@ -31,65 +27,10 @@ from snellen.models.remote.profile import (
 )
 
 
-def open_named(provider: str, name: str, options: Mapping[str, str]) -> Model:
-    """Raises as `connect`, which is imported here: to list models is to load no client."""
-    from snellen.models.remote.connect import connect
-
-    return connect(provider, name, options)
-
-
-def _known() -> tuple[ModelListing, ...]:
-    url = ModelListing("http://<host>:<port>/v1#<model>", "A model behind an OpenAI-like server.")
-    named = (
-        ModelListing(f"{name}/<model>", _title(profile))
-        for name, profile in profiles().items()
-        if name not in URL_SCHEMES
-    )
-    return (url, *named)
-
-
-def _title(profile: ProviderProfile) -> str:
-    key = f"; key in {' or '.join(profile.key_env)}" if profile.key_needed else ""
-    return f"{profile.title}{key}."
-
-
-KNOWN = _known()
-
-anthropic = partial(open_named, "anthropic")
-azure = partial(open_named, "azure")
-dashscope = partial(open_named, "dashscope")
-deepseek = partial(open_named, "deepseek")
-doubao = partial(open_named, "doubao")
-fireworks = partial(open_named, "fireworks")
-gemini = partial(open_named, "gemini")
-google = partial(open_named, "google")
-groq = partial(open_named, "groq")
-http = partial(open_named, "http")
-https = partial(open_named, "https")
-hunyuan = partial(open_named, "hunyuan")
-llamacpp = partial(open_named, "llamacpp")
-lmdeploy = partial(open_named, "lmdeploy")
-minimax = partial(open_named, "minimax")
-mistral = partial(open_named, "mistral")
-moonshot = partial(open_named, "moonshot")
-nvidia = partial(open_named, "nvidia")
-ollama = partial(open_named, "ollama")
-openai = partial(open_named, "openai")
-openrouter = partial(open_named, "openrouter")
-sglang = partial(open_named, "sglang")
-siliconflow = partial(open_named, "siliconflow")
-stepfun = partial(open_named, "stepfun")
-together = partial(open_named, "together")
-transformers = partial(open_named, "transformers")
-vllm = partial(open_named, "vllm")
-xai = partial(open_named, "xai")
-zhipu = partial(open_named, "zhipu")
-
-
 def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
-    """The model of a provider in `providers.toml`; for `http` and `https`, of a whole URL.
+    """Open a model of a provider in `providers.toml`; for `http` and `https`, by a complete URL.
 
-    A server that is named without a model is asked for the one it has. Raises UsageError (option,
+    If no model is named, the server must have exactly one. Raises UsageError (option,
     key, URL, which model) and MissingExtra.
     """
     profile = profiles()[provider]
@@ -123,7 +64,7 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
 
 
 def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
-    """Raises UsageError for what this provider does not have."""
+    """Raises UsageError for options that this provider does not support."""
     if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
         raise UsageError(
             f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of "
@@ -136,13 +77,8 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
 
 
 def _only_model(client: HttpClient, origin: ServerOrigin) -> str:
-    """Asks in a thread where an event loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(only_model(client, origin))
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, only_model(client, origin)).result()
+    """The only model of a server, which is asked for it."""
+    return run_coroutine(only_model(client, origin))
 
 
 def _dialect(config: RemoteModelConfig) -> Dialect:

@@ -1,1 +1,4 @@
-"""An analysis as tables, notices and a plot. One file per kind of finding."""
+"""Analyses as tables, notices and a plot, one file for each kind of finding.
+
+The analyses themselves are in `analysis`; the commands that print findings are in `cli`.
+"""

@@ -1,4 +1,4 @@
-"""Findings about multiple choice: letters, refusals and the steps of reading (MMBench Fig. 4 and
+"""Findings about multiple choice: letters, refusals and the steps of parsing (MMBench Fig. 4 and
 Table 4, MMT-Bench Table A16)."""
 
 from __future__ import annotations
@@ -12,67 +12,99 @@ from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS
 from snellen.report.findings.finding import Finding, FindingTable, TableColumn, percent_interval
-from snellen.report.plots.dot_plot import shares
+from snellen.report.plots.series import stacked_bars
 from snellen.store.runs import RunFolder
 
 GOLD = "gold answers"
 
 
 def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
-    """Letters chosen against gold, and whether places are preferred."""
-    found, notices = _choices(runs, names, "category")
+    """Chosen letters against gold letters, and a test of whether positions are preferred."""
+    choices_by_run, notices = _choices(runs, names, "category")
     rows = [
-        (name, one.label, one.chosen, _as_percent(one.share), percent_interval(one.interval), one.gold,
-         _as_percent(one.excess))
-        for name, made in found.items()
-        for one in made.letters
-    ]  # fmt: skip
+        (
+            name,
+            letter.label,
+            letter.chosen,
+            _as_percent(letter.share),
+            percent_interval(letter.interval),
+            letter.gold,
+            _as_percent(letter.excess),
+        )
+        for name, run_choices in choices_by_run.items()
+        for letter in run_choices.letters
+    ]
     tests = [
-        (name, made.test or "–", made.bias.statistic if made.bias else None,
-         made.bias.freedom if made.bias else None, made.bias.p if made.bias else None,
-         made.bias.draws or None if made.bias else None)
-        for name, made in found.items()
-    ]  # fmt: skip
-    columns = (TableColumn("run"), TableColumn("letter"), TableColumn("chosen", "count"), TableColumn("%", "points"),
-               TableColumn("95 % interval", "interval"), TableColumn("gold", "count"),
-               TableColumn("above expected", "signed"))  # fmt: skip
-    bias = (TableColumn("run"), TableColumn("test of a preferred place"), TableColumn("chi-square", "points"),
-            TableColumn("freedom", "count"), TableColumn("p", "p"), TableColumn("draws", "count"))  # fmt: skip
+        (
+            name,
+            run_choices.test or "–",
+            run_choices.bias.statistic if run_choices.bias else None,
+            run_choices.bias.freedom if run_choices.bias else None,
+            run_choices.bias.p if run_choices.bias else None,
+            run_choices.bias.draws or None if run_choices.bias else None,
+        )
+        for name, run_choices in choices_by_run.items()
+    ]
+    columns = (
+        TableColumn("run"),
+        TableColumn("letter"),
+        TableColumn("chosen", "count"),
+        TableColumn("%", "points"),
+        TableColumn("95 % interval", "interval"),
+        TableColumn("gold", "count"),
+        TableColumn("above expected", "signed"),
+    )
+    bias = (
+        TableColumn("run"),
+        TableColumn("test of a preferred place"),
+        TableColumn("chi-square", "points"),
+        TableColumn("freedom", "count"),
+        TableColumn("p", "p"),
+        TableColumn("draws", "count"),
+    )
     return Finding(
         "letters chosen, over all passes",
         (FindingTable("", columns, rows), FindingTable("", bias, tests)),
         notices,
-        (lambda: shares("Letters chosen and gold letters", _letter_shares(found)))
-        if found
+        (lambda: stacked_bars("Letters chosen and gold letters", _letter_shares(choices_by_run)))
+        if choices_by_run
         else None,
     )
 
 
 def _letter_shares(choices: dict[str, Choices]) -> dict[str, dict[str, float]]:
-    """Gold first, once for each different distribution."""
+    """The rows of the plot: gold letters once for each distinct distribution, then each run."""
     rows: dict[str, dict[str, float]] = {}
-    for name, made in choices.items():
-        gold = {one.label: float(one.gold) for one in made.letters}
+    for name, run_choices in choices.items():
+        gold = {letter.label: float(letter.gold) for letter in run_choices.letters}
         if gold not in rows.values():
             rows[GOLD if GOLD not in rows else f"{GOLD}, {name}"] = gold
-    for name, made in choices.items():
-        rows[name] = {one.label: float(one.chosen) for one in made.letters}
+    for name, run_choices in choices.items():
+        rows[name] = {letter.label: float(letter.chosen) for letter in run_choices.letters}
     return rows
 
 
 def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Finding:
-    """Refused passes by group, and the score if every refused pass had been right."""
-    found, notices = _choices(runs, names, group)
+    """Refused passes by group, and the score if every refused pass were right."""
+    choices_by_run, notices = _choices(runs, names, group)
     bounds = [
-        (name, made.refused.refused, made.passes, _as_percent(_fraction(*made.refused)), made.accuracy,
-         made.upper_bound)
-        for name, made in found.items()
-    ]  # fmt: skip
+        (
+            name,
+            run_choices.refused.refused,
+            run_choices.passes,
+            _as_percent(_fraction(*run_choices.refused)),
+            run_choices.accuracy,
+            run_choices.upper_bound,
+        )
+        for name, run_choices in choices_by_run.items()
+    ]
     rows = [
-        (name, label or "–", one.refused, one.passes, _as_percent(_fraction(*one)))
-        for name, made in found.items()
-        for label, one in sorted(made.refusals.items(), key=lambda item: -_fraction(*item[1]))
-        if one.refused
+        (name, label or "–", counts.refused, counts.passes, _as_percent(_fraction(*counts)))
+        for name, run_choices in choices_by_run.items()
+        for label, counts in sorted(
+            run_choices.refusals.items(), key=lambda item: -_fraction(*item[1])
+        )
+        if counts.refused
     ]
     counts = (
         TableColumn("refused", "count"),
@@ -89,43 +121,48 @@ def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Fin
 
 
 def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
-    """Success rate of each step of the reading."""
+    """The success rate of each step of parsing."""
     rows = []
     for run, name in zip(runs, names, strict=True):
-        made = step_rates(run.records(), extractor=EXTRACTOR in run.info.config.roles)
-        if not made.replies:
+        rates = step_rates(run.records(), extractor=EXTRACTOR in run.info.config.roles)
+        if not rates.replies:
             continue
-        upto = [_as_percent(made.share(step)) for step in STEPS]
+        upto = [_as_percent(rates.share(step)) for step in STEPS]
         added = [
             None if now is None or before is None else now - before
             for before, now in pairwise(upto)
         ]
-        refused = 100 * made.refused / made.replies
-        rows.append((name, upto[0], upto[1], added[0], upto[2], added[1], refused, made.replies))
+        refused = 100 * rates.refused / rates.replies
+        rows.append((name, upto[0], upto[1], added[0], upto[2], added[1], refused, rates.replies))
     if not rows:
         raise UsageError("no run has replies to multiple-choice questions; give a run that has")
     columns = (
-        TableColumn("run"), TableColumn("1 label", "points"), TableColumn("2 content", "points"),
-        TableColumn("2 - 1", "signed"), TableColumn("3 LLM", "points"), TableColumn("3 - 2", "signed"),
-        TableColumn("refused", "points"), TableColumn("replies", "count"),
-    )  # fmt: skip
+        TableColumn("run"),
+        TableColumn("1 label", "points"),
+        TableColumn("2 content", "points"),
+        TableColumn("2 - 1", "signed"),
+        TableColumn("3 LLM", "points"),
+        TableColumn("3 - 2", "signed"),
+        TableColumn("refused", "points"),
+        TableColumn("replies", "count"),
+    )
     return Finding("replies read after each step, in percent", (FindingTable("", columns, rows),))
 
 
 def _choices(
     runs: Sequence[RunFolder], names: Sequence[str], group: str
 ) -> tuple[dict[str, Choices], list[str]]:
-    found, notices = {}, []
+    choices_by_run, notices = {}, []
     for run, name in zip(runs, names, strict=True):
         reason = censoring_reason(run.info)
-        made = None if reason else choices(run.records(), group)
-        if made is None:
+        run_choices = None if reason else choices(run.records(), group)
+        if run_choices is None:
             notices.append(f"{name}: {reason}")
-        elif not made.passes:
+        elif not run_choices.passes:
             notices.append(f"{name}: no multiple-choice question was answered")
         else:
-            found[name] = made
-    return found, notices
+            choices_by_run[name] = run_choices
+    return choices_by_run, notices
 
 
 def _fraction(part: int, total: int) -> float:

@@ -15,62 +15,71 @@ from snellen.analysis.samples.error_samples import (
     label_agreement,
 )
 from snellen.report.findings.finding import Finding, FindingTable, TableColumn, percent_interval
-from snellen.report.plots.dot_plot import shares
+from snellen.report.plots.series import stacked_bars
 
 
 def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
-    """The distribution of labels by model; with two labellers, their agreement too.
+    """The distribution of error labels by model; with two labellers also their agreement.
 
-    Where several labelled a sample, the first file counts.
+    If several label files have a sample, the first one counts.
     """
     merged: dict[tuple[str, str], ErrorLabel] = {}
     for labels in label_sets:
-        for one in labels.samples:
-            if one.labels:
-                merged.setdefault(one.key, one)
-    found = distribution(merged.values())
+        for sample in labels.samples:
+            if sample.labels:
+                merged.setdefault(sample.key, sample)
+    distributions = distribution(merged.values())
     rows = [
-        (one.model, MEANINGS[one.type][0], one.labels, 100 * one.share, 100 * one.of_errors,
-         percent_interval(one.interval))
-        for one in found
-    ]  # fmt: skip
+        (
+            entry.model,
+            MEANINGS[entry.type][0],
+            entry.labels,
+            100 * entry.share,
+            100 * entry.of_errors,
+            percent_interval(entry.interval),
+        )
+        for entry in distributions
+    ]
     columns = (
         TableColumn("model"), TableColumn("type of error"), TableColumn("labels", "count"),
         TableColumn("% of labels", "points"), TableColumn("% of wrong answers", "points"),
         TableColumn("95 % interval", "interval"),
     )  # fmt: skip
-    grids = [FindingTable("", columns, rows)]
-    for at, first in enumerate(label_sets):
-        for second in label_sets[at + 1 :]:
+    tables = [FindingTable("", columns, rows)]
+    for index, first in enumerate(label_sets):
+        for second in label_sets[index + 1 :]:
             names = (first.labeller or "first", second.labeller or "second")
-            grids.append(_agreement_table(label_agreement(first, second), names))
-    alike = dict.fromkeys(one.model for one in found if not one.weighted)
+            tables.append(_agreement_table(label_agreement(first, second), names))
+    unweighted = dict.fromkeys(entry.model for entry in distributions if not entry.weighted)
     notices = [
         f"{model}: the labels do not say how many wrong answers each subtask has, so that shares "
         "are of the labelled samples; a page made now saves it"
-        for model in alike
+        for model in unweighted
     ]
     plotted: dict[str, dict[str, float]] = {}
-    for share in found:
+    for share in distributions:
         plotted.setdefault(share.model, {})[MEANINGS[share.type][0]] = share.share
     return Finding(
         f"why answers are wrong, {len(merged)} labelled samples",
-        grids,
+        tables,
         notices,
-        plot=lambda: shares("Why answers are wrong, share of labels", plotted),
+        plot=lambda: stacked_bars("Why answers are wrong, share of labels", plotted),
     )
 
 
 def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str]) -> FindingTable:
     rows = [
-        (MEANINGS[one.type][0], one.first, one.second, one.both,
-         None if one.kappa is None else f"{one.kappa:.2f}")
-        for one in agreements
+        (MEANINGS[entry.type][0], entry.first, entry.second, entry.both,
+         None if entry.kappa is None else f"{entry.kappa:.2f}")
+        for entry in agreements
     ]  # fmt: skip
     columns = (
-        TableColumn("type of error"), TableColumn(names[0], "count"), TableColumn(names[1], "count"),
-        TableColumn("both", "count"), TableColumn("Cohen's kappa", "points"),
-    )  # fmt: skip
+        TableColumn("type of error"),
+        TableColumn(names[0], "count"),
+        TableColumn(names[1], "count"),
+        TableColumn("both", "count"),
+        TableColumn("Cohen's kappa", "points"),
+    )
     return FindingTable(
         f"agreement over {agreements[0].shared} samples that both labelled", columns, rows
     )
@@ -79,9 +88,9 @@ def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str
 def sampled_errors(
     wrong_samples: Sequence[WrongAnswer], page: str, notices: Sequence[str] = ()
 ) -> Finding:
-    """What was drawn for the page."""
-    counts = Counter((one.run.info.model, one.subtask) for one in wrong_samples)
-    models = Counter(one.run.info.model for one in wrong_samples)
+    """The number of wrong answers drawn for the page, by model and subtask."""
+    counts = Counter((answer.run.info.model, answer.subtask) for answer in wrong_samples)
+    models = Counter(answer.run.info.model for answer in wrong_samples)
     rows = [
         (model, sum(name == model for name, _ in counts), samples)
         for model, samples in models.items()

@@ -1,4 +1,4 @@
-"""What an analysis found: tables, remarks and a plot, printed, as JSON, or as an SVG file."""
+"""The result of an analysis: tables, notices and a plot; printed, or as JSON."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from snellen.core.summary import Interval
 from snellen.report import format as fmt
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
 
 Kind = Literal["text", "count", "points", "signed", "share", "p", "interval"]
-"""How a column is written: `points` with one decimal, `signed` with a sign, `share` (0..1) in
-percent, `interval` both ends in the unit of the column before it."""
+"""The format of a column: `points` with one decimal, `signed` with a sign, `share` (0..1) in
+percent, `interval` with both ends in the unit of the column before it."""
 Cell = str | int | float | Interval | None
 
 
 _MAX_WIDTH = 400
 MAX_UNBROKEN_WIDTH = 28
-"""Longest words of a column that is not broken into lines."""
+"""The width up to which a text column is not broken into lines."""
 
 
 class TableColumn(NamedTuple):
@@ -35,12 +36,12 @@ class FindingTable(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """`plot` makes the SVG; None where there is nothing to draw. `detail` is for JSON alone."""
+    """`plot` draws the figure, which needs matplotlib; None if there is nothing to draw."""
 
     title: str
     tables: Sequence[FindingTable]
     notices: Sequence[str] = ()
-    plot: Callable[[], str] | None = None
+    plot: Callable[[], Figure] | None = None
 
 
 def print_finding(finding: Finding, console: Console) -> None:
@@ -49,20 +50,20 @@ def print_finding(finding: Finding, console: Console) -> None:
     console.print(Text(finding.title, style="bold"))
     for notice in finding.notices:
         console.print(Text(f"! {notice}", style="yellow"))
-    for at, grid in enumerate(finding.tables):
-        if at:
+    for index, grid in enumerate(finding.tables):
+        if index:
             console.print()
         print_table(grid, console)
 
 
 def to_json(finding: Finding) -> str:
-    """`finding_object` as text."""
+    """`finding_object` as JSON text."""
     return json.dumps(finding_object(finding), ensure_ascii=False)
 
 
 def finding_object(finding: Finding) -> dict[str, object]:
-    """Title, notices, and tables whose rows are objects; numbers are not rounded and shares run
-    from 0 to 1."""
+    """Title, notices, and tables whose rows are objects. Numbers are not rounded; shares are
+    fractions of 1."""
     return {
         "title": finding.title,
         "notices": list(finding.notices),
@@ -102,7 +103,7 @@ def _row_objects(table: FindingTable) -> Iterator[dict[str, object]]:
 
 
 def print_table(grid: FindingTable, console: Console) -> None:
-    """A table for the terminal: numbers stand right and are never cut."""
+    """Print a table; columns of numbers are aligned to the right and never cut."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -117,12 +118,12 @@ def print_table(grid: FindingTable, console: Console) -> None:
         [cell_text(cell, column.kind) for cell, column in zip(row, grid.columns, strict=True)]
         for row in grid.rows
     ]
-    for at, column in enumerate(grid.columns):
-        longest = max(len(column.name), *(len(row[at]) for row in rows), 0)
-        whole = column.kind != "text" or longest <= MAX_UNBROKEN_WIDTH
+    for index, column in enumerate(grid.columns):
+        longest = max(len(column.name), *(len(row[index]) for row in rows), 0)
+        is_unbroken = column.kind != "text" or longest <= MAX_UNBROKEN_WIDTH
         table.add_column(
             Text(column.name), justify="left" if column.kind == "text" else "right",
-            overflow="fold", no_wrap=whole, min_width=longest if whole else None,
+            overflow="fold", no_wrap=is_unbroken, min_width=longest if is_unbroken else None,
         )  # fmt: skip
     for cells in rows:
         table.add_row(*map(Text, cells))
@@ -134,7 +135,7 @@ def print_table(grid: FindingTable, console: Console) -> None:
 
 
 def percent_interval(interval: Interval | None) -> Interval | None:
-    """An interval of a share in points of 100."""
+    """An interval of a fraction in percentage points."""
     if interval is None:
         return None
     return Interval(100 * interval.low, 100 * interval.high, interval.method, interval.level)

@@ -1,4 +1,4 @@
-"""Findings about how well replies are read."""
+"""Findings about how well replies are parsed."""
 
 from __future__ import annotations
 
@@ -31,77 +31,101 @@ from snellen.report.findings.finding import (
 
 
 def parser_quality(qualities: Sequence[ParsingQuality]) -> Finding:
-    """Precision and recall of readers, and the error they leave in a score."""
+    """Precision and recall of parsing rules and extractors, and the error they cause in a score."""
     rows: list[Sequence[Cell]] = []
-    for one in qualities:
-        errors = score_error(one)
+    for quality in qualities:
+        errors = score_error(quality)
         rows.append(
-            (one.reader, one.kind.replace("_", "/"), one.labelled_by, one.replies,
-             _as_percent(one.precision), percent_interval(one.precision_interval),
-             _as_percent(one.recall), percent_interval(one.recall_interval),
+            (quality.reader, quality.kind.replace("_", "/"), quality.labelled_by, quality.replies,
+             _as_percent(quality.precision), percent_interval(quality.precision_interval),
+             _as_percent(quality.recall), percent_interval(quality.recall_interval),
              -errors.down, errors.up)
         )  # fmt: skip
     columns = (
-        TableColumn("reader"), TableColumn("kind"), TableColumn("labelled by"), TableColumn("replies", "count"),
-        TableColumn("precision", "points"), TableColumn("of precision, 95 %", "interval"),
-        TableColumn("recall", "points"), TableColumn("of recall, 95 %", "interval"),
-        TableColumn("error down", "signed"), TableColumn("error up", "signed"),
-    )  # fmt: skip
-    sets = dict.fromkeys(one.labelled_by for one in qualities)
+        TableColumn("reader"),
+        TableColumn("kind"),
+        TableColumn("labelled by"),
+        TableColumn("replies", "count"),
+        TableColumn("precision", "points"),
+        TableColumn("of precision, 95 %", "interval"),
+        TableColumn("recall", "points"),
+        TableColumn("of recall, 95 %", "interval"),
+        TableColumn("error down", "signed"),
+        TableColumn("error up", "signed"),
+    )
+    sets = dict.fromkeys(quality.labelled_by for quality in qualities)
     notices = [LABELS[name] for name in sets if name in LABELS]
-    grids = [FindingTable("", columns, rows)]
+    tables = [FindingTable("", columns, rows)]
     by_system = [
-        (one.reader, one.kind.replace("_", "/"), one.labelled_by, len(one.systems),
-         _as_percent(precision[0]), _as_percent(precision[1]), _as_percent(recall[0]), _as_percent(recall[1]))
-        for one in qualities
-        if (precision := one.precision_range) and (recall := one.recall_range)
-    ]  # fmt: skip
+        (
+            quality.reader,
+            quality.kind.replace("_", "/"),
+            quality.labelled_by,
+            len(quality.systems),
+            _as_percent(precision[0]),
+            _as_percent(precision[1]),
+            _as_percent(recall[0]),
+            _as_percent(recall[1]),
+        )
+        for quality in qualities
+        if (precision := quality.precision_range) and (recall := quality.recall_range)
+    ]
     if by_system:
         heads = (
-            TableColumn("reader"), TableColumn("kind"), TableColumn("labelled by"), TableColumn("systems", "count"),
-            TableColumn("precision from", "points"), TableColumn("precision to", "points"),
-            TableColumn("recall from", "points"), TableColumn("recall to", "points"),
-        )  # fmt: skip
-        grids.append(FindingTable("the lowest and the highest of any system", heads, by_system))
-    return Finding("replies read as they were labelled", grids, notices)
+            TableColumn("reader"),
+            TableColumn("kind"),
+            TableColumn("labelled by"),
+            TableColumn("systems", "count"),
+            TableColumn("precision from", "points"),
+            TableColumn("precision to", "points"),
+            TableColumn("recall from", "points"),
+            TableColumn("recall to", "points"),
+        )
+        tables.append(FindingTable("the lowest and the highest of any system", heads, by_system))
+    return Finding("replies read as they were labelled", tables, notices)
 
 
 def labelled_replies(readings: LabelComparison) -> Finding:
-    """Precision, recall and agreement of whoever read labelled replies, and the same by outcome."""
+    """How each parser read labelled replies: precision, recall and agreement, in all and by
+    outcome."""
     answers = readings.meaning == "answer"
     rows: list[Sequence[Cell]] = [
         (
-            one.parser,
-            one.kind.replace("_", "/"),
+            parser.parser,
+            parser.kind.replace("_", "/"),
             measure,
             _as_percent(share),
             percent_interval(interval),
             of,
         )
-        for one in readings.by_parser
+        for parser in readings.by_parser
         for measure, share, interval, of in (
             (
                 "precision",
-                one.correct / one.parsed if one.parsed else None,
-                one.precision,
-                one.parsed,
+                parser.correct / parser.parsed if parser.parsed else None,
+                parser.precision,
+                parser.parsed,
             ),
             (
                 "recall",
-                one.correct / one.with_answer if one.with_answer else None,
-                one.recall,
-                one.with_answer,
+                parser.correct / parser.with_answer if parser.with_answer else None,
+                parser.recall,
+                parser.with_answer,
             ),
-            ("agreement", one.agreeing / one.replies, one.agreement, one.replies),
+            ("agreement", parser.agreeing / parser.replies, parser.agreement, parser.replies),
         )
     ]
     columns = (
-        TableColumn("reader"), TableColumn("kind"), TableColumn("measure"), TableColumn("share", "points"),
-        TableColumn("95 %", "interval"), TableColumn("replies", "count"),
-    )  # fmt: skip
+        TableColumn("reader"),
+        TableColumn("kind"),
+        TableColumn("measure"),
+        TableColumn("share", "points"),
+        TableColumn("95 %", "interval"),
+        TableColumn("replies", "count"),
+    )
     endings: list[Sequence[Cell]] = [
-        (one.parser, one.outcome, one.replies, one.with_answer, one.agreeing)
-        for one in readings.by_outcome
+        (entry.parser, entry.outcome, entry.replies, entry.with_answer, entry.agreeing)
+        for entry in readings.by_outcome
     ]
     by_outcome = (
         TableColumn("reader"), TableColumn("outcome"), TableColumn("replies", "count"),
@@ -116,7 +140,7 @@ def labelled_replies(readings: LabelComparison) -> Finding:
 
 
 def _range(shares: tuple[float, float] | None) -> str:
-    """The lowest and the highest share of any system, in percent."""
+    """The lowest and the highest value of any system, in percent."""
     if shares is None:
         return fmt.NONE
     return "–".join(fmt.score_text(100 * share) for share in shares)
@@ -127,14 +151,15 @@ def _as_percent(fraction: float | None) -> float | None:
 
 
 class ParsingErrorTerm(NamedTuple):
-    """The headline's interval widened by what the reading of replies may have done to it."""
+    """The headline's interval, widened by the possible error of parsing."""
 
     interval: Interval
     errors: ScoreError
 
 
 def parsing_error_term(report: Report, replies: RuleParseCounts) -> ParsingErrorTerm | None:
-    """None where the headline has no interval in percent, or the rules were never measured."""
+    """None if the headline has no interval in percent, or if the parsing rules were never
+    measured."""
     headline = report.summary.headline
     if headline.unit != "percent" or headline.value is None or headline.interval is None:
         return None
@@ -143,26 +168,29 @@ def parsing_error_term(report: Report, replies: RuleParseCounts) -> ParsingError
 
 
 def quality_lines(parsers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tuple[str, str]]:
-    """For a card: how well the named readers read questions of these kinds, each on the largest
-    set of labelled replies."""
+    """Lines for a protocol card: how well the named parsers read questions of these kinds, each on
+    the largest set of labelled replies."""
     for reader, kind in product(parsers, tuple(kinds)):
-        one = largest_set(reader, kind)
-        if one is not None:
-            errors = score_error(one)
-            told = (
-                f"precision {_with_interval(one.precision, one.precision_interval, one.precision_range)}, "
-                f"recall {_with_interval(one.recall, one.recall_interval, one.recall_range)} on "
-                f"{fmt.count_text(one.replies)} replies labelled by {one.labelled_by}; "
+        quality = largest_set(reader, kind)
+        if quality is not None:
+            errors = score_error(quality)
+            precision = _with_interval(
+                quality.precision, quality.precision_interval, quality.precision_range
+            )
+            recall = _with_interval(quality.recall, quality.recall_interval, quality.recall_range)
+            text = (
+                f"precision {precision}, recall {recall} on "
+                f"{fmt.count_text(quality.replies)} replies labelled by {quality.labelled_by}; "
                 f"a score over such replies may be off by {fmt.difference_text(-errors.down)} to "
                 f"{fmt.difference_text(errors.up)} points"
             )
-            yield f"{one.reader}, {one.kind.replace('_', '/')}", told
+            yield f"{quality.reader}, {quality.kind.replace('_', '/')}", text
 
 
 def _with_interval(
     share: float | None, interval: Interval | None, systems: tuple[float, float] | None
 ) -> str:
-    beside = [] if interval is None else [fmt.interval_text(percent_interval(interval))]
+    details = [] if interval is None else [fmt.interval_text(percent_interval(interval))]
     if systems is not None:
-        beside.append(f"by system {_range(systems)}")
-    return f"{fmt.score_text(_as_percent(share))} ({'; '.join(beside) or fmt.NONE})"
+        details.append(f"by system {_range(systems)}")
+    return f"{fmt.score_text(_as_percent(share))} ({'; '.join(details) or fmt.NONE})"

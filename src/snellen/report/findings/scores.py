@@ -1,5 +1,5 @@
-"""Findings about scores by group: hard abilities, radars, strong and weak subtasks, two languages
-(MMBench Figs. 1, 7, 9, 10; MME Fig. 3; MMT-Bench Figs. A3, A4)."""
+"""Findings about scores by group: hard abilities, radars, strong and weak subtasks, and two
+languages (MMBench Figs. 1, 7, 9, 10; MME Fig. 3; MMT-Bench Figs. A3, A4)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from snellen.analysis.findings.score_tables import ScoreTable
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.findings.finding import Cell, Finding, FindingTable, TableColumn
-from snellen.report.plots.dot_plot import Series, Value, dots
-from snellen.report.plots.radar import radars
+from snellen.report.plots.series import Series, Value, dot_plot, radar_plot
 from snellen.store.runs import RunFolder
 
 MIN_AXES = 3
@@ -33,60 +32,70 @@ def hard_abilities(
     hardest: int,
     each: int,
 ) -> Finding:
-    """Groups by the best score of any model, and samples of the hardest that all have wrong."""
+    """Groups by the best score of any model, and samples of the hardest groups that all models have
+    wrong."""
     ordered = abilities(table)
     rows = [
         (
-            fmt.display_name(one.name),
-            one.best.value,
-            one.best.interval,
-            one.model,
-            one.mean,
-            one.best.n,
+            fmt.display_name(ability.name),
+            ability.best.value,
+            ability.best.interval,
+            ability.model,
+            ability.mean,
+            ability.best.n,
         )
-        for one in ordered
+        for ability in ordered
     ]
     columns = (
-        TableColumn(fmt.display_name(group)), TableColumn("A_max", "points"), TableColumn("interval", "interval"),
-        TableColumn("of"), TableColumn("mean of models", "points"), TableColumn("n", "count"),
-    )  # fmt: skip
+        TableColumn(fmt.display_name(group)),
+        TableColumn("A_max", "points"),
+        TableColumn("interval", "interval"),
+        TableColumn("of"),
+        TableColumn("mean of models", "points"),
+        TableColumn("n", "count"),
+    )
     grids = [FindingTable("", columns, rows)]
     if runs and each:
-        names = [one.name for one in ordered[:hardest]]
+        names = [ability.name for ability in ordered[:hardest]]
         grids.append(_hard_table(hard_samples(runs, group, names, each), list(table.scores)))
-    best = {one.name: Value(one.best.value, one.best.interval) for one in ordered}
-    mean = {one.name: Value(one.mean) for one in ordered}
+    best = {ability.name: Value(ability.best.value, ability.best.interval) for ability in ordered}
+    mean = {ability.name: Value(ability.mean) for ability in ordered}
     title = "The best of any model, hardest first"
     return Finding(
         f"hardest for every model, {len(table.scores)} models",
         grids,
         table.notices,
-        lambda: dots(
+        lambda: dot_plot(
             title,
             _with_labels({"A_max": best, "mean of models": mean}),
             top=table.top,
-            joined=False,
+            connect=False,
         ),
     )
 
 
 def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> FindingTable:
     rows = [
-        (fmt.display_name(one.ability), one.record.id, one.record.question, ", ".join(one.record.gold),
-         ", ".join(answer or "none" for answer in one.answers))
-        for one in samples
-    ]  # fmt: skip
-    told = (
+        (
+            fmt.display_name(sample.ability),
+            sample.record.id,
+            sample.record.question,
+            ", ".join(sample.record.gold),
+            ", ".join(answer or "none" for answer in sample.answers),
+        )
+        for sample in samples
+    ]
+    columns = (
         TableColumn("ability"),
         TableColumn("sample"),
         TableColumn("question"),
         TableColumn("gold"),
     )
-    return FindingTable("wrong in every run", (*told, TableColumn("said, by run")), rows)
+    return FindingTable("wrong in every run", (*columns, TableColumn("said, by run")), rows)
 
 
 def radar(table: ScoreTable, group: str) -> Finding:
-    """Every model over the groups, and where each stands out."""
+    """The scores of every model by group, and the groups in which it stands out."""
     groups = table.groups
     if len(groups) < MIN_AXES:
         raise UsageError(
@@ -102,25 +111,25 @@ def radar(table: ScoreTable, group: str) -> Finding:
         TableColumn(fmt.display_name(group)),
         *(TableColumn(model, "points") for model in models),
     )
-    grids = [FindingTable("", columns, rows)]
+    tables = [FindingTable("", columns, rows)]
     if len(models) > 1:
-        grids.append(_extremes_table(extremes(table)))
+        tables.append(_extremes_table(extremes(table)))
     title = f"Scores by {fmt.display_name(group)}"
     return Finding(
-        title, grids, table.notices, lambda: radars(title, _series(table), top=table.top)
+        title, tables, table.notices, lambda: radar_plot(title, _series(table), top=table.top)
     )
 
 
 def _extremes_table(extremes: Sequence[Extremes]) -> FindingTable:
     def gaps_text(gaps: Sequence[Gap]) -> str:
         return ", ".join(
-            f"{fmt.display_name(one.name)} {fmt.difference_text(one.value)}{_ends(one)}"
-            for one in gaps
+            f"{fmt.display_name(gap.name)} {fmt.difference_text(gap.value)}{_ends(gap)}"
+            for gap in gaps
         )
 
-    rows = [(one.model, gaps_text(one.strong), gaps_text(one.weak)) for one in extremes]
+    rows = [(model.model, gaps_text(model.strong), gaps_text(model.weak)) for model in extremes]
     title = "furthest above and below the mean of these models"
-    if any(one.interval for model in extremes for one in model.strong):
+    if any(gap.interval for model in extremes for gap in model.strong):
         title += ", with intervals that hold in all groups of a model"
     return FindingTable(
         title, (TableColumn("model"), TableColumn("strong"), TableColumn("weak")), rows
@@ -137,41 +146,47 @@ def _ends(gap: Gap) -> str:
 
 
 def profile(table: ScoreTable, group: str) -> Finding:
-    """The same as rows with a mark for each model, which reads better for many groups."""
-    found = radar(table, group)
-    return found._replace(
-        plot=lambda: dots(found.title, _series(table), top=table.top, joined=False)
+    """Like `radar`, but with a dot plot, which is easier to read for many groups."""
+    finding = radar(table, group)
+    return finding._replace(
+        plot=lambda: dot_plot(finding.title, _series(table), top=table.top, connect=False)
     )
 
 
 def languages(gains: Sequence[Gain]) -> Finding:
-    """English beside Chinese, models in the ascending order of the average (MMBench Fig. 7)."""
-    ordered = sorted(gains, key=lambda one: one.base_score + one.score)
+    """English next to Chinese, models by ascending average (MMBench Fig. 7)."""
+    ordered = sorted(gains, key=lambda gain: gain.base_score + gain.score)
     rows = [
-        (one.model, one.base_score, one.score, one.gain, one.interval, one.n) for one in ordered
+        (gain.model, gain.base_score, gain.score, gain.gain, gain.interval, gain.n)
+        for gain in ordered
     ]
     first, second = (_language(dict.fromkeys(values)) for values in (
-        (one.base for one in ordered), (one.value for one in ordered)
+        (gain.base for gain in ordered), (gain.value for gain in ordered)
     ))  # fmt: skip
     columns = (
-        TableColumn("model"), TableColumn(first, "points"), TableColumn(second, "points"),
-        TableColumn("difference", "signed"), TableColumn("95 % interval", "signed"), TableColumn("n", "count"),
-    )  # fmt: skip
+        TableColumn("model"),
+        TableColumn(first, "points"),
+        TableColumn(second, "points"),
+        TableColumn("difference", "signed"),
+        TableColumn("95 % interval", "signed"),
+        TableColumn("n", "count"),
+    )
     series = {
-        first: {one.model: Value(one.base_score) for one in ordered},
-        second: {one.model: Value(one.score) for one in ordered},
+        first: {gain.model: Value(gain.base_score) for gain in ordered},
+        second: {gain.model: Value(gain.score) for gain in ordered},
     }
     lost = [
-        f"{one.model}: {fmt.plural(one.left_out, 'sample')} left out, not scored in both or with "
+        f"{gain.model}: {fmt.plural(gain.left_out, 'sample')} left out, not scored in both or with "
         "another gold answer"
-        for one in ordered if one.left_out
+        for gain in ordered if gain.left_out
     ]  # fmt: skip
     title = f"{first} and {second}"
-    return Finding(title, (FindingTable("", columns, rows),), lost, lambda: dots(title, series))
+    return Finding(title, (FindingTable("", columns, rows),), lost, lambda: dot_plot(title, series))
 
 
 def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Finding:
-    """The same from two tables of scores, English first; models of one alone are left out."""
+    """Like `languages`, but from two tables of scores, English first. Models that are in only one
+    of them are left out."""
     shared = [name for name in first.scores if name in second.scores]
     pairs = {
         name: (first.scores[name][label].value, second.scores[name][label].value)
@@ -183,18 +198,22 @@ def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Findin
     ordered = sorted(pairs, key=lambda name: sum(pairs[name]))
     rows = [(name, *pairs[name], pairs[name][1] - pairs[name][0]) for name in ordered]
     series = {
-        language: {name: Value(pairs[name][at]) for name in ordered}
-        for at, language in enumerate(("English", "Chinese"))
+        language: {name: Value(pairs[name][index]) for name in ordered}
+        for index, language in enumerate(("English", "Chinese"))
     }
-    columns = (TableColumn("model"), TableColumn("English", "points"), TableColumn("Chinese", "points"),
-               TableColumn("difference", "signed"))  # fmt: skip
+    columns = (
+        TableColumn("model"),
+        TableColumn("English", "points"),
+        TableColumn("Chinese", "points"),
+        TableColumn("difference", "signed"),
+    )
     lost = len({*first.scores, *second.scores}) - len(pairs)
     notices = (f"{lost} models have a score in one language alone",) if lost else ()
     return Finding(
         "English and Chinese",
         (FindingTable("", columns, rows),),
         notices,
-        lambda: dots("English and Chinese", series),
+        lambda: dot_plot("English and Chinese", series),
     )
 
 
@@ -212,6 +231,6 @@ def _series(table: ScoreTable) -> Series:
 
 def _with_labels(series: Series) -> Series:
     return {
-        name: {fmt.display_name(row): value for row, value in held.items()}
-        for name, held in series.items()
+        name: {fmt.display_name(row): value for row, value in values.items()}
+        for name, values in series.items()
     }

@@ -19,7 +19,7 @@ from snellen.report.findings.finding import (
     TableColumn,
     percent_interval,
 )
-from snellen.report.plots.dot_plot import Value, dots
+from snellen.report.plots.series import Value, dot_plot
 from snellen.store.runs import RunFolder
 
 EXAMPLES = 5
@@ -41,7 +41,8 @@ _LEANING = (
 
 
 def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Finding:
-    """All runs, each of their groups where one is named, and examples of broken reasoning."""
+    """The problems of each run, of each group if `group` is not empty, and examples of broken
+    reasoning."""
     rows: list[Sequence[Cell]] = []
     grouped: list[Sequence[Cell]] = []
     examples: list[Sequence[Cell]] = []
@@ -50,42 +51,50 @@ def yes_no_problems(runs: Sequence[RunFolder], names: Sequence[str], group: str)
         records = [record for record in run.records() if record.kind == "yes_no"]
         if not records:
             continue
-        made = problems(records)
-        rows.append((name, *_row(made)))
-        plotted[name] = _values(made)
+        run_problems = problems(records)
+        rows.append((name, *_row(run_problems)))
+        plotted[name] = _values(run_problems)
         if group:
             grouped += [
-                (name, fmt.display_name(label), *_row(one))
-                for label, one in problems_by_group(records, group).items()
+                (name, fmt.display_name(label), *_row(label_problems))
+                for label, label_problems in problems_by_group(records, group).items()
             ]
         examples += [
-            (name, one.record.id, one.record.question, one.reply[:_MAX_LENGTH], one.why)
-            for _, one in zip(range(EXAMPLES), broken_reasoning(records), strict=False)
+            (
+                name,
+                example.record.id,
+                example.record.question,
+                example.reply[:_MAX_LENGTH],
+                example.why,
+            )
+            for _, example in zip(range(EXAMPLES), broken_reasoning(records), strict=False)
         ]
     if not rows:
         raise UsageError("no run has yes/no questions; give runs of mme, pope or their like")
-    grids = _halves("", (TableColumn("run"),), rows)
+    tables = _halves("", (TableColumn("run"),), rows)
     if grouped:
-        grids += _halves(
+        tables += _halves(
             f"by {fmt.display_name(group)}", (TableColumn("run"), TableColumn(group)), grouped
         )
     if examples:
-        told = ("run", "sample", "question", "reply", "the reply itself")
-        grids.append(
-            FindingTable("reasoning right, answer wrong", [*map(TableColumn, told)], examples)
+        columns = ("run", "sample", "question", "reply", "the reply itself")
+        tables.append(
+            FindingTable("reasoning right, answer wrong", [*map(TableColumn, columns)], examples)
         )
     return Finding(
         "problems of yes/no answers",
-        grids,
-        plot=lambda: dots("Problems of yes/no answers", plotted, joined=False, axis="percent"),
+        tables,
+        plot=lambda: dot_plot(
+            "Problems of yes/no answers", plotted, connect=False, label="percent"
+        ),
     )
 
 
 def _halves(
     title: str, keys: Sequence[TableColumn], rows: Sequence[Sequence[Cell]]
 ) -> list[FindingTable]:
-    """Two tables, as one would be too wide to read: what was not followed or contradicts itself,
-    and the leaning to yes with broken reasoning."""
+    """Split the columns into two tables, as one would be too wide: not following and
+    contradictions, then the bias to yes and broken reasoning."""
     first = len(keys) + len(_FOLLOWING)
     return [
         FindingTable(title, (*keys, *_FOLLOWING), [row[:first] for row in rows]),
@@ -107,7 +116,7 @@ def _row(problems: Problems) -> tuple[Cell, ...]:
 
 
 def _values(problems: Problems) -> dict[str, Value]:
-    found = {
+    proportions = {
         "not following": problems.not_following,
         "contradictory pairs": problems.contradictory,
         "yes where no is right": problems.hallucinated,
@@ -115,6 +124,6 @@ def _values(problems: Problems) -> dict[str, Value]:
     }
     return {
         name: Value(100 * share.value, percent_interval(share.interval))
-        for name, share in found.items()
+        for name, share in proportions.items()
         if share.value is not None
     }

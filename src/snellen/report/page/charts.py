@@ -1,5 +1,5 @@
-"""Small pictures of numbers as inline SVG. Colours and type come from the page's style sheet by
-class name, so that one picture fits light, dark and paper; nothing is told by colour alone."""
+"""Charts of numbers as inline SVG. Colours and fonts come from the page's style sheet by class
+name, so that a chart fits light and dark mode and print; nothing is said by colour alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.plots.dot_plot import ticks_of
-from snellen.report.plots.palette import width_of
+from snellen.report.page.text_width import text_width
+from snellen.report.ticks import round_ticks
 
 MAX_SPOKES = 14
-"""A radar with more axes than this cannot be read."""
+"""A radar with more axes is unreadable."""
 
 
 class Axis(NamedTuple):
@@ -26,26 +26,26 @@ class Axis(NamedTuple):
     ticks: tuple[float, ...]
 
     def fraction(self, value: float) -> float:
-        """Where a value stands, 0..1 from left to right, kept inside."""
+        """The position of a value between 0 (left) and 1 (right), clipped."""
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
 class BaselineMark(NamedTuple):
-    """A value to be shown on a scale beside the bar itself."""
+    """A value that is marked on a scale next to a bar."""
 
     name: str
     value: float
 
 
 def axis(metrics: Sequence[Metric]) -> Axis:
-    """0..100, or up to the highest value there can be; wider in round steps where a value lies
-    outside."""
+    """An axis of 0..100, or up to the highest possible value, extended in round steps if a value
+    lies outside."""
     top = max((metric.top for metric in metrics), default=100.0)
     ends = [0.0, top]
     for metric in metrics:
         ends += [metric.value] if metric.value is not None else []
         ends += [metric.interval.low, metric.interval.high] if metric.interval else []
-    ticks = tuple(ticks_of(min(ends), max(ends), end=top))
+    ticks = tuple(round_ticks(min(ends), max(ends), end=top))
     return Axis(ticks[0], ticks[-1], ticks)
 
 
@@ -58,13 +58,13 @@ def _label(value: float) -> str:
 
 
 def axis_labels(scale: Axis) -> str:
-    """The ticks' numbers, for the head of a column of bars."""
+    """The numbers at the ticks, for the head of a column of bars."""
     texts = []
     last = len(scale.ticks) - 1
-    for at, tick in enumerate(scale.ticks):
-        anchor = "start" if at == 0 else "end" if at == last else "middle"
-        inner = 0 < at < last
-        minor = f' class="inner{" minor" if at % 2 else ""}"' if inner else ""
+    for index, tick in enumerate(scale.ticks):
+        anchor = "start" if index == 0 else "end" if index == last else "middle"
+        inner = 0 < index < last
+        minor = f' class="inner{" minor" if index % 2 else ""}"' if inner else ""
         where = _percent(scale.fraction(tick))
         texts.append(
             f'<text{minor} x="{where}" y="11" text-anchor="{anchor}">{_label(tick)}</text>'
@@ -73,8 +73,8 @@ def axis_labels(scale: Axis) -> str:
 
 
 def bar(metric: Metric, scale: Axis, marks: Sequence[BaselineMark] = (), height: int = 22) -> str:
-    """A horizontal bar as wide as its container, its interval as a whisker, baselines as ticks.
-    The picture carries its numbers as a label for those who cannot see it."""
+    """A horizontal bar as wide as its container, with a whisker for its interval and ticks for
+    baselines. The label of the chart says its numbers, for those who cannot see it."""
     parts = [_grid(scale, height)]
     middle = height / 2
     if metric.value is not None:
@@ -115,7 +115,7 @@ def _whisker(scale: Axis, low: float, high: float, middle: float) -> str:
 
 
 class BarSegment(NamedTuple):
-    """A piece of a stacked bar; `kind` names its colour and pattern in the style sheet."""
+    """A part of a stacked bar; `kind` is its class in the style sheet."""
 
     kind: str
     name: str
@@ -123,25 +123,25 @@ class BarSegment(NamedTuple):
 
 
 def stacked_bar(segments: Sequence[BarSegment], height: int = 16) -> str:
-    """Counts side by side as one bar, thin white gaps between."""
+    """Counts side by side as one bar with thin white gaps."""
     total = sum(share.samples for share in segments) or 1
-    parts, at = [], 0.0
-    for share in segments:
-        width = share.samples / total
+    parts, left = [], 0.0
+    for segment in segments:
+        width = segment.samples / total
         parts.append(
-            f'<rect class="share {escape(share.kind)}" x="{_percent(at)}" y="0" '
+            f'<rect class="share {escape(segment.kind)}" x="{_percent(left)}" y="0" '
             f'width="{_percent(width)}" height="{height}">'
-            f"<title>{escape(share.name)}: {fmt.count_text(share.samples)}</title></rect>"
+            f"<title>{escape(segment.name)}: {fmt.count_text(segment.samples)}</title></rect>"
         )
-        at += width
+        left += width
     label = escape(", ".join(f"{fmt.count_text(share.samples)} {share.name}" for share in segments))
     opening = f'<svg class="stack" height="{height}" role="img" aria-label="{label}">'
     return opening + "".join(parts) + "</svg>"
 
 
 def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
-    """Groups as spokes, the value as a line with dots, the interval as a band around it; empty
-    for fewer than 3 groups, more than `MAX_SPOKES`, or a group without a value."""
+    """A radar with a spoke for each group, the values as a line with dots and the intervals as a
+    band. Empty for fewer than 3 groups, more than `MAX_SPOKES`, or a group without a value."""
     values = [metric.value for _, metric in groups]
     if not 3 <= len(groups) <= MAX_SPOKES or any(value is None for value in values):
         return ""
@@ -152,10 +152,11 @@ def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
     ]
     spokes = [
         f'<line class="spoke" x1="0" y1="0" x2="{x:.1f}" y2="{y:.1f}"/>'
-        for x, y in (_point(at, count, 1.0) for at in range(count))
+        for x, y in (_point(index, count, 1.0) for index in range(count))
     ]
     ticks = [
-        f'<text class="tick" x="3" y="{-_RADIUS * scale.fraction(tick) - 2:.1f}">{_label(tick)}</text>'
+        f'<text class="tick" x="3" y="{-_RADIUS * scale.fraction(tick) - 2:.1f}">'
+        f"{_label(tick)}</text>"
         for tick in scale.ticks[1:]
     ]
     shares = [scale.fraction(value or 0.0) for value in values]
@@ -163,10 +164,10 @@ def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
         f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(name)} '
         f"{fmt.score_with_interval(metric)}</title></circle>"
         for (x, y), (name, metric) in zip(
-            (_point(at, count, share) for at, share in enumerate(shares)), groups, strict=True
+            (_point(index, count, share) for index, share in enumerate(shares)), groups, strict=True
         )
     ]
-    names = [_spoke_name(at, count, name, metric) for at, (name, metric) in enumerate(groups)]
+    names = [_spoke_name(index, count, name, metric) for index, (name, metric) in enumerate(groups)]
     label = escape(
         title
         + ": "
@@ -183,10 +184,10 @@ def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
 
 _RADIUS = 120
 _TYPE = 12.5
-"""Size of the names' type, in units of the view box."""
+"""The font size of the names, in units of the view box."""
 _LINE = 14
 _NAME = 16
-"""Characters of a line of a name; a longer word is broken."""
+"""The characters of a line of a name; a longer word is broken."""
 
 
 def _point(index: int, count: int, share: float) -> tuple[float, float]:
@@ -195,34 +196,35 @@ def _point(index: int, count: int, share: float) -> tuple[float, float]:
 
 
 def _polygon(shares: Sequence[float]) -> str:
-    points = (_point(at, len(shares), share) for at, share in enumerate(shares))
+    points = (_point(index, len(shares), share) for index, share in enumerate(shares))
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 def _band(groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
-    """The ring between the lower and the upper ends of the intervals."""
+    """The ring between the lower and the upper ends of the intervals; empty if one is missing."""
     intervals = [metric.interval for _, metric in groups]
-    known = [interval for interval in intervals if interval is not None]
-    if len(known) < len(intervals):
+    present = [interval for interval in intervals if interval is not None]
+    if len(present) < len(intervals):
         return ""
-    outer = _polygon([scale.fraction(interval.high) for interval in known])
-    inner = _polygon([scale.fraction(interval.low) for interval in known])
+    outer = _polygon([scale.fraction(interval.high) for interval in present])
+    inner = _polygon([scale.fraction(interval.low) for interval in present])
     return f'<path class="band" fill-rule="evenodd" d="M{outer}Z M{inner}Z"/>'
 
 
 def _spoke_name(index: int, count: int, name: str, metric: Metric) -> str:
-    """The whole name, in as many lines as it takes, and the value beneath it."""
+    """The name of a spoke in as many lines as it needs, and its value."""
     x, y, anchor, lines = _name_position(index, count, name)
     first, *more = map(escape, lines)
-    rest = "".join(f'<tspan x="{x:.1f}" dy="{_LINE}">{line}</tspan>' for line in more)
+    more_lines = "".join(f'<tspan x="{x:.1f}" dy="{_LINE}">{line}</tspan>' for line in more)
     return (
-        f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{first}{rest}'
-        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">{fmt.score_text(metric.value)}</tspan></text>'
+        f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{first}{more_lines}'
+        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">'
+        f"{fmt.score_text(metric.value)}</tspan></text>"
     )
 
 
 def _name_position(index: int, count: int, name: str) -> tuple[float, float, str, list[str]]:
-    """Where the first line of a spoke's name stands, how it is aligned, and its lines."""
+    """The position of a name's first line, its alignment, and its lines."""
     x, y = _point(index, count, 1.1)
     anchor = "middle" if abs(x) < 12 else "start" if x > 0 else "end"
     lines = wrap(fmt.display_name(name), _NAME) or [""]
@@ -233,11 +235,11 @@ def _name_position(index: int, count: int, name: str) -> tuple[float, float, str
 
 
 def _view_box(groups: Sequence[tuple[str, Metric]]) -> str:
-    """A view box that holds the rings and every name."""
+    """A view box that contains the rings and every name."""
     aside, above, below = 0.0, 0.0, 0.0
-    for at, (name, _) in enumerate(groups):
-        x, y, anchor, lines = _name_position(at, len(groups), name)
-        wide = max(width_of(line, _TYPE) for line in lines)
+    for index, (name, _) in enumerate(groups):
+        x, y, anchor, lines = _name_position(index, len(groups), name)
+        wide = max(text_width(line, _TYPE) for line in lines)
         aside = max(aside, abs(x) + (wide / 2 if anchor == "middle" else wide))
         above = min(above, y - _LINE)
         below = max(below, y + _LINE * len(lines) + 6)

@@ -1,4 +1,4 @@
-"""Samples and pictures as they lie inside a page."""
+"""Samples and thumbnails as JSON inside a page."""
 
 from __future__ import annotations
 
@@ -15,59 +15,60 @@ from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import read_thumbnail
 
 IMAGE_OVERHEAD = 80
-"""Bytes around each picture: its digest and punctuation."""
+"""Bytes around each thumbnail: its digest and punctuation."""
 
 
 class EmbeddedSamples(NamedTuple):
-    """What a page holds of a run's samples."""
+    """The samples that a page contains."""
 
     json: str
-    """Safe inside a script element."""
+    """JSON that is safe inside a script element."""
     samples: int
     dropped: int
-    """Pictures for which there was no room."""
+    """Images that did not fit."""
 
 
 def embed_samples(folder: Path, records: Sequence[Record], max_bytes: int) -> EmbeddedSamples:
-    """As many of the chosen samples as fit into `max_bytes` bytes, in order, then as many of their
-    pictures as there is room left for."""
+    """Embed as many records, in order, as fit into `max_bytes`, then as many of their images as fit
+    into the rest."""
     samples: list[msgspec.Raw] = []
-    wanted: dict[str, None] = {}
+    digests: dict[str, None] = {}
     for record in records:
         text = msgspec.json.encode(describe(record))
         size = len(escape_json(text)) + 1
         if size <= max_bytes:
             samples.append(msgspec.Raw(text))
-            wanted |= dict.fromkeys(record.media)
+            digests |= dict.fromkeys(record.media)
             max_bytes -= size
-    pictures: dict[str, str] = {}
+    images: dict[str, str] = {}
     dropped = 0
-    for digest in wanted:
+    for digest in digests:
         data = thumbnail_base64(folder, digest)
         if len(data) + IMAGE_OVERHEAD > max_bytes:
             dropped += 1
         elif data:
-            pictures[digest] = data
+            images[digest] = data
             max_bytes -= len(data) + IMAGE_OVERHEAD
-    whole = msgspec.json.encode(
-        {"samples": samples, "pictures": pictures, "outcomes": fmt.OUTCOME_LABELS}
+    encoded = msgspec.json.encode(
+        {"samples": samples, "pictures": images, "outcomes": fmt.OUTCOME_LABELS}
     )
-    return EmbeddedSamples(escape_json(whole).decode(), len(samples), dropped)
+    return EmbeddedSamples(escape_json(encoded).decode(), len(samples), dropped)
 
 
 def data_urls(folder: Path, digests: Iterable[str]) -> dict[str, str]:
-    """The thumbnails a folder has, by digest."""
-    found = {digest: thumbnail_base64(folder, digest) for digest in digests}
-    return {digest: f"data:image/jpeg;base64,{data}" for digest, data in found.items() if data}
+    """The existing thumbnails of a run folder as data URLs, by digest."""
+    thumbnails = {digest: thumbnail_base64(folder, digest) for digest in digests}
+    return {digest: f"data:image/jpeg;base64,{data}" for digest, data in thumbnails.items() if data}
 
 
 def thumbnail_base64(folder: Path, digest: str) -> str:
-    """A thumbnail in base64; empty when the folder has none."""
+    """A thumbnail in base64; empty if the folder does not have it."""
     return base64.b64encode(read_thumbnail(folder, digest) or b"").decode()
 
 
 def escape_json(data: bytes) -> bytes:
-    """JSON that no HTML parser can take for markup: `<`, `>` and `&` stand in strings only."""
+    """Escape `<`, `>` and `&`, which occur in strings only, so that no HTML parser takes the JSON
+    for markup."""
     for sign in (b"<", b">", b"&"):
         data = data.replace(sign, b"\\u%04x" % ord(sign))
     return data

@@ -1,7 +1,7 @@
-"""A page on which people label wrong answers: one file, offline, that saves what was labelled.
+"""A page on which people label wrong answers: a single offline file that saves the labels.
 
-Labels are kept in the browser while one works, and saved as JSON or CSV by download; a saved file,
-or one that a judge model wrote, can be opened on the page and gone on with.
+The browser keeps labels while they are edited; they are saved as JSON or CSV by download. A saved
+file, or one written by a judge model, can be opened on the page and continued.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from snellen.report.page.layout import page_layout, template_environment
 def error_page(
     errors: Sequence[WrongAnswer], image_urls: Mapping[str, str], labels: ErrorLabels | None = None
 ) -> str:
-    """The page. `image_urls` are data URLs by digest; `labels` are labels to begin with."""
-    given = {one.key: one for one in labels.samples} if labels else {}
+    """The page. `image_urls` are data URLs by digest; `labels` are the initial labels."""
+    known_labels = {sample.key: sample for sample in labels.samples} if labels else {}
     samples = []
-    for one in errors:
-        label = given.get((one.run.name, one.record.id))
+    for error in errors:
+        label = known_labels.get((error.run.name, error.record.id))
         samples.append(
             {
-                "run": one.run.name,
-                "model": one.run.info.model,
-                "sample": one.record.id,
-                "subtask": one.subtask,
-                "question": one.record.question,
-                "options": dict(one.options),
-                "gold": list(one.gold),
-                "answer": one.answer,
-                "outcome": fmt.OUTCOME_LABELS[one.record.outcome],
-                "reply": one.reply,
-                "pictures": [name for name in one.record.media if name in image_urls],
+                "run": error.run.name,
+                "model": error.run.info.model,
+                "sample": error.record.id,
+                "subtask": error.subtask,
+                "question": error.record.question,
+                "options": dict(error.options),
+                "gold": list(error.gold),
+                "answer": error.answer,
+                "outcome": fmt.OUTCOME_LABELS[error.record.outcome],
+                "reply": error.reply,
+                "pictures": [name for name in error.record.media if name in image_urls],
                 "labels": list(label.labels) if label else [],
                 "note": label.note if label else "",
-                "wrong": one.wrong_count,
+                "wrong": error.wrong_count,
             }
         )
     data = {
@@ -58,7 +58,7 @@ def error_page(
     return template.render(
         data=escape_json(msgspec.json.encode(data)).decode(),
         samples=len(samples),
-        models=len({one.run.info.model for one in errors}),
+        models=len({error.run.info.model for error in errors}),
         types=[MEANINGS[name] for name in ERROR_TYPES],
         judged=labels.labeller if labels else "",
         **page_layout(("page.css", "errors.css"), ("theme.js", "errors.js")),

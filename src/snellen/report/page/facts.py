@@ -1,4 +1,4 @@
-"""What a reader needs to know to trust a number, or to get it again."""
+"""The facts that a reader needs to trust a number, or to reproduce it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReportFact(NamedTuple):
     name: str
     value: str
     code: bool = False
-    """Digests, commands and paths are set in a fixed-width face."""
+    """Whether the value is set in a fixed-width font: digests, commands, paths."""
 
 
 class FactSection(NamedTuple):
@@ -30,7 +30,7 @@ class FactSection(NamedTuple):
 
 
 def fact_sections(report: Report, folder: Path) -> list[FactSection]:
-    """The protocol of a run, grouped; empty groups are left out."""
+    """The facts of a run by section, without empty sections."""
     run = report.run
     groups = (
         FactSection("Model", tuple(_model(run))),
@@ -39,8 +39,8 @@ def fact_sections(report: Report, folder: Path) -> list[FactSection]:
         FactSection("Protocol card", tuple(_card(run))),
         FactSection("Run", tuple(_run(run, folder))),
         FactSection("Resources", tuple(_resources(run))),
-        FactSection("Versions", tuple(_sorted(run.versions))),
-        FactSection("Hardware", tuple(_sorted(run.hardware))),
+        FactSection("Versions", tuple(_sort_facts(run.versions))),
+        FactSection("Hardware", tuple(_sort_facts(run.hardware))),
     )
     return [group for group in groups if group.facts]
 
@@ -49,15 +49,16 @@ def _model(run: RunInfo) -> Iterator[ReportFact]:
     identity = run.config.identity
     yield ReportFact("provider", identity.provider)
     yield ReportFact("name", identity.name)
-    yield from _sorted(identity.facts)
+    yield from _sort_facts(identity.facts)
     yield ReportFact("identity digest", identity.digest(), True)
     yield from (ReportFact("remark", remark) for remark in run.remarks)
 
 
 def _benchmark(run: RunInfo) -> Iterator[ReportFact]:
+    """The benchmark: version, parameters, data, samples."""
     yield ReportFact("name", run.benchmark)
     yield ReportFact("version", run.config.version)
-    yield from _sorted(run.config.parameters)
+    yield from _sort_facts(run.config.parameters)
     if run.config.examples is not None:
         yield ReportFact("examples", ", ".join(run.config.examples.ids))
         yield ReportFact("examples digest", run.config.examples.digest, True)
@@ -78,7 +79,8 @@ def _benchmark(run: RunInfo) -> Iterator[ReportFact]:
 
 
 def _card(run: RunInfo) -> Iterator[ReportFact]:
-    """Of the benchmark as it is by itself; none for data of one's own, or another version."""
+    """The card of the benchmark in its standard form; nothing for the user's own data, or for
+    another version of the benchmark."""
     card = stored_card(run.benchmark, run.config.version)
     if card is None:
         return
@@ -89,15 +91,15 @@ def _card(run: RunInfo) -> Iterator[ReportFact]:
 
 
 def _card_data(run: RunInfo, card: ProtocolCard) -> Iterator[ReportFact]:
-    """Whether the run was made on the data that the card speaks of."""
+    """Whether the run used the data that the card describes."""
     origin = run.data.origin
     if origin is None or not origin.published:
         return
     if origin.kind == "custom":
         yield ReportFact("data", "not those of the card")
     elif origin.kind != "published":
-        told = run.data.note.removeprefix("data: ") or origin.kind
-        yield ReportFact("data", f"not known to be those of the card: {told}")
+        origin_text = run.data.note.removeprefix("data: ") or origin.kind
+        yield ReportFact("data", f"not known to be those of the card: {origin_text}")
     elif card.published and card.published != origin.published:
         yield ReportFact("data", f"{origin.published}; those of the card are {card.published}")
     else:
@@ -105,6 +107,7 @@ def _card_data(run: RunInfo, card: ProtocolCard) -> Iterator[ReportFact]:
 
 
 def _scoring(report: Report) -> Iterator[ReportFact]:
+    """How the score was computed: metric, interval, failures, roles, limits and seed."""
     interval = report.summary.headline.interval
     yield ReportFact("headline", fmt.metric_label(report.summary.headline.name))
     if interval is not None:
@@ -117,12 +120,13 @@ def _scoring(report: Report) -> Iterator[ReportFact]:
     }
     rule = report.run.failures
     most = rule.removeprefix("withhold>")
-    told = f"no score while more than {most} of the samples failed or are missing"
-    yield ReportFact("failures", effect.get(rule, rule if most == rule else told))
-    for role, one in report.run.config.roles.items():
-        told = ", ".join(f"{key} {value}" for key, value in sorted(one.facts.items()))
+    limit_text = f"no score while more than {most} of the samples failed or are missing"
+    yield ReportFact("failures", effect.get(rule, rule if most == rule else limit_text))
+    for role, role_info in report.run.config.roles.items():
+        role_facts = ", ".join(f"{key} {value}" for key, value in sorted(role_info.facts.items()))
         yield ReportFact(
-            fmt.display_name(role), f"{one.provider}/{one.name}" + (f" ({told})" if told else "")
+            fmt.display_name(role),
+            f"{role_info.provider}/{role_info.name}" + (f" ({role_facts})" if role_facts else ""),
         )
     if report.run.config.repeats > 1 or report.run.config.sampling:
         yield ReportFact("draws", draws_text(report))
@@ -165,9 +169,9 @@ def _resources(run: RunInfo) -> Iterator[ReportFact]:
             yield ReportFact(
                 f"time of the {fmt.display_name(role)}, summed", fmt.duration(spent.seconds)
             )
-        told = fmt.spending_text(spent)
-        if told:
-            yield ReportFact(f"{fmt.display_name(role)}, all starts", told)
+        spent_text = fmt.spending_text(spent)
+        if spent_text:
+            yield ReportFact(f"{fmt.display_name(role)}, all starts", spent_text)
         if spent.price is not None:
             yield ReportFact(f"price of the {fmt.display_name(role)}", _price(spent.price))
 
@@ -182,12 +186,12 @@ def _price(price: Price) -> str:
 
 
 def _time(text: str) -> str:
-    """An ISO time for people: seconds are enough, the zone is said."""
+    """An ISO time for readers: without fractions of a second, with the time zone."""
     date, _, clock = text.partition("T")
     return f"{date} {clock[:8]} UTC" if clock else text
 
 
-def _sorted(facts: Mapping[str, str]) -> Iterator[ReportFact]:
+def _sort_facts(facts: Mapping[str, str]) -> Iterator[ReportFact]:
     for name in sorted(facts):
         yield ReportFact(
             fmt.display_name(name), facts[name], len(facts[name]) > 30 and " " not in facts[name]

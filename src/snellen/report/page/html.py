@@ -1,4 +1,4 @@
-"""Runs as web pages: one file each, that asks nothing of any network."""
+"""Runs as web pages; each is a single file that loads nothing from a network."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from snellen.store.runs import RunFolder
 PAGE_FILE = "report.html"
 MAX_PAGE_BYTES = 15_000_000
 LAYOUT_BYTES = 500_000
-"""Kept free for everything but samples and their pictures."""
+"""Bytes kept free for everything except samples and images."""
 
 
 _HEADLINE_SETTINGS = (*FACTORS, "prompt", "rule")
@@ -46,7 +46,7 @@ _HEADLINE_SETTINGS = (*FACTORS, "prompt", "rule")
 
 
 class _ReportTally:
-    """What is counted while the records pass by on their way to the selection."""
+    """Counts results and unparsed replies while the records are being selected."""
 
     def __init__(self) -> None:
         self.first: Record | None = None
@@ -63,16 +63,15 @@ class _ReportTally:
 
 
 def write_html(run: RunFolder, out: Path | None = None, report: Report | None = None) -> Path:
-    """Write a run's self-contained page and return where it is: `out`, or `report.html` in the
-    run's folder. Reads the folder, and its neighbours for what the
-    score owes to the pictures; at most 500 samples and 15 MB.
+    """Write a run's page and return its path: `out`, or `report.html` in the run's folder.
 
-    Raises UsageError when the run has no `report.json` yet, StorageError when the page cannot
-    be written.
+    Reads the run folder, and the runs next to it for the gains from images. The page holds at most
+    500 samples and 15 MB. Raises UsageError if the run has no `report.json` yet, StorageError if
+    the page cannot be written.
     """
     report = report or run.report()
     overlook = _ReportTally()
-    chosen = select_samples(overlook.count(chain(run.records(), run.failures())))
+    records = select_samples(overlook.count(chain(run.records(), run.failures())))
     first = overlook.first
     template = template_environment().get_template("report.html")
     page = template.render(
@@ -81,7 +80,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
         gains=list(gain_boards(gains_with_neighbours([run]))),
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
-        shown=embed_samples(run.path, chosen, MAX_PAGE_BYTES - LAYOUT_BYTES),
+        shown=embed_samples(run.path, records, MAX_PAGE_BYTES - LAYOUT_BYTES),
     )
     return _write(out or run.path / PAGE_FILE, page)
 
@@ -89,8 +88,8 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
 def result_context(
     report: Report, tallies: views.Tallies, replies: RuleParseCounts | None = None
 ) -> dict[str, Any]:
-    """What the template `result.html` is given; `tallies` are those of the samples there are, and
-    `replies` tells how many of them rules had to read, where it was counted."""
+    """The variables of the template `result.html`. `tallies` counts the existing samples;
+    `replies`, if counted, how many of them were parsed by rules."""
     summary, parameters = report.summary, report.run.config.parameters
     return {
         "run": report.run,
@@ -113,23 +112,23 @@ def result_context(
 
 
 def protocol_context(report: Report, folder: Path, first: Pass | None) -> dict[str, Any]:
-    """What the template `protocol.html` is given beside `run` and the pictures of the prompt."""
+    """The variables of the template `protocol.html`, except `run` and the images of the prompt."""
     prompt = describe_prompt(first) if first else []
     return {"facts": fact_sections(report, folder), "prompt": prompt}
 
 
 def write_overview(runs: Sequence[tuple[RunFolder, Report]], out: Path) -> Path:
-    """Write one page that compares runs and links to the page of each, where it has one."""
+    """Write a page that compares runs, with a link to the page of each run that has one."""
     reports = [(report, _relative_link(run, out)) for run, report in runs]
     boards: dict[tuple[str, str], list[int]] = {}
-    for at in fmt.table_order([report.run for report, _ in reports]):
-        report, _ = reports[at]
-        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(at)
+    for index in fmt.table_order([report.run for report, _ in reports]):
+        report, _ = reports[index]
+        boards.setdefault((report.run.benchmark, report.summary.headline.name), []).append(index)
     template = template_environment().get_template("overview.html")
     page = template.render(
         **page_layout(("page.css",), ("theme.js",)),
         boards=[
-            views.run_table(benchmark, metric, [reports[at] for at in members])
+            views.run_table(benchmark, metric, [reports[index] for index in members])
             for (benchmark, metric), members in boards.items()
         ],
         notices=[
@@ -154,7 +153,7 @@ def _write(out: Path, page: str) -> Path:
 
 
 def _relative_link(run: RunFolder, out: Path) -> str:
-    """The way from the overview to a run's page; empty when the run has none."""
+    """The relative link from the overview to a run's page; empty if the run has no page."""
     page = run.path / PAGE_FILE
     if not page.exists():
         return ""

@@ -1,4 +1,5 @@
-"""What every page shares: its frame, its style, and the policy that lets no foreign script run."""
+"""What all pages share: layout, style, and a content security policy that blocks foreign
+scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 HOME = "snellen.report"
-"""The package that has the parts which all pages share, in its folder `page`."""
+"""The package whose folder `page` holds the parts that all pages share."""
 
 
 def page_layout(
@@ -23,10 +24,11 @@ def page_layout(
     *,
     with_server: bool = False,
 ) -> dict[str, str]:
-    """Style, script and policy of a page. `home`: the package that is asked first for the files.
+    """The style, script and content security policy of a page. Files of the package `home` take
+    precedence.
 
-    The page may load nothing; with `with_server`, what its own server has or what lies beside its
-    file.
+    The page may load nothing; with `with_server` it may load files from its own server, or next to
+    itself.
     """
     script = "\n".join(page_file(name, home) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -42,17 +44,17 @@ def page_layout(
 
 
 def template_environment(home: str = HOME) -> Environment:
-    """Templates of `home`, then of the report; whatever they are given is escaped."""
+    """The jinja templates of `home`, then of the report, with autoescape."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         autoescape=True,
         loader=FunctionLoader(lambda name: page_file(name, home)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "points": fmt.score_text,
         "span": fmt.interval_text,
         "level": fmt.level_text,
@@ -61,11 +63,11 @@ def template_environment(home: str = HOME) -> Environment:
         "metric": fmt.metric_label,
         "plural": fmt.plural,
     }
-    return made
+    return templates
 
 
 def page_file(name: str, home: str = HOME) -> str:
-    """A file of `home`, or else of the report."""
+    """The text of a file of `home`, or of the report if `home` does not have it."""
     file = resources.files(home) / "page" / name
     if not file.is_file():
         file = resources.files(HOME) / "page" / name

@@ -1,4 +1,4 @@
-"""Which samples a page shows, and what it says about each."""
+"""Which samples a page shows, and how a record is described to the page's script."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ _WRONG, _UNREAD, _FAILED, _UNSCORED, _RIGHT = range(_BUCKETS)
 
 
 def select_samples(records: Iterable[Record], max_samples: int = MAX_SAMPLES) -> list[Record]:
-    """At most `max_samples` records: wrong, unread (unparsed, refused, truncated, ...) and failed ones
-    before those without gold and those that are right.
+    """Select at most `max_samples` records: wrong, unparsed (refused, truncated, ...) and failed
+    ones before those without gold and right ones.
 
-    When the troubled ones alone are too many, each kind keeps an equal share. Which ones of a
-    kind stay is decided by the hash of their ids: a fair sample, the same on every call, found
-    in one pass that never holds more than `max_samples` of a kind.
+    If there are too many of the former, each kind gets an equal number. Within a kind the hash of
+    the id decides: a random sample that is the same on every call, drawn in one pass that holds at
+    most `max_samples` records of a kind in memory.
     """
-    shelves: list[list[tuple[int, int, Record]]] = [[] for _ in range(_BUCKETS)]
+    # A heap for each bucket keeps the records of the smallest keys: the largest negated ones.
+    buckets: list[list[tuple[int, int, Record]]] = [[] for _ in range(_BUCKETS)]
     for position, record in enumerate(records):
-        shelf = shelves[_bucket(record)]
+        bucket = buckets[_bucket(record)]
         entry = (-_sampling_key(record.id), position, record)
-        if len(shelf) < max_samples:
-            heapq.heappush(shelf, entry)
-        elif shelf[0] < entry:
-            heapq.heapreplace(shelf, entry)
-    chosen: list[Record] = []
-    sizes = _bucket_sizes([len(shelf) for shelf in shelves], max_samples)
-    for shelf, size in zip(shelves, sizes, strict=True):
-        kept = sorted(shelf, reverse=True)[:size]
-        chosen += [record for _, _, record in sorted(kept, key=lambda entry: entry[1])]
-    return chosen
+        if len(bucket) < max_samples:
+            heapq.heappush(bucket, entry)
+        elif bucket[0] < entry:
+            heapq.heapreplace(bucket, entry)
+    selected: list[Record] = []
+    sizes = _bucket_sizes([len(bucket) for bucket in buckets], max_samples)
+    for bucket, size in zip(buckets, sizes, strict=True):
+        sampled = sorted(bucket, reverse=True)[:size]
+        selected += [record for _, _, record in sorted(sampled, key=lambda entry: entry[1])]
+    return selected
 
 
 def prompt_media(record: Record) -> list[str]:
@@ -52,13 +53,13 @@ def prompt_media(record: Record) -> list[str]:
 
 
 def page_media(records: Iterable[Record], max_samples: int = MAX_SAMPLES) -> list[str]:
-    """Digests of the media a page shows: those of the selected samples and of the first."""
+    """Digests of the media on a page: those of the selected samples and of the first sample."""
     iterator = iter(records)
     first = next(iterator, None)
     if first is None:
         return []
-    chosen = select_samples(chain((first,), iterator), max_samples)
-    return list(dict.fromkeys(digest for each in (first, *chosen) for digest in each.media))
+    selected = select_samples(chain((first,), iterator), max_samples)
+    return list(dict.fromkeys(digest for each in (first, *selected) for digest in each.media))
 
 
 def _bucket(record: Record) -> int:
@@ -78,21 +79,22 @@ def _sampling_key(name: str) -> int:
 
 
 def _bucket_sizes(sizes: list[int], max_samples: int) -> list[int]:
-    """How many of each shelf: equal shares of the troubled kinds, then the others in turn."""
+    """How many records of each bucket to take: equal parts of the wrong, unparsed and failed ones,
+    then the others in turn."""
     shares = [0] * len(sizes)
-    left = max_samples
+    remaining = max_samples
     troubled = (_FAILED, _UNREAD, _WRONG)
-    for rank, shelf in enumerate(sorted(troubled, key=lambda shelf: sizes[shelf])):
-        shares[shelf] = min(sizes[shelf], left // (len(troubled) - rank))
-        left -= shares[shelf]
-    for shelf in (_UNSCORED, _RIGHT):
-        shares[shelf] = min(sizes[shelf], left)
-        left -= shares[shelf]
+    for rank, bucket in enumerate(sorted(troubled, key=lambda bucket: sizes[bucket])):
+        shares[bucket] = min(sizes[bucket], remaining // (len(troubled) - rank))
+        remaining -= shares[bucket]
+    for bucket in (_UNSCORED, _RIGHT):
+        shares[bucket] = min(sizes[bucket], remaining)
+        remaining -= shares[bucket]
     return shares
 
 
 def describe(record: Record) -> dict[str, Any]:
-    """A record as the page's script reads it: plain JSON, keys as in `report.js`."""
+    """A record as JSON for the page's script, with the keys of `report.js`."""
     return {
         "id": record.id,
         "kind": record.kind,
@@ -123,8 +125,8 @@ def describe(record: Record) -> dict[str, Any]:
 
 def _describe_passes(record: Record, passes: Sequence[Pass]) -> list[dict[str, Any]]:
     return [
-        _describe_pass(turn, turn.options or ({} if at else record.options))
-        for at, turn in enumerate(passes)
+        _describe_pass(turn, turn.options or ({} if index else record.options))
+        for index, turn in enumerate(passes)
     ]
 
 
@@ -134,7 +136,7 @@ class _HasScore(Protocol):
 
 
 def record_result(record: _HasScore) -> Result:
-    """Whether the sample was right; None in `score` is neither."""
+    """Whether the sample was right; a score of None is neither right nor wrong."""
     if record.score is None:
         return "unscored"
     if record.score >= 1:
@@ -143,7 +145,7 @@ def record_result(record: _HasScore) -> Result:
 
 
 def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
-    """`options`: as shown in this pass; the first one may leave them to the record."""
+    """`options` are the options in this pass; the first pass may leave them to the record."""
     return {
         "prompt": describe_prompt(turn),
         "output": _describe_output(turn, options),
@@ -157,7 +159,7 @@ def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
 
 
 def describe_prompt(turn: Pass) -> list[dict[str, Any]]:
-    """What the model was shown, message by message, part by part."""
+    """The prompt, message by message and part by part."""
     return [_describe_message(message) for message in turn.prompt]
 
 
@@ -172,7 +174,8 @@ def _describe_message(message: Message) -> dict[str, Any]:
 
 
 def _describe_output(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
-    """The reply is cut here around its evidence: a script counts characters differently."""
+    """Describe an output. The reply is split around its evidence here, because JavaScript counts
+    characters differently."""
     output = turn.output
     if isinstance(output, Failure):
         return {"type": "failure", "kind": output.kind, "message": output.message}
@@ -180,11 +183,11 @@ def _describe_output(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
         labels = list(options)
         rows = [
             {
-                "label": labels[at] if len(labels) == len(output.candidates) else str(at + 1),
+                "label": labels[index] if len(labels) == len(output.candidates) else str(index + 1),
                 "logprob": score.logprob,
                 "tokens": score.tokens,
             }
-            for at, score in enumerate(output.candidates)
+            for index, score in enumerate(output.candidates)
         ]
         return {"type": "ranked", "candidates": rows}
     if isinstance(output, Drawn):

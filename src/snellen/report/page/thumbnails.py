@@ -1,4 +1,5 @@
-"""Small pictures kept beside a run, so that its page shows what the model saw."""
+"""Small copies of a run's images, stored with the run, so that its page shows what the model
+saw."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from snellen.core.media import Source, decode_image
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 MEDIA_FOLDER = "media"
 MAX_SIDE = 320
@@ -25,27 +26,27 @@ QUALITIES = (85, 75, 60, 45, 30)
 
 _JPEG = b"\xff\xd8\xff"
 _MAX_TRIED_SIDE = 1 << 20
-"""Bytes up to which a file is read as a thumbnail."""
+"""The largest file, in bytes, that is read as a thumbnail."""
 _digest = re.compile(r"[0-9a-f]{64}")
 
 
 def thumbnail_path(folder: Path, digest: str) -> Path | None:
-    """Where the thumbnail of a medium lies in a run folder; None when the name is no digest."""
+    """The path of a medium's thumbnail in a run folder; None if `digest` is not a digest."""
     if not _digest.fullmatch(digest):
         return None
     return folder / MEDIA_FOLDER / f"{digest}.jpg"
 
 
 def read_thumbnail(folder: Path, digest: str) -> bytes | None:
-    """The thumbnail that a run folder has; None where it has none.
+    """Read a thumbnail of a run folder; None if it is missing or not a JPEG file.
 
-    Run folders come from elsewhere too: a link, a device or a file that is no JPEG is left out,
-    so that no other file of this machine gets into a page.
+    Run folders may come from other people: links and devices are not read, so that no other file of
+    this machine gets into a page.
     """
     path = thumbnail_path(folder, digest)
     if path is None:
         return None
-    # A link is not followed and a pipe not waited for, where the system has words for that.
+    # Do not follow links or wait for pipes, on systems that have these flags.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -60,12 +61,12 @@ def read_thumbnail(folder: Path, digest: str) -> bytes | None:
 
 
 def write_thumbnails(folder: Path, media: Iterable[tuple[str, Source]]) -> int:
-    """Write `media/<digest>.jpg` for each wanted medium that has none yet, and return how many
-    were written. Media that cannot be read or decoded are left out: the sample itself tells why.
+    """Write `media/<digest>.jpg` for each medium that has no thumbnail, and return how many were
+    written. Media that cannot be read or decoded are skipped: the sample's failure says why.
 
-    Raises StorageError when the folder cannot be written.
+    Raises StorageError if the folder cannot be written.
     """
-    written = 0
+    count = 0
     for digest, source in media:
         target = thumbnail_path(folder, digest)
         if target is None or target.exists():
@@ -80,13 +81,13 @@ def write_thumbnails(folder: Path, media: Iterable[tuple[str, Source]]) -> int:
                 part.write_bytes(data)
         except OSError as error:
             raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
-        written += 1
-    return written
+        count += 1
+    return count
 
 
-def thumbnail(image: Picture) -> bytes:
-    """A JPEG of at most `MAX_BYTES`, longest side at most `MAX_SIDE` pixels: quality goes
-    down first, then the size. A small picture keeps its size."""
+def thumbnail(image: PILImage) -> bytes:
+    """A JPEG of at most `MAX_BYTES` whose longer side has at most `MAX_SIDE` pixels. Quality is
+    reduced before size; a small image keeps its size."""
     side = MAX_SIDE
     while True:
         small = image.copy()

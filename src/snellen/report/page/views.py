@@ -1,4 +1,4 @@
-"""Numbers arranged for a page: what its templates are given."""
+"""Numbers arranged for the templates of a page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ RESULT_LABELS: dict[Result, str] = {
 }
 
 Tallies = Mapping[tuple[Result, Outcome], int]
-"""How many samples had this result and this outcome."""
+"""The number of samples with this result and this outcome."""
 
 
 class BarRow(NamedTuple):
-    """A line of a table with bars."""
+    """A row of a table with bars."""
 
     name: str
     metric: Metric
@@ -34,7 +34,7 @@ class BarRow(NamedTuple):
 
 
 class BarTable(NamedTuple):
-    """A table whose lines are bars over one axis."""
+    """A table whose rows are bars over one axis."""
 
     title: str
     axis: str
@@ -44,14 +44,14 @@ class BarTable(NamedTuple):
 
 
 class OutcomeBar(NamedTuple):
-    """How the samples ended, as one stacked bar and its key."""
+    """The outcomes of the samples, as one stacked bar and its key."""
 
     bar: str
     shares: tuple[charts.BarSegment, ...]
 
 
 class RunRow(NamedTuple):
-    """A run in an overview."""
+    """A run in the overview."""
 
     model: str
     link: str
@@ -60,19 +60,19 @@ class RunRow(NamedTuple):
 
 
 class RunTable(NamedTuple):
-    """Runs of one benchmark and metric, side by side."""
+    """The runs of one benchmark and metric."""
 
     benchmark: str
     metric: str
     level: str
-    """Of the intervals, e.g. `95 %`."""
+    """The confidence level of the intervals, e.g. `95 %`."""
     axis: str
     runs: tuple[RunRow, ...]
     marks: tuple[charts.BaselineMark, ...]
 
 
 def headline_table(report: Report) -> BarTable:
-    """The headline as one bar, with what guessing would score."""
+    """The headline as one bar, with the scores of guessing as marks."""
     metric = report.summary.headline
     scale, marks = charts.axis([metric]), _marks(report)
     row = BarRow(metric.name, metric, charts.bar(metric, scale, marks, height=34))
@@ -80,7 +80,8 @@ def headline_table(report: Report) -> BarTable:
 
 
 def outcome_bar(tallies: Tallies) -> OutcomeBar:
-    """Right, partly right, wrong, without gold, then every way of not answering."""
+    """The numbers of right, partly right, wrong and ungraded samples, then of each other
+    outcome."""
     shares = [
         charts.BarSegment(result, words, tallies.get((result, "answered"), 0))
         for result, words in RESULT_LABELS.items()
@@ -93,8 +94,8 @@ def outcome_bar(tallies: Tallies) -> OutcomeBar:
         for outcome, words in fmt.OUTCOME_LABELS.items()
         if outcome != "answered"
     ]
-    found = tuple(share for share in shares if share.samples)
-    return OutcomeBar(charts.stacked_bar(found), found)
+    segments = tuple(share for share in shares if share.samples)
+    return OutcomeBar(charts.stacked_bar(segments), segments)
 
 
 def _kind(outcome: Outcome) -> str:
@@ -102,8 +103,11 @@ def _kind(outcome: Outcome) -> str:
 
 
 def grouping_tables(report: Report) -> list[BarTable]:
-    """The headline by group: coarse columns first, equally coarse ones as the summary has them,
-    highest group first; a column with a single group says nothing and is left out."""
+    """The headline by group, one table for each group column.
+
+    Columns with few groups come first, others in the summary's order; groups are sorted by score. A
+    column with a single group is left out.
+    """
     groups = report.summary.groups
     columns = sorted(groups, key=lambda column: len(groups[column]))
     return [_grouping_table(report, column) for column in columns if len(groups[column]) > 1]
@@ -120,26 +124,26 @@ def _grouping_table(report: Report, column: str) -> BarTable:
 
 
 def circular_table(report: Report) -> BarTable | None:
-    """Vanilla beside circular; None for a run that asked every question once."""
-    first, every = report.summary.metrics.get("vanilla"), report.summary.headline
+    """Vanilla next to circular scoring; None for a run that asked every question once."""
+    first, all_passes = report.summary.metrics.get("vanilla"), report.summary.headline
     if first is None:
         return None
-    scale = charts.axis([first, every])
+    scale = charts.axis([first, all_passes])
     rows = (
         BarRow("first pass only (vanilla)", first, charts.bar(first, scale)),
-        BarRow("every pass (circular)", every, charts.bar(every, scale)),
+        BarRow("every pass (circular)", all_passes, charts.bar(all_passes, scale)),
     )
     return BarTable("counted", charts.axis_labels(scale), rows)
 
 
 def other_metrics(report: Report) -> list[Metric]:
-    """Metrics that stand nowhere else on the page."""
-    known = {report.summary.headline.name, "vanilla", "drop", *fmt.BASELINES}
-    return [metric for name, metric in report.summary.metrics.items() if name not in known]
+    """Metrics that appear nowhere else on the page."""
+    displayed = {report.summary.headline.name, "vanilla", "drop", *fmt.BASELINES}
+    return [metric for name, metric in report.summary.metrics.items() if name not in displayed]
 
 
 def run_table(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -> RunTable:
-    """`runs`: each report with the link to its page, which may be empty."""
+    """A table of `runs`: each report with the link to its page, which may be empty."""
     scale = charts.axis([report.summary.headline for report, _ in runs])
     marks = _marks(runs[0][0])
     compared = []
@@ -153,11 +157,11 @@ def run_table(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -
 
 
 def _marks(report: Report) -> tuple[charts.BaselineMark, ...]:
-    # Keeping one letter through rotations scores 0, where the axis begins.
-    shown = (key for key in fmt.BASELINES if key != SAME_LETTER)
-    found = ((key, report.summary.metrics.get(key)) for key in shown)
+    # Always answering the same letter scores 0 with rotations, which is the start of the axis.
+    baselines = (key for key in fmt.BASELINES if key != SAME_LETTER)
+    metrics = ((key, report.summary.metrics.get(key)) for key in baselines)
     return tuple(
         charts.BaselineMark(fmt.metric_label(key), metric.value)
-        for key, metric in found
+        for key, metric in metrics
         if metric is not None and metric.value is not None
     )

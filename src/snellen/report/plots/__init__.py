@@ -1,4 +1,5 @@
-"""Plots that stand alone.
+"""Figures that stand alone (SVG and PNG), for papers, slides and print; drawn with matplotlib.
 
-SVG or PNG files for papers and slides; inline charts of pages are in `report.page`.
+The charts inside HTML pages are not here: they follow the page's style and are in
+`report.page.charts`.
 """

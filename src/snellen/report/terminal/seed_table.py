@@ -1,7 +1,7 @@
-"""SEED-Bench runs side by side: the paper's Tables 2 and 3 as Markdown, and its Fig. 10.
+"""SEED-Bench runs as Tables 2 and 3 of the paper in Markdown, and as its Fig. 10.
 
-A value is printed and ranked only if all of its dimensions have values, else "-". The two
-protocols are never mixed unmarked: a model that was asked to generate says so behind its name.
+A value is printed and ranked only if all of its dimensions have values, otherwise it is "-". The
+two protocols are always told apart: the name of a model that generated its answers says so.
 """
 
 from __future__ import annotations
@@ -24,19 +24,22 @@ from snellen.benchmarks.seedbench.summary import MARK
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.report.markdown import literal, table
-from snellen.report.plots.heatmap import Values, heat_map
+from snellen.report.plots.figure import to_svg
+from snellen.report.plots.ranks import Values, heat_map
 from snellen.scoring.ranks import competition_ranks
 
 NAME = "seedbench"
 
 
 def seed_table(runs: Sequence[Report]) -> str:
-    """Levels and parts, subparts, and dimensions, each with value and rank, as Markdown."""
+    """Levels and parts, subparts, and dimensions, each with value and rank, in Markdown."""
     version = shared_version(runs)
-    asked, values = dimensions_of_version(version), dimension_scores(runs)
-    by_level = {group.name: group for group in (*group_by_level(asked), *group_by_part(asked))}
+    selected, values = dimensions_of_version(version), dimension_scores(runs)
+    by_level = {
+        group.name: group for group in (*group_by_level(selected), *group_by_part(selected))
+    }
     order = [name for name in ("L1", "part-2", "L2", "part-3", "L3") if name in by_level]
-    single = [DimensionGroup(one.name, (one.name,)) for one in asked]
+    single = [DimensionGroup(dimension.name, (dimension.name,)) for dimension in selected]
     marked = {
         (name, dimension)
         for name, report in _labelled_reports(runs)
@@ -46,7 +49,7 @@ def seed_table(runs: Sequence[Report]) -> str:
     reached = {name: _declared_level(report) for name, report in _labelled_reports(runs)}
     tables = (
         _table("Levels and parts", values, [by_level[name] for name in order], set(), reached),
-        _table("Subparts", values, group_by_subpart(asked), set()),
+        _table("Subparts", values, group_by_subpart(selected), set()),
         _table("Dimensions", values, single, marked),
     )
     note = f"{MARK} at most half of the answers are valid; - a dimension has no value."
@@ -54,14 +57,15 @@ def seed_table(runs: Sequence[Report]) -> str:
 
 
 def seed_heat_map(runs: Sequence[Report]) -> str:
-    """Ranks per dimension as SVG."""
+    """Ranks per dimension as the text of an SVG file. Raises MissingExtra without matplotlib."""
     version = shared_version(runs)
     title = f"SEED-Bench {version}: rank of each model in each dimension"
-    return heat_map(dimension_scores(runs), group_by_subpart(dimensions_of_version(version)), title)
+    groups = group_by_subpart(dimensions_of_version(version))
+    return to_svg(heat_map(dimension_scores(runs), groups, title))
 
 
 def dimension_scores(runs: Sequence[Report]) -> Values:
-    """Accuracy (percent) by model and dimension; a dimension that was not asked is absent."""
+    """Accuracy in percent by model and dimension, without dimensions that were not asked."""
     return {
         name: {
             dimension: metric.value
@@ -72,14 +76,15 @@ def dimension_scores(runs: Sequence[Report]) -> Values:
 
 
 def shared_version(runs: Sequence[Report]) -> Version:
-    """The version all runs share. Raises UsageError for other benchmarks and mixed versions."""
+    """The version that all runs share. Raises UsageError for other benchmarks and for mixed
+    versions."""
     other = [report.run.name for report in runs if report.run.benchmark != NAME]
     if other:
         raise UsageError(f"{other[0]} is no run of {NAME}; give runs of {NAME} alone")
-    found = sorted({report.run.config.parameters["version"] for report in runs})
-    if len(found) != 1:
-        raise UsageError(f"the runs are of the versions {', '.join(found)}; give runs of one")
-    return cast(Version, found[0])
+    versions = sorted({report.run.config.parameters["version"] for report in runs})
+    if len(versions) != 1:
+        raise UsageError(f"the runs are of the versions {', '.join(versions)}; give runs of one")
+    return cast(Version, versions[0])
 
 
 def _labelled_reports(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
@@ -94,7 +99,7 @@ def _labelled_reports(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
 
 
 def _declared_level(report: Report) -> str:
-    """The level the model reaches by what it declared."""
+    """The level that the model reaches according to its declared capabilities."""
     can = report.run.capabilities
     return (level_of(can) if can else None) or "-"
 
@@ -106,7 +111,7 @@ def _table(
     marked: set[tuple[str, str]],
     reached: Mapping[str, str] | None = None,
 ) -> str:
-    """`reached` is a column of its own behind the model's name."""
+    """A table of values and ranks; `reached` becomes a column after the model's name."""
     columns = {
         group.name: {name: average(cells, group.members) for name, cells in values.items()}
         for group in groups

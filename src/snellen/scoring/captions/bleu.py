@@ -1,9 +1,9 @@
 """Corpus BLEU as the COCO caption tools compute it (Papineni et al. 2002, ACL; Chen et al. 2015,
 https://arxiv.org/abs/1504.00325, Sec. 3.2).
 
-Counts are summed over the corpus before anything is divided, so parts of a corpus add up:
-`BleuCounts` of two halves is that of the whole. The reference length is that of the reference
-nearest in length, the shorter of two that are as near.
+Counts are summed over the corpus before any division, so the `BleuCounts` of two parts of a corpus
+add up. The reference length is that of the reference nearest in length, the shorter of two equally
+near ones.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Words = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class BleuCounts:
-    """What BLEU is made of: words, words of the nearest references, and for n = 1..4 how many
-    n-grams there are and how many of these are in a reference."""
+    """Counts for BLEU: words of the caption, words of the nearest references, and for n = 1..4 the
+    number of n-grams of the caption and how many of them are in a reference."""
 
     words: float = 0
     reference: float = 0
@@ -60,7 +60,9 @@ def bleu_counts(caption: Words, references: Sequence[Words]) -> BleuCounts:
     for gram, count in ngrams(caption).items():
         guessed[len(gram) - 1] += count
         correct[len(gram) - 1] += min(count, reference_counts[gram])
-    nearest = min((abs(len(one) - len(caption)), len(one)) for one in references)[1]
+    nearest = min((abs(len(reference) - len(caption)), len(reference)) for reference in references)[
+        1
+    ]
     return BleuCounts(len(caption), nearest, tuple(guessed), tuple(correct))
 
 

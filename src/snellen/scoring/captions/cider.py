@@ -2,10 +2,10 @@
 https://arxiv.org/abs/1411.5726, Sec. 4 and Eq. 5).
 
 Per n = 1..4: the cosine of TF-IDF vectors of n-grams, caption counts clipped to those of the
-reference, times a Gaussian of the difference in length (sigma 6); mean over references and n,
-times 10. Document frequencies come from the references of the whole corpus, so a caption's CIDEr
-depends on what else was scored: that of a part is another number, and of one image 0. The tools
-measure length by the number of bigrams, which is kept.
+reference, times a Gaussian of the difference in length (sigma 6); mean over references and n, times
+10. Document frequencies come from the references of the whole corpus, so a caption's CIDEr depends
+on the other captions scored with it; the CIDEr of a single image is 0. The tools measure length by
+the number of bigrams, and so does this.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ _Gram = tuple[str, ...]
 
 @dataclass(slots=True)
 class DocumentFrequencies:
-    """In how many images' references each n-gram stands; those of two parts of a corpus add up."""
+    """Number of images whose references contain each n-gram; those of two parts of a corpus add
+    up."""
 
     images: int = 0
     counts: Counter[_Gram] = field(default_factory=Counter)
 
     def add(self, references: Sequence[Words]) -> None:
         self.images += 1
-        self.counts.update({gram for one in references for gram in ngrams(one)})
+        self.counts.update({gram for reference in references for gram in ngrams(reference)})
 
     def __add__(self, other: DocumentFrequencies) -> DocumentFrequencies:
         return DocumentFrequencies(self.images + other.images, self.counts + other.counts)
 
     def rarity(self, gram: _Gram) -> float:
+        """Inverse document frequency of an n-gram: log(images / images with it)."""
         return math.log(max(1, self.images)) - math.log(max(1, self.counts[gram]))
 
 
 def document_frequencies(corpus: Iterable[Sequence[Words]]) -> DocumentFrequencies:
-    """Those of the references of every image of a corpus."""
+    """Document frequencies of the references of every image of a corpus."""
     frequencies = DocumentFrequencies()
     for references in corpus:
         frequencies.add(references)
@@ -84,4 +86,7 @@ def _cosines(caption: _Vector, reference: _Vector) -> list[float]:
         if other is not None:
             products[len(gram) - 1] += min(weight, other) * other
     norms = zip(products, caption.norms, reference.norms, strict=True)
-    return [product / (one * two) if one and two else 0.0 for product, one, two in norms]
+    return [
+        product / (caption_norm * reference_norm) if caption_norm and reference_norm else 0.0
+        for product, caption_norm, reference_norm in norms
+    ]

@@ -3,14 +3,14 @@ parameters for English that the COCO caption tools use.
 
 The authors' program aligns a caption with each of its references, by equal words, equal stems,
 WordNet synonyms and a table of paraphrases, and prints the counts of the best one (see
-`meteor_program`). What counts amount to is computed here. Over a corpus they are summed before
-anything is divided, so parts of a corpus add up.
+`meteor_program`). The score of these counts is computed here. Over a corpus counts are summed
+before any division, so the counts of parts of a corpus add up.
 
-A matched word has the weight of how it matched (1, 0.6, 0.8, 0.6) times 0.75, or 0.25 for a
-function word; words are weighed 0.75 and 0.25 in the lengths too. With precision P and recall R of
-these sums, the score is (1 - 0.6 (c / m)^0.2) P R / (0.85 P + 0.15 R): m the words matched, c the
-runs in which they stand in order. A caption that matches a reference from end to end in one run
-adds no run.
+A matched word has the weight of its match type (1, 0.6, 0.8, 0.6) times 0.75, or 0.25 for a
+function word; words are weighted 0.75 and 0.25 in the lengths too. With precision P and recall R of
+these sums, the score is (1 - 0.6 (c / m)^0.2) P R / (0.85 P + 0.15 R): m the number of matched
+words, c the number of contiguous runs they form. A caption that matches a reference from end to end
+in one run counts as 0 runs.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 _ALPHA, _BETA, _GAMMA, _DELTA = 0.85, 0.20, 0.60, 0.75
 _WEIGHTS = (1.0, 0.6, 0.8, 0.6)
-"""Of words, stems, synonyms and paraphrases."""
+"""Weights of words, stems, synonyms and paraphrases."""
 _FIELDS = 4 + 4 * len(_WEIGHTS) + 3
 
 
 @dataclass(frozen=True, slots=True)
 class MeteorCounts:
-    """What METEOR is made of; those of two captions add up."""
+    """Counts for METEOR; those of two captions add up."""
 
     matched: float = 0.0
     """Weighted words of the caption that match."""
@@ -34,10 +34,10 @@ class MeteorCounts:
     """Weighted words of the caption."""
     gold_matched: float = 0.0
     gold_length: float = 0.0
-    """The same of its best reference."""
+    """Weighted words of the best reference; `gold_matched` are those that match."""
     runs: float = 0.0
     words: float = 0.0
-    """Words that match, unweighted: the mean of caption and reference."""
+    """Unweighted words that match: the mean of caption and reference."""
 
     def __add__(self, other: MeteorCounts) -> MeteorCounts:
         return MeteorCounts(*(a + b for a, b in zip(self.sums(), other.sums(), strict=True)))
@@ -49,7 +49,7 @@ class MeteorCounts:
         )  # fmt: skip
 
     def score(self) -> float:
-        """METEOR, 0..1; 0 where nothing matches."""
+        """METEOR, 0..1; 0 if nothing matches."""
         if not self.matched or not self.gold_matched:
             return 0.0
         precision, recall = self.matched / self.length, self.gold_matched / self.gold_length
@@ -59,8 +59,8 @@ class MeteorCounts:
 
 def meteor_counts(line: str) -> MeteorCounts:
     """Counts from a line of the program: lengths and function words of caption and reference, per
-    way of matching the content and function words matched in each, runs, and words matched in
-    each. Raises ValueError for any other line."""
+    match type the content and function words matched in each, runs, and words matched in each.
+    Raises ValueError for any other line."""
     numbers = [float(field) for field in line.split()]
     if len(numbers) != _FIELDS:
         raise ValueError(f"expected {_FIELDS} numbers, got {len(numbers)}")
@@ -79,7 +79,10 @@ def meteor_counts(line: str) -> MeteorCounts:
 
 def _matched_weight(content: Sequence[float], function: Sequence[float]) -> float:
     ways = zip(_WEIGHTS, content, function, strict=True)
-    return sum(weight * _weigh(one, other) for weight, one, other in ways)
+    return sum(
+        weight * _weigh(content_words, function_words)
+        for weight, content_words, function_words in ways
+    )
 
 
 def _weigh(content: float, function: float) -> float:

@@ -1,9 +1,9 @@
-"""The authors' METEOR 1.5, a Java program of 6 MB with 62 MB of paraphrases, as the package
-`pycocoevalcap` ships it.
+"""The authors' METEOR 1.5, a Java program of 6 MB with 62 MB of paraphrases, from the package
+`pycocoevalcap`.
 
-It is started once for a set of captions, takes all of them, and ends: about 6 seconds until the
-paraphrases are read and 3 ms per caption, with up to 2 GB of memory. What it printed is kept in
-the cache, so a report that is made again does not start it.
+It is started once for a set of captions, scores all of them, and exits: about 6 seconds to load the
+paraphrases and 3 ms per caption, with up to 2 GB of memory. Its output is cached, so that a report
+that is built again does not start it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ Words = Sequence[str]
 
 
 class CaptionWithReferences(NamedTuple):
-    """A caption and its references, in words."""
+    """A caption and its references, as words."""
 
     caption: Words
     references: Sequence[Words]
 
 
 def caption_counts(captions: Sequence[CaptionWithReferences], cache: Path) -> list[MeteorCounts]:
-    """The counts of each caption.
+    """The counts of each caption, from the cache or from the program.
 
     Raises:
         MissingExtra: the package is not installed.
         UsageError: there is no Java runtime, or the program failed.
     """
-    requests = "".join(f"{_request_line(one)}\n" for one in captions)
+    requests = "".join(f"{_request_line(item)}\n" for item in captions)
     cache_file = cache / "meteor" / f"{hashlib.sha256(requests.encode()).hexdigest()}.txt"
     counts = _read_cached(cache_file, len(captions))
     if counts is None:
@@ -63,12 +63,16 @@ def caption_counts(captions: Sequence[CaptionWithReferences], cache: Path) -> li
 
 def _request_line(item: CaptionWithReferences) -> str:
     texts = [" ".join(words) for words in (*item.references, item.caption)]
-    # A bar would end the text; white space such as a line break would end the line.
+    # The protocol separates texts by bars and requests by line breaks.
     plain = [" ".join(text.replace(_BAR, " ").split()) for text in texts]
     return f" {_BAR} ".join(("SCORE", *plain))
 
 
 def _run_program(requests: str, captions: int) -> str:
+    """Send the requests to the Java program and return its output.
+
+    Raises MissingExtra and UsageError as `caption_counts` does.
+    """
     program = _program()
     java = shutil.which("java")
     if java is None:
@@ -122,7 +126,7 @@ def _read_cached(cache_file: Path, captions: int) -> list[MeteorCounts] | None:
 
 
 def _write_cache(cache_file: Path, program_output: str) -> None:
-    with contextlib.suppress(OSError):  # a cache that cannot be written costs time, and no number
+    with contextlib.suppress(OSError):  # an unwritable cache only costs time
         cache_file.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(cache_file) as part:
             part.write_text(program_output, encoding="utf-8")

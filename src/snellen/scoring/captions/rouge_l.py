@@ -1,7 +1,6 @@
 """ROUGE-L of a caption (Lin 2004, https://aclanthology.org/W04-1013, Sec. 3.1) as the COCO caption
-tools compute it: precision and recall of the longest common subsequence of words, the best of each
-over the references apart, in an F measure with beta = 1.2. The corpus score is the mean.
-"""
+tools compute it: precision and recall of the longest common subsequence of words, each the best
+over the references, in an F measure with beta = 1.2. The corpus score is the mean."""
 
 from __future__ import annotations
 
@@ -13,10 +12,14 @@ BETA = 1.2
 
 
 def rouge_l(caption: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """ROUGE-L of one caption, 0..1; 0 where it has no words."""
+    """ROUGE-L of one caption, 0..1; 0 if it has no words."""
     if not caption:
         return 0.0
-    common = [(LCSseq.similarity(caption, one), len(one)) for one in references if one]
+    common = [
+        (LCSseq.similarity(caption, reference), len(reference))
+        for reference in references
+        if reference
+    ]
     precision = max((shared / len(caption) for shared, _ in common), default=0.0)
     recall = max((shared / length for shared, length in common), default=0.0)
     if not precision or not recall:

@@ -1,11 +1,11 @@
-"""Captions as words, the way the COCO evaluation tools split them.
+"""Split captions into words as the COCO evaluation tools do.
 
-Chen et al. 2015 (https://arxiv.org/abs/1504.00325, Sec. 3.1): Stanford's Penn Treebank tokenizer
-in lower case, then marks of punctuation are dropped. That tokenizer is a Java program; here its
-rules are restated as far as captions need them: contractions are split ("isn't" -> is n't, "dog's"
--> dog 's, "cannot" -> can not), hyphenated words and numbers stay whole, dots of abbreviations
-stay ("mr.", "u.s."), $ and % stand alone. Brackets become words such as -lrb-: the tools mean to
-drop them, but look for them in upper case.
+Chen et al. 2015 (https://arxiv.org/abs/1504.00325, Sec. 3.1): Stanford's Penn Treebank tokenizer in
+lower case, then punctuation is dropped. That tokenizer is a Java program; here its rules are
+restated as far as captions need them: contractions are split ("isn't" -> is n't, "dog's" -> dog 's,
+"cannot" -> can not), hyphenated words and numbers stay whole, dots of abbreviations stay ("mr.",
+"u.s."), $ and % are separate words. Brackets become words such as -lrb-: the tools intend to drop
+them, but look for them in upper case.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _TOKEN = re.compile(
     | \b(?-i:[A-HJ-Z])\.(?=\s+\w|["”])                             # initials
     | \.{{2,}} | -{{2,}}                                        # ellipses and dashes
     | n['’]t(?![^\W_]) | ['’](?:s|re|ve|d|ll|m)(?![^\W_])       # ends of contractions
-    | (?<=[^\W\d_])[.,:]\d+                                   # a fraction behind a word
+    | (?<=[^\W\d_])[.,:]\d+                                   # a fraction after a word
     | \d+(?:[.,:/]\d+)*(?:st|nd|rd|th|s)?(?![-\w])              # numbers
     | o['’]clock | ['’]\d\ds?\b | [dlo]['’](?=[a-z]{{3}})[a-z]+
-    | [^\W_]+?(?=n['’]t(?![^\W_]))                             # what a contraction begins with
+    | [^\W_]+?(?=n['’]t(?![^\W_]))                             # the first part of a contraction
     | [^\W_]+(?:(?:[-/&_]|(?<=\d)\.|\.(?!\d))[^\W_]+)*        # words
     | ``|'' | (?![\U0001F000-\U0001FFFF])\S
     """,
@@ -56,7 +56,7 @@ _SPLIT_WORDS = {
 
 @lru_cache(maxsize=65536)
 def caption_words(caption: str) -> tuple[str, ...]:
-    """The words of a caption, lower-cased, without marks of punctuation."""
+    """The words of a caption, lower-cased, without punctuation."""
     words = []
     for token in _TOKEN.findall(html.unescape(caption)):
         low = token.lower()

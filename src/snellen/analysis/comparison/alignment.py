@@ -1,0 +1,263 @@
+"""Align runs of one benchmark sample by sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, structs
+
+from snellen.analysis.comparison.data_differences import data_notices, describe_data
+from snellen.analysis.comparison.served_models import served_notices
+from snellen.analysis.comparison.stopped_early import stop_notices
+from snellen.benchmarks.protocol.control import BLACK
+from snellen.benchmarks.protocol.control import OPTION as CONTROL
+from snellen.core.answer import RETRYABLE, Outcome
+from snellen.core.errors import UsageError
+from snellen.core.record import Record, Unscored
+from snellen.core.run import RunInfo
+from snellen.scoring.clusters import cluster_samples
+from snellen.store.runs import RunFolder
+
+if TYPE_CHECKING:
+    from numpy import bool_, float64, int64
+    from numpy.typing import NDArray
+
+_MAX_LISTED = 3
+
+
+class ComparableRecord(Struct, frozen=True, gc=False):
+    """The fields of a record that a comparison needs."""
+
+    id: str
+    question: str
+    outcome: Outcome
+    score: float | None = None
+    unscored: Unscored | None = None
+    gold: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+    groups: dict[str, str] = {}
+    media: tuple[str, ...] = ()
+    unit: str = ""
+
+    def counted_score(self, failures: str) -> float | None:
+        """The score it counts with under a run's failure policy, as in `scoring.accuracy`."""
+        if self.unscored in RETRYABLE and failures == "count-wrong":
+            return 0.0 if self.gold else None
+        return self.score
+
+    def is_same_question(self, other: ComparableRecord) -> bool:
+        """Whether both records have the same question, options and gold answers."""
+        return (
+            self.question == other.question
+            and self.gold == other.gold
+            and self.options == other.options
+        )
+
+
+class AlignedRuns(NamedTuple):
+    """Samples that every run scored, in the order of the first run.
+
+    `scores` (samples, runs) are in 0..1, `clusters` (samples,) are cluster numbers as in
+    `scoring.clusters`.
+    """
+
+    infos: tuple[RunInfo, ...]
+    samples: tuple[ComparableRecord, ...]
+    scores: NDArray[float64]
+    clusters: NDArray[int64]
+    notices: tuple[str, ...]
+    shared_ids: tuple[str, ...]
+    """Ids of the samples that are in all runs with the same question, scored or not."""
+    bounds: tuple[tuple[float, float] | None, ...]
+    """For each run its mean score over `shared_ids` if every failed or missing sample were wrong,
+    and if it were right; None if no sample is without a score."""
+    unmatched: int
+    """Number of samples that are not in all runs, or have different questions there."""
+
+    @property
+    def unscored_count(self) -> int:
+        """Number of shared samples that some run did not score."""
+        return len(self.shared_ids) - len(self.samples)
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether some samples share a cluster."""
+        return len(self.samples) > int(self.clusters.max(initial=-1)) + 1
+
+
+def align_runs(
+    runs: Sequence[RunFolder],
+    *,
+    common: bool = False,
+    same_question: Callable[
+        [ComparableRecord, ComparableRecord], bool
+    ] = ComparableRecord.is_same_question,
+) -> AlignedRuns:
+    """Align runs of one benchmark by sample id. `same_question` decides which samples of one id in
+    different data are the same question.
+
+    Raises UsageError for runs on different data or with different samples, unless `common`
+    restricts the comparison to the samples they share (same id, question, options and gold answer),
+    and if no sample was scored in all runs.
+    """
+    import numpy as np
+
+    infos = tuple(run.info for run in runs)
+    tables = [{record.id: record for record in run.read_as(ComparableRecord)} for run in runs]
+    shared, unmatched = _shared_ids(runs, tables, common, same_question)
+    # One list per run; None without a score becomes NaN in the array below.
+    columns = [
+        [table[name].counted_score(info.failures) for name in shared]
+        for table, info in zip(tables, infos, strict=True)
+    ]
+    retryable = [[table[name].unscored in RETRYABLE for name in shared] for table in tables]
+    scores = np.array(columns, dtype=np.float64).T  # (samples, runs)
+    scored = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    kept_records = [tables[0][shared[index]] for index in scored.tolist()]
+    if not kept_records:
+        raise UsageError(
+            f"{', '.join(run.name for run in runs)}: no sample was scored in all of them, so there "
+            "is nothing to compare"
+        )
+    return AlignedRuns(
+        infos,
+        tuple(kept_records),
+        scores[scored],
+        np.asarray(
+            cluster_numbers(*_clustering_records(infos, tables, kept_records)), dtype=np.int64
+        ),
+        (*_exclusion_notices(runs, len(shared), unmatched), *_difference_notices(infos)),
+        tuple(shared),
+        tuple(_bounds(scores, np.array(retryable, dtype=np.bool_).T)),
+        unmatched,
+    )
+
+
+def _bounds(
+    scores: NDArray[float64], retryable: NDArray[bool_]
+) -> Iterator[tuple[float, float] | None]:
+    """Bounds of the means of scores (samples, runs; NaN without a score); `retryable` marks failed
+    and missing ones. Samples that can have no score in some run (no gold answer, no judge) are left
+    out."""
+    import numpy as np
+
+    # Bounds are over the samples that every run scored or could still score, so that the bounds of
+    # different runs have the same denominator and can be subtracted.
+    unknown = np.isnan(scores)
+    complete = ~(unknown & ~retryable).any(axis=1)
+    for column, missing in zip(scores[complete].T, unknown[complete].T, strict=True):
+        if not unknown[complete].any():
+            yield None
+            continue
+        yield (
+            float(np.where(missing, 0.0, column).mean()),
+            float(np.where(missing, 1.0, column).mean()),
+        )
+
+
+def _shared_ids(
+    runs: Sequence[RunFolder],
+    tables: Sequence[Mapping[str, ComparableRecord]],
+    common: bool,
+    same_question: Callable[[ComparableRecord, ComparableRecord], bool],
+) -> tuple[list[str], int]:
+    """Ids that all runs have with the same question, and how many other samples there are."""
+    first, *others = tables
+    everywhere = first.keys() & set.intersection(*map(set, others)) if others else first.keys()
+    shared = [name for name in first if name in everywhere]
+    same_data = _same_data(runs)
+    if not same_data and not common:
+        data_text = ", ".join(
+            f"{run.name} on {describe_data(run.info)}" for run in runs[:_MAX_LISTED]
+        )
+        raise UsageError(
+            f"the runs were made on different data ({data_text}); compare the samples they share "
+            "with --common, or run one of them again"
+        )
+    everything = len(set().union(*tables))
+    if len(shared) < everything and not common:
+        sizes = ", ".join(
+            f"{run.name} has {len(table)}" for run, table in zip(runs, tables, strict=True)
+        )
+        raise UsageError(
+            f"the runs hold different samples ({sizes}; {len(shared)} are in all of them); compare "
+            "those with --common, or finish the runs"
+        )
+    # On the same data an id is one question by definition; on different data (another language,
+    # another revision) the id may have been reused.
+    matching = shared
+    if not same_data:
+        matching = [
+            name
+            for name in shared
+            if all(same_question(first[name], other[name]) for other in others)
+        ]
+    return matching, everything - len(matching)
+
+
+def _same_data(runs: Sequence[RunFolder]) -> bool:
+    return len({run.info.data.digest for run in runs}) == 1
+
+
+def _exclusion_notices(runs: Sequence[RunFolder], matched: int, unmatched: int) -> list[str]:
+    """A sentence about samples that are not compared, if there are any."""
+    if not unmatched:
+        return []
+    question = "" if _same_data(runs) else ", or not the same question"
+    return [
+        f"{matched} of {matched + unmatched} samples are compared: the others are not in all runs"
+        f"{question}"
+    ]
+
+
+def _difference_notices(infos: Sequence[RunInfo]) -> list[str]:
+    """Settings other than the model that differ, so that scores may not be comparable."""
+    notices = []
+    versions = sorted({info.config.version for info in infos})
+    if len(versions) > 1:
+        notices.append(f"versions of the benchmark differ: {', '.join(versions)}")
+    keys = sorted({key for info in infos for key in info.config.parameters})
+    for key in keys:
+        values = list(dict.fromkeys(info.config.parameters.get(key, "–") for info in infos))
+        if len(values) > 1:
+            notices.append(f"the runs were made with different {key}: {', '.join(values)}")
+    if len({info.failures for info in infos}) > 1:
+        notices.append("failures count differently in these runs")
+    notices += stop_notices(infos)
+    models = [info.model for info in infos]
+    return [*data_notices(infos, models), *served_notices(infos, models), *notices]
+
+
+def _clustering_records(
+    infos: Sequence[RunInfo],
+    tables: Sequence[Mapping[str, ComparableRecord]],
+    kept: Sequence[ComparableRecord],
+) -> tuple[RunInfo, list[ComparableRecord]]:
+    """The first run without a control, whose images are the original ones, else the first run; and
+    its records of these samples.
+
+    Samples are clustered by shared images: a control that replaces images would link samples that
+    are independent, or separate samples that are not.
+    """
+    run_index = next(
+        (index for index, info in enumerate(infos) if CONTROL not in info.config.parameters), 0
+    )
+    return infos[run_index], [tables[run_index][record.id] for record in kept]
+
+
+def cluster_numbers(
+    info: RunInfo | None,
+    samples: Sequence[ComparableRecord] | Sequence[Record],
+    links: Sequence[str] = (),
+) -> list[int]:
+    """The cluster number of each sample of a run, as in `scoring.clusters`. The black images of the
+    `black` control do not link samples: all black images of one size have the same digest."""
+    black = info is not None and info.config.parameters.get(CONTROL) == BLACK
+    records = [structs.replace(record, media=()) for record in samples] if black else samples
+    cluster_names = cluster_samples(records, links)
+    numbers: dict[str, int] = {}
+    return [
+        numbers.setdefault(cluster or f"\0{index}", len(numbers))
+        for index, cluster in enumerate(cluster_names)
+    ]

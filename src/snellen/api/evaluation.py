@@ -1,0 +1,231 @@
+"""`evaluate`: every model on every benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snellen.api._budget import Prices, request_limits
+from snellen.api._resolve import NamedBenchmark, resolve_benchmark, resolve_served_model
+from snellen.api._roles import RunCell, RunMatrix, open_roles
+from snellen.api._sampling import is_greedy
+from snellen.api.options import (
+    STORE_FILE,
+    RunOptions,
+    as_list,
+    change_options,
+    check_options,
+    variant_with_roles,
+)
+from snellen.api.report import write_page
+from snellen.benchmarks.declaration.suites import expand_suites
+from snellen.core.benchmark import Benchmark, FetchProgress
+from snellen.core.errors import UsageError
+from snellen.core.model import Model
+from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
+from snellen.engine.loop.comparison_run import run_comparison
+from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
+from snellen.engine.loop.preflight import check_models, check_roles
+from snellen.engine.loop.progress import NoProgress, Progress
+from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run
+from snellen.engine.ray.cluster import ReplicatedModels
+from snellen.engine.servers.managed import LostServer, Servers
+from snellen.engine.servers.process import GRACE, Notify
+from snellen.models.naming.custom import load_files
+from snellen.store.responses import ResponseStore
+from snellen.store.runs import RunFolder
+
+_NO_TEMPERATURE = (
+    "at temperature 0, draws of a question differ only where a server is not deterministic; "
+    "--temperature 1 draws freely"
+)
+
+
+class SkippedRun(NamedTuple):
+    """A model that cannot take a benchmark, with the reason."""
+
+    model: str
+    benchmark: str
+    reason: str
+
+
+class Results(NamedTuple):
+    runs: list[RunFolder]
+    skipped: list[SkippedRun]
+    lost: list[LostServer]
+    """Servers of Snellen's own that ended while they were needed."""
+
+
+def evaluate(
+    models: Sequence[str | Model] | str,
+    benchmarks: Sequence[str | Benchmark] | str,
+    options: RunOptions = RunOptions(),  # noqa: B008 - frozen
+    *,
+    command: str = "",
+    progress: Progress | None = None,
+    fetching: FetchProgress | None = None,
+    warned: Notify | None = None,
+    serving: Notify | None = None,
+    **changes: Any,
+) -> Results:
+    """Run every model on every benchmark; a complete run is only reported.
+
+    Models and benchmarks are named as on the command line, or are objects. `changes` are fields of
+    `RunOptions`, in place of those of `options`: `evaluate("random", "eyechart", limit=10)`.
+
+    Callbacks: `progress` follows the samples, `fetching` downloads; `warned` gets a sentence about
+    each benchmark that cannot be scored as it is run, before anything is asked; `serving` gets
+    lines about the model servers that are started. `command` is recorded with the runs, and shown
+    if the call is stopped, as what to type to go on.
+
+    Works under a running event loop, as in a notebook. Raises a UsageError subclass before
+    anything is asked if a name, option or file cannot be used, and `RunInterrupted` on Ctrl-C.
+    """
+    options = change_options(options, changes)
+    check_options(options)
+    check_fresh(options.fresh)
+    limits = request_limits(options.retries, options.max_failures, options.budget)
+    prices = Prices(options.prices)
+    rule = parse_stop_rule(options.until) if options.until is not None else None
+    out = Path(options.out)
+    with (
+        Servers(out, options.serve, options.serve_timeout, serving) as servers,
+        ReplicatedModels(options.cluster, options.load, out) as replicas,
+        _saying_how_to_go_on(command, serving, servers, replicas),
+    ):
+        custom = load_files(options.load)
+        opener = _LiveModelOpener(custom.models, servers, replicas)
+        roles = open_roles(as_list(models), options, opener, custom.models)
+        variant = variant_with_roles(options)
+        named_benchmarks = [
+            NamedBenchmark(spec, resolve_benchmark(spec, variant, custom.benchmarks))
+            for spec in expand_suites(as_list(benchmarks))
+        ]
+        # What is on this machine is checked first: a mistake in a data file shows at once.
+        downloads = [
+            named.benchmark for named in named_benchmarks if named.benchmark.fetch is not None
+        ]
+        for named in named_benchmarks:
+            if named.benchmark.fetch is None:
+                _prepare(named.benchmark, fetching, warned)
+        for models_by_role in roles.roles():
+            check_roles(models_by_role)
+        prices.check(roles.all_models(), limits.budget)
+        if options.repeats > 1 and warned is not None:
+            for name, model in roles.models:
+                if is_greedy(model, roles.sampling.get(name)):
+                    warned(f"{name}: {_NO_TEMPERATURE}")
+        matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+
+        def run_plan(cell: RunCell, fresh: str) -> RunPlan:
+            plan = replace(
+                matrix.run_plan(cell),
+                command=command,
+                progress=progress or NoProgress(),
+                limits=limits,
+                stop_rule=rule if isinstance(rule, PrecisionRule) else None,
+                fresh=fresh,
+            )
+            return replace(plan, prices=prices.plan_prices(plan))
+
+        results = Results([], [], [])
+        store = Path(options.store) if options.store else out / STORE_FILE
+        with ResponseStore(store) as responses:
+            fresh = options.fresh or ""
+            check_models(
+                [model for _, model in roles.models], responses, fresh=options.fresh is not None
+            )
+            # Only here, so that a refused key shows before hours of downloading.
+            for benchmark in downloads:
+                _prepare(benchmark, fetching, warned)
+            if options.fresh == LATEST:
+                fresh = fresh_name([run_plan(cell, LATEST) for cell in matrix.cells()])
+            for group in matrix.run_groups(rule):
+                plans = [run_plan(cell, fresh) for cell in group]
+                _run_group(plans, responses, servers, options.html, results)
+        results.lost.extend(servers.lost_servers())
+        return results
+
+
+@contextmanager
+def _saying_how_to_go_on(
+    command: str, say: Notify | None, *ended: Servers | ReplicatedModels
+) -> Iterator[None]:
+    """Where Ctrl-C has servers or replicas to end, which takes seconds, say first how the command
+    goes on."""
+    try:
+        yield
+    except (RunInterrupted, KeyboardInterrupt):
+        if command and say is not None and any(group.running for group in ended):
+            what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
+            say(f"{what}, none at a second Ctrl-C; continue with: {command}")
+        raise
+
+
+def _prepare(benchmark: Benchmark, fetching: FetchProgress | None, warned: Notify | None) -> None:
+    """Bring what the benchmark needs, so that nothing is asked in vain."""
+    if benchmark.fetch is not None:
+        benchmark.fetch(fetching)
+    benchmark.open()
+    if benchmark.few_shot_info is not None:
+        benchmark.few_shot_info()
+    if benchmark.unscorable and warned is not None:
+        warned(f"{benchmark.name}: {benchmark.unscorable}")
+
+
+def _run_group(
+    plans: Sequence[RunPlan],
+    responses: ResponseStore,
+    servers: Servers,
+    html: bool,
+    results: Results,
+) -> None:
+    """A run, or two that are one another's opponents."""
+    first = plans[0]
+    try:
+        if len(plans) > 1:
+            finished = run_comparison(plans, responses, servers.keep_only)
+        else:
+            servers.keep_only(first.model, *first.roles.values())
+            finished = [run(first, responses)]
+    except UnsupportedBenchmark as error:
+        results.skipped.append(SkippedRun(first.model_name, first.benchmark.name, str(error)))
+        return
+    results.runs.extend(finished)
+    for folder, plan in zip(finished, plans, strict=False) if html else ():
+        write_page(folder, plan.benchmark, responses)
+
+
+class _LiveModelOpener(NamedTuple):
+    """Opens models: those of loaded files, those whose server Snellen starts, replicas on Ray."""
+
+    custom: Mapping[str, Model]
+    servers: Servers
+    replicas: ReplicatedModels
+
+    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+        """The models to be evaluated, with the name each goes by. Raises UsageError."""
+        if not self.servers.serve:
+            if not models:
+                raise UsageError(
+                    "no model is named; name one with -m, or start a server with --serve"
+                )
+            return [self._open_replicas(model) or self._open_single(model) for model in models]
+        if len(models) > 1 or not all(isinstance(model, str) for model in models):
+            raise UsageError(f"--serve starts the server of one model; got {len(models)} models")
+        name = next((model for model in models if isinstance(model, str)), None)
+        return [self.servers.open_served(name)]
+
+    def role_model(self, model: str | Model) -> Model:
+        """A model with another role."""
+        return self._open_single(model)[1]
+
+    def _open_replicas(self, model: str | Model) -> tuple[str, Model] | None:
+        replicas = self.replicas.open_model(model) if isinstance(model, str) else None
+        return (replicas.name, replicas) if replicas is not None else None
+
+    def _open_single(self, model: str | Model) -> tuple[str, Model]:
+        return resolve_served_model(model, self.custom, self.servers)

@@ -1,0 +1,228 @@
+"""`plan`: what a run would ask, take and cost, and what is missing. Sends and fetches nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from snellen.analysis.comparison.planned_study import Aims, StudyPlan
+from snellen.api._budget import Prices, request_limits
+from snellen.api._resolve import MissingRequirement, OfflineResolver, UnavailableModel
+from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
+from snellen.api.options import (
+    STORE_FILE,
+    RunOptions,
+    as_list,
+    change_options,
+    check_options,
+    variant_with_roles,
+)
+from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
+from snellen.benchmarks.declaration.suites import expand_suites
+from snellen.core.model import RemoteModel
+from snellen.core.output import Usage
+from snellen.core.price import cost
+from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
+from snellen.engine.limits.spending import Budget
+from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
+from snellen.engine.offline.estimate import Assumptions, estimate
+from snellen.engine.servers.managed import Servers
+from snellen.models.naming.custom import load_files
+from snellen.models.naming.image_tokens import image_token_rule
+from snellen.models.naming.prices import price_of
+from snellen.settings import force_offline
+from snellen.store.responses import ResponseStore
+
+
+class Planned(Struct, frozen=True, kw_only=True):
+    """What `plan` returns, and `snellen plan --json` prints."""
+
+    lines: list[PlanLine]
+    missing: list[MissingRequirement]
+    downloads: list[str]
+    """What would be fetched first."""
+    notes: list[str]
+    dollars: float | None
+    """Cost of all lines; None if the price of one is unknown."""
+    disk_free: int
+    """Free bytes where the runs are kept."""
+    studies: list[StudyPlan] = []
+    """With aims: what each benchmark takes to reach them."""
+
+
+def plan(
+    models: Sequence[str] | str,
+    benchmarks: Sequence[str] | str,
+    options: RunOptions = RunOptions(),  # noqa: B008 - frozen
+    *,
+    assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
+    probe: bool = False,
+    aims: Aims | None = None,
+    like: Sequence[Path | str] = (),
+    **changes: Any,
+) -> Planned:
+    """What `evaluate` would do with the same arguments. No model is asked, no server started.
+
+    With `until`, the requests are those before the expected end (`engine.anytime`). With `probe`,
+    extractors, judges and model servers are sent one small request each. With `aims`, also what it
+    takes to compare the two models, by how two finished runs (`like`) differ if they are given.
+    Raises UsageError subclasses for names and options that cannot be used.
+    """
+    options = change_options(options, changes)
+    check_aims(aims, options.until, like)
+    check_options(options)
+    check_fresh(options.fresh)
+    limits = request_limits(options.retries, options.max_failures, options.budget)
+    prices = Prices(options.prices)
+    out = Path(options.out)
+    custom = load_files(options.load)
+    resolver = OfflineResolver(custom.models, Servers(out, options.serve, options.serve_timeout))
+    roles = open_roles(as_list(models), options, resolver, custom.models)
+    rule = _stop_rule(options.until, [name for name, _ in roles.models])
+    prices.check(roles.all_models(), limits.budget)
+    variant = variant_with_roles(options)
+    named_benchmarks = [
+        resolver.benchmark(spec, variant, custom.benchmarks)
+        for spec in expand_suites(as_list(benchmarks))
+    ]
+    if probe:
+        resolver.probe([model for _, model in roles.models], roles.roles())
+    matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+    store = Path(options.store) if options.store else out / STORE_FILE
+    lines: list[PlanLine] = []
+    runs: list[RunPlan] = []
+    with ResponseStore(store if store.exists() else None) as responses:
+        replicas = options.cluster.replicas if options.cluster else 1
+        estimator = _LineEstimator(responses, assumed, prices, replicas, rule)
+        with force_offline():
+            plans = [
+                (resolver.has_data(cell.benchmark), matrix.run_plan(cell))
+                for cell in matrix.cells()
+            ]
+            fresh = options.fresh or ""
+            if options.fresh == LATEST:
+                fresh = fresh_name([plan for has_data, plan in plans if has_data])
+        for has_data, plan in plans:
+            run = replace(plan, fresh=fresh)
+            runs.append(run)
+            lines.append(estimator.line(run, has_data=has_data))
+    dollars = _total_dollars(lines)
+    studies = (
+        [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
+    )
+    return Planned(
+        lines=lines,
+        studies=studies,
+        missing=resolver.missing,
+        downloads=resolver.downloads,
+        notes=[*resolver.notes(named_benchmarks), *_budget_notes(limits.budget, lines, dollars)],
+        dollars=dollars,
+        disk_free=_free_bytes(out),
+    )
+
+
+def plan_runs(
+    runs: Sequence[RunPlan],
+    responses: ResponseStore,
+    prices: Prices,
+    budget: Budget | None,
+    out: Path,
+) -> Planned:
+    """What these runs would ask, take and cost. No model is asked."""
+    look_up = _LineEstimator(responses, Assumptions(), prices, 1, None)
+    lines = [look_up.line(run, has_data=True) for run in runs]
+    dollars = _total_dollars(lines)
+    notes = list(_budget_notes(budget, lines, dollars))
+    return Planned(
+        lines=lines,
+        missing=[],
+        downloads=[],
+        notes=notes,
+        dollars=dollars,
+        disk_free=_free_bytes(out),
+    )
+
+
+def _stop_rule(until: str | None, names: Sequence[str]) -> PrecisionRule | ComparisonRule | None:
+    if until is None:
+        return None
+    rule = parse_stop_rule(until)
+    return resolve_comparison(rule, names) if isinstance(rule, ComparisonRule) else rule
+
+
+class _LineEstimator(NamedTuple):
+    """Estimates the line of each run from what all lines share."""
+
+    responses: ResponseStore
+    assumptions: Assumptions
+    prices: Prices
+    replicas: int
+    rule: PrecisionRule | ComparisonRule | None
+
+    def line(self, run: RunPlan, has_data: bool) -> PlanLine:
+        """The line of a run; without an estimate if its data are not on this machine."""
+        name, model = run.model_name, run.model
+        missing_requirement = run.benchmark.requires(model.capabilities)
+        if missing_requirement:
+            return PlanLine(model=name, benchmark=run.benchmark.name, skipped=missing_requirement)
+        if not has_data:
+            return PlanLine(model=name, benchmark=run.benchmark.name)
+        concurrency = model.concurrency if isinstance(model, RemoteModel) else 1
+        with force_offline():
+            rule = image_token_rule(model.identity.provider, model.identity.name)
+            expected = estimate(
+                run, self.responses, self.assumptions, rule, concurrency * self.replicas, self.rule
+            )
+        price = self.prices.price(model, name)
+        if price is None and isinstance(model, UnavailableModel):
+            price = price_of(name)
+        tokens = Usage(round(expected.prompt_tokens), round(expected.completion_tokens))
+        return PlanLine(
+            model=name,
+            benchmark=run.benchmark.name,
+            estimate=expected,
+            dollars=cost(tokens, price) if price else None,
+            price=price,
+        )
+
+
+def _budget_notes(
+    budget: Budget | None, lines: Sequence[PlanLine], dollars: float | None
+) -> Iterator[str]:
+    """A sentence on whether the budget is enough. Extractors and judges spend from it too; their
+    part is not estimated."""
+    if budget is None:
+        return
+    estimates = [line.estimate for line in lines if line.estimate is not None]
+    tokens = sum(estimate.prompt_tokens + estimate.completion_tokens for estimate in estimates)
+    expected = dollars if budget.is_money else tokens
+    unit, digits = ("USD", ".2f") if budget.is_money else ("tokens", ",.0f")
+    amount = f"{budget.amount:{digits}} {unit}"
+    if any(line.estimate is None and not line.skipped for line in lines):
+        yield f"budget: whether {amount} are enough is not known: data are not here yet"
+    elif expected is None:
+        yield f"budget: whether {amount} are enough is not known: a price is missing"
+    elif expected <= budget.amount:
+        yield f"budget: {amount} are enough; {expected:{digits}} are expected"
+    else:
+        yield (
+            f"budget: {amount} are spent after about {budget.amount / expected:.0%} of the "
+            f"{expected:{digits}} {unit} expected; what is left is then not asked"
+        )
+
+
+def _total_dollars(lines: Sequence[PlanLine]) -> float | None:
+    planned_lines = [line for line in lines if not line.skipped]
+    amounts = [line.dollars for line in planned_lines if line.dollars is not None]
+    return sum(amounts) if len(amounts) == len(planned_lines) else None
+
+
+def _free_bytes(out: Path) -> int:
+    out = out.absolute()
+    existing = next(parent for parent in (out, *out.parents) if parent.exists())
+    return shutil.disk_usage(existing).free

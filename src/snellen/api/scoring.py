@@ -1,0 +1,230 @@
+"""`score`: recorded predictions, without asking the model that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import structs
+
+from snellen.analysis.parsing.labelled_replies import LabelComparison
+from snellen.api._recorded_roles import (
+    RecordedRoles,
+    are_verdicts_recorded,
+    measure_by_labels,
+    refuse_idle_roles,
+    unread_verdict_warnings,
+)
+from snellen.api._resolve import resolve_benchmark
+from snellen.api.options import DEFAULT_OUT, STORE_FILE
+from snellen.benchmarks.declaration.data_file import data_file_declaration
+from snellen.benchmarks.declaration.registry import is_data_source
+from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
+from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
+from snellen.core.benchmark import Benchmark, Table, Variant, final_summary
+from snellen.core.errors import DataError, UsageError
+from snellen.core.model import Model
+from snellen.core.origin import Origin, origin_of
+from snellen.core.record import Record
+from snellen.core.run import DataInfo
+from snellen.core.summary import Summary
+from snellen.data.columns import check_column_keys
+from snellen.data.match_rows import match_rows
+from snellen.data.predictions import Predictions, PredictionTable, read_predictions
+from snellen.engine.loop.preflight import check_roles
+from snellen.engine.offline.score_recorded import Judges, score_replies
+from snellen.engine.servers.managed import Servers
+from snellen.engine.servers.process import Notify
+from snellen.models.replay import Replay
+from snellen.store.responses import ResponseStore
+
+DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
+
+
+class Scored(NamedTuple):
+    """The numbers of recorded predictions. `warnings` are about the predictions file."""
+
+    benchmark: Benchmark
+    summary: Summary
+    warnings: tuple[str, ...]
+    records: Sequence[Record] = ()
+    data: DataInfo | None = None
+    """The source of the questions and gold answers."""
+    readings: LabelComparison | None = None
+    """How parsing agrees with human labels, if labels were named."""
+
+
+def score(
+    benchmark: str,
+    predictions: Path | str | None = None,
+    *,
+    data: Path | str | None = None,
+    variant: Variant = Variant(),  # noqa: B008 - frozen
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+    judges: Sequence[str | Model] = (),
+    extractor: str | Model | None = None,
+    labels: Mapping[str, str] | None = None,
+    store: Path | str = DEFAULT_STORE,
+    serving: Notify | None = None,
+) -> Scored:
+    """Score recorded predictions by the benchmark's own flow. No model is measured, no image read.
+
+    A predictions file that also has gold answers needs no `data`; one that has everything may be
+    given as the `benchmark`. `where` keeps the rows with these values, by column. `variant.rule`
+    says whose rules parse the replies. `judges` grade replies if the benchmark asks judges, and the
+    `extractor` parses replies that no rule can: models, whose replies are kept in `store`, or
+    `column:NAME` for a column of the predictions file. `labels` names a column that says what each
+    reply answers (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`); parsing is
+    compared with it. A judge's server, as of vllm/ORG/NAME, is started and stopped; `serving` gets
+    lines about it. Raises UsageError subclasses, also for a judge or extractor that would be asked
+    nothing.
+    """
+    check_column_keys(columns or {})
+    variant = replace(
+        variant,
+        data=str(data) if data else variant.data,
+        judges=len(judges),
+        recorded_verdicts=are_verdicts_recorded(judges),
+        extractor=extractor is not None,
+    )
+    with Servers(Path(store).parent, notify=serving) as servers:
+        roles = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
+        return _score_files(benchmark, predictions, data, variant, columns, where, roles)
+
+
+def _score_files(
+    benchmark: str,
+    predictions: Path | str | None,
+    data: Path | str | None,
+    variant: Variant,
+    columns: Mapping[str, str] | None,
+    where: Mapping[str, str] | None,
+    roles: RecordedRoles,
+) -> Scored:
+    """Find which files hold questions, gold answers and replies, match their rows, and score."""
+    if predictions is None or (data is None and _is_same_file(benchmark, predictions)):
+        return _score_single_file(benchmark, variant, columns, where, roles)
+    has_separate_data = variant.data is not None or is_data_source(benchmark)
+    if not has_separate_data:
+        refuse_units(benchmark, columns or {})
+    data_columns, reply_columns = (
+        _split_columns(columns or {}) if has_separate_data else ({}, columns or {})
+    )
+    resolved = resolve_benchmark(benchmark, replace(variant, columns=data_columns))
+    repeats = resolved.counts_duplicates and not has_separate_data
+    reply_rows = read_predictions(
+        Path(predictions), columns=reply_columns, where=where, repeats=repeats
+    )
+    if not has_separate_data and reply_rows.gold_column is not None:
+        return _score_predictions(replace(resolved, open=reply_rows.table), reply_rows, roles)
+    table = _open_data(resolved, reply_rows, has_separate_data)
+    matched = match_rows(reply_rows, table).without_repeats()
+    return _score_predictions(replace(resolved, open=lambda: table), matched, roles)
+
+
+def _open_data(benchmark: Benchmark, predictions: Predictions, has_separate_data: bool) -> Table:
+    """Open the data. Raises DataError, with advice if the predictions have no gold answers."""
+    try:
+        return benchmark.open()
+    except DataError as error:
+        if has_separate_data:
+            raise
+        advice = advice_on(benchmark.name, predictions.columns, has_judge=False)
+        raise DataError(
+            f"{predictions.path} holds no gold answers, so the data are needed: {error}; or name a "
+            f"file of them with --data{'' if advice is None else f' ({advice})'}"
+        ) from error
+
+
+def score_by_rules(
+    benchmark: str,
+    predictions: Path | str | None = None,
+    *,
+    variant: Variant = Variant(),  # noqa: B008 - frozen
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+) -> dict[str, Scored]:
+    """`score` under every parsing rule of the benchmark, by the name of the rule."""
+    default = score(
+        benchmark, predictions, variant=replace(variant, rule=None), columns=columns, where=where
+    )
+    return {
+        rule: score(
+            benchmark, predictions, variant=replace(variant, rule=rule), columns=columns,
+            where=where,
+        )
+        for rule in default.benchmark.rules
+    }  # fmt: skip
+
+
+def _is_same_file(benchmark: str, predictions: Path | str) -> bool:
+    """Whether the predictions were also given as the benchmark."""
+    if not is_data_source(benchmark):
+        return False
+    try:
+        return Path(benchmark).samefile(predictions)
+    except OSError:
+        return False
+
+
+def _score_single_file(
+    path: str,
+    variant: Variant,
+    columns: Mapping[str, str] | None,
+    where: Mapping[str, str] | None,
+    roles: RecordedRoles,
+) -> Scored:
+    if not is_data_source(path):
+        raise UsageError(
+            f"no predictions for {path}: give a file with --predictions, or in place of the "
+            "benchmark a file that holds questions, answers and predictions"
+        )
+    predictions = read_predictions(Path(path), columns=renamed_columns(columns or {}), where=where)
+    benchmark = data_file_declaration(path)(replace(variant, columns=columns or {}))
+    return _score_predictions(replace(benchmark, open=predictions.table), predictions, roles)
+
+
+def _score_predictions(
+    benchmark: Benchmark, predictions: Predictions, roles: RecordedRoles
+) -> Scored:
+    """Score matched predictions, with judges and extractor if there are any."""
+    predictions = predictions.with_empty_replies() if benchmark.name in NULLS_COUNT else predictions
+    advice = advice_on(benchmark.name, predictions.columns, has_judge=bool(roles.judges))
+    models = roles.open_models(predictions, benchmark)
+    unread: Iterator[str] = iter(())
+    table = benchmark.open()
+    benchmark = replace(benchmark, open=lambda: table)
+    replies = predictions.replies()
+    if not models:
+        records, warnings = score_replies(benchmark, replies, predictions.digest)
+    else:
+        asked_models = {
+            role: model for role, model in models.items() if not isinstance(model, Replay)
+        }
+        check_roles(asked_models)
+        with ResponseStore(roles.store if asked_models else None) as store:
+            judges = Judges(models, store)
+            records, warnings = score_replies(benchmark, replies, predictions.digest, judges)
+        refuse_idle_roles(benchmark, roles, records)
+        unread = unread_verdict_warnings(models, records)
+    examples = benchmark.few_shot_info() if benchmark.few_shot_info is not None else None
+    summary = final_summary(benchmark, records, examples)
+    origin = Origin("predictions") if isinstance(table, PredictionTable) else origin_of(table)
+    data = DataInfo(str(table.path), table.digest, len(table), origin)
+    if data.note:
+        summary = structs.replace(summary, notices=(data.note, *summary.notices))
+    readings = measure_by_labels(roles, predictions, benchmark, models, records)
+    notices = () if advice is None else (f"{predictions.path}: {advice}",)
+    warnings = (*predictions.warnings, *notices, *warnings, *unread)
+    return Scored(benchmark, summary, warnings, records, data, readings)
+
+
+def _split_columns(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The `columns` of the data file, and those of the predictions file."""
+    reply_columns = {role: name for role, name in columns.items() if role in ("id", "prediction")}
+    return {
+        role: name for role, name in columns.items() if role not in reply_columns
+    }, reply_columns

@@ -1,0 +1,230 @@
+"""From a declaration and a variant to the value that the engine runs: the one place that applies
+options, few-shot examples, controls, videos and gates, in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from msgspec import structs
+
+from snellen.benchmarks.declaration.declaration import (
+    Declaration,
+    Headline,
+    Options,
+    ResolvedVariant,
+    ScoringParts,
+)
+from snellen.benchmarks.declaration.rows import AdjustSample, check_unique_ids, rows_to_samples
+from snellen.benchmarks.declaration.variants import failures_of, resolve_options
+from snellen.benchmarks.declaration.videos import (
+    find_videos,
+    show_videos,
+    split_video_options,
+    video_options,
+)
+from snellen.benchmarks.protocol.control import apply_control
+from snellen.benchmarks.protocol.few_shot import select_few_shot
+from snellen.benchmarks.protocol.gate import apply_gate, split_gate
+from snellen.benchmarks.protocol.parsers import select_rule
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, Table, Variant
+from snellen.core.headline import SumsOf
+from snellen.core.record import Record
+from snellen.core.sample import Row, Sample
+from snellen.core.summary import Summary
+
+
+def build(
+    source: Declaration | BenchmarkFactory | Benchmark, variant: Variant, *, notice: str = ""
+) -> Benchmark:
+    """The benchmark of a variant. The order of these steps is the contract; nothing else wraps:
+
+    1. the gate (`withhold>5%`) is taken off the failure policy;
+    2. the declaration under its options, in `assemble`: rows, prompt, parsers, judges, video;
+    3. few-shot examples, drawn when the data are first read, and never asked themselves;
+    4. the control: options shuffled in the data, or images changed right before they are shown;
+    5. the gate over the finished summary.
+
+    A plug-in may give a function of the variant, or a finished benchmark, in place of a
+    declaration: step 2 is then its own, and a finished benchmark has no step 3. `notice` is
+    `Benchmark.notice`. Raises UsageError.
+    """
+    plain, max_failed = split_gate(variant)
+    if isinstance(source, Benchmark):
+        benchmark = source
+    else:
+        open_variant = partial(assemble, source) if isinstance(source, Declaration) else source
+        benchmark = select_few_shot(open_variant, plain)
+    if notice:
+        benchmark = replace(benchmark, notice=notice)
+    return apply_gate(apply_control(benchmark, variant.control), max_failed)
+
+
+def all_options(declaration: Declaration, data: str | None) -> set[str]:
+    """The names of the options of a declaration over its own or the user's data."""
+    if declaration.for_variant is not None:
+        declaration = declaration.for_variant(declaration, Variant(data=data))
+    names = set(declaration.scoring.options(declaration))
+    return names | set(video_options()) if declaration.video else names
+
+
+def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
+    """The declaration under a variant without gate; controls and the selection of few-shot
+    examples come later. Raises UsageError."""
+    if declaration.for_variant is not None:
+        declaration = declaration.for_variant(declaration, variant)
+    video = None
+    if declaration.video is not None:
+        variant, video = split_video_options(
+            variant, declaration.video.defaults, allow_shots=declaration.video.allow_shots
+        )
+    scoring = declaration.scoring
+    listed = scoring.options(declaration)
+    resolved = ResolvedVariant(
+        declaration=declaration,
+        variant=variant,
+        options=resolve_options(declaration.name, variant, scoring.allowed_options(listed, variant)),
+        rule=select_rule(declaration.name, variant, scoring.rules),
+        failures=failures_of(variant),
+    )
+    parts = scoring.parts(resolved)
+    unscorable = declaration.unscorable or parts.unscorable or _hidden_answers(resolved)
+    headline = declaration.headline
+    if parts.is_circular and not headline.in_circular:
+        headline = Headline()
+    benchmark = Benchmark(
+        name=declaration.name,
+        version=declaration.version,
+        title=declaration.title,
+        headline=headline.name or parts.headline,
+        open=partial(_open_table, declaration, variant),
+        fetch=declaration.data.fetcher(variant),
+        samples=partial(_read_samples, declaration, resolved.options),
+        flow=parts.flow,
+        summarise=_summariser(resolved, parts, headline),
+        headline_sums=_sums(resolved, parts, headline),
+        weighs_scores=headline.weighs_scores,
+        requires=parts.requires,
+        unsupported_reason=declaration.unsupported_reason,
+        prepare=declaration.prepare,
+        extra_roles=parts.extra_roles,
+        paper=declaration.paper,
+        provenance=declaration.provenance,
+        options=listed,
+        rules=tuple(scoring.rules),
+        oracle=None if unscorable else declaration.oracle,
+        blank=declaration.blank,
+        chance=declaration.chance,
+        unscorable=unscorable,
+        coverage=declaration.coverage,
+        parameters={**parts.parameters, **declaration.parameters},
+        max_new_tokens=parts.max_new_tokens,
+        few_shot_pool=declaration.data.few_shot_source(variant),
+        counts_duplicates=declaration.counts_duplicates,
+    )
+    if video is None or declaration.video is None:
+        return benchmark
+    return show_videos(
+        benchmark,
+        video,
+        declaration.video.defaults,
+        in_every_question=declaration.video.in_every_question,
+    )
+
+
+def _open_table(declaration: Declaration, variant: Variant) -> Table:
+    """The rows, with their videos if there are any. Raises DataError, MissingExtra."""
+    if declaration.check is not None:
+        declaration.check()
+    table = declaration.data.table(variant)
+    if declaration.video is not None and declaration.video.search_cache:
+        return find_videos(table, variant, declaration.name)
+    return table
+
+
+def _read_samples(
+    declaration: Declaration, options: Options, rows: Iterable[Row]
+) -> Iterator[Sample]:
+    """The samples of the variant's rows. Raises DataError for ids that are not unique."""
+    path = getattr(rows, "path", declaration.name)
+    keep = declaration.keep
+    keep_row = partial(_keeps, keep, options) if keep is not None else None
+    if declaration.samples is not None:
+        kept = rows if keep_row is None else filter(keep_row, rows)
+        return check_unique_ids(declaration.samples(kept), path)
+    if declaration.adjust_row is not None:
+        rows = map(declaration.adjust_row, rows)
+    return rows_to_samples(
+        rows,
+        groups=declaration.group_by,
+        path=path,
+        kind=declaration.kind or declaration.scoring.kind,
+        adjust=_compose(declaration.scoring.adjust, declaration.adjust),
+        question=declaration.question,
+        keep=keep_row,
+    )
+
+
+def _keeps(keep: Callable[[Row, Options], bool], options: Options, row: Row) -> bool:
+    return keep(row, options)
+
+
+def _compose(first: AdjustSample | None, second: AdjustSample | None) -> AdjustSample | None:
+    if first is None or second is None:
+        return first or second
+
+    def both(sample: Sample, row: Row) -> Sample:
+        return second(first(sample, row), row)
+
+    return both
+
+
+def _summariser(
+    resolved: ResolvedVariant, parts: ScoringParts, headline: Headline
+) -> Callable[[Sequence[Record]], Summary]:
+    summarise = parts.summarise
+    if headline.summarise is not None:
+        summarise = partial(headline.summarise, _context(resolved, parts))
+    notices = resolved.declaration.notices
+    return partial(_with_notices, summarise, notices) if notices else summarise
+
+
+def _sums(resolved: ResolvedVariant, parts: ScoringParts, headline: Headline) -> SumsOf | None:
+    if headline.sums is None:
+        return parts.sums
+    return partial(headline.sums, _context(resolved, parts))
+
+
+def _context(resolved: ResolvedVariant, parts: ScoringParts) -> SummaryContext:
+    return SummaryContext(
+        plain=parts.summarise,
+        plain_headline=parts.headline,
+        failures=resolved.failures,
+        options=resolved.options,
+        rule=resolved.rule,
+        panel=parts.panel,
+    )
+
+
+def _with_notices(
+    summarise: Callable[[Sequence[Record]], Summary],
+    notices: tuple[str, ...],
+    records: Sequence[Record],
+) -> Summary:
+    summary = summarise(records)
+    return structs.replace(summary, notices=(*summary.notices, *notices))
+
+
+def _hidden_answers(resolved: ResolvedVariant) -> str:
+    """Why a split has no score whose answers its authors keep; a data file of the user's own may
+    hold the answers."""
+    declaration = resolved.declaration
+    split = resolved.options.get("split", "")
+    if split not in declaration.hidden_answers or resolved.variant.data is not None:
+        return ""
+    return (
+        f"the answers of split={split} are withheld by the authors of {declaration.name}: the "
+        "questions are asked, and only the authors can score the replies"
+    )

@@ -1,0 +1,219 @@
+"""One benchmark as its file declares it, and what a variant makes of the declaration.
+
+Multiple choice, yes/no, open, judged and video benchmarks, and those described in TOML, are all a
+`Declaration`; `build.build` makes of it the value that the engine runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from snellen.benchmarks.declaration.other_tools import OtherToolName
+from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
+from snellen.benchmarks.protocol.judging import JudgePanel
+from snellen.benchmarks.protocol.summary_context import SummaryContext
+from snellen.core.benchmark import Benchmark, FetchProgress, Requirement, Table, Variant, requires
+from snellen.core.flow import Flow
+from snellen.core.headline import HeadlineSums, SumsOf
+from snellen.core.model import Capabilities
+from snellen.core.record import Record
+from snellen.core.sample import Kind, Row, Sample
+from snellen.core.summary import Summary
+from snellen.prompts.choice import PromptTemplate
+from snellen.scoring.accuracy import FailurePolicy
+
+Options = Mapping[str, str]
+"""Every option of a variant with its value, defaults filled in."""
+
+IMAGE_INPUT = requires("text", "image")
+
+
+class DataSource(Protocol):
+    """Where the rows of a benchmark's variants are."""
+
+    @property
+    def options(self) -> Mapping[str, Sequence[str]]:
+        """The options that choose the data, each with its values, the default first."""
+
+    def table(self, variant: Variant) -> Table:
+        """The rows. Raises DataError if they can neither be found nor fetched."""
+
+    def fetcher(self, variant: Variant) -> Callable[[FetchProgress | None], Path] | None:
+        """Brings the data to this machine; None if they are here already."""
+
+    def few_shot_source(self, variant: Variant) -> str:
+        """`Benchmark.few_shot_pool` of a variant."""
+
+    def facts(self, variant: Variant, spec: str) -> Mapping[str, str]:
+        """What `snellen info` says of the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """A headline that is not the plain mean of the samples' scores.
+
+    `sums` is `Benchmark.headline_sums`, and `weighs_scores` as there.
+    """
+
+    name: str = ""
+    """Name of the metric; empty keeps the name of the plain mean."""
+    summarise: Callable[[SummaryContext, Sequence[Record]], Summary] | None = None
+    """None: the plain mean, under this name."""
+    sums: Callable[[SummaryContext, Sequence[Record]], HeadlineSums | None] | None = None
+    weighs_scores: bool = False
+    in_circular: bool = True
+    """Whether it is the headline under CircularEval, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Video:
+    """That rows hold videos, and how these are shown unless the variant says otherwise."""
+
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    """Defaults of the options in `videos.video_options`."""
+    in_every_question: bool = True
+    """Whether every question has a video: a model that cannot be shown one is refused at once."""
+    allow_shots: bool = False
+    """Whether few-shot examples, which are never videos, may be shown."""
+    search_cache: bool = True
+    """Whether videos are looked for in `videos/<name>` of the cache, where archives that were
+    fetched by hand are unpacked."""
+
+
+class Scoring(Protocol):
+    """How samples are asked and replies become scores: `scoring.RuleScoring`, `scoring.YesNo`,
+    `judged.Judged`, or a benchmark's own."""
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of all questions; None: inferred row by row."""
+
+    @property
+    def adjust(self) -> AdjustSample | None:
+        """Changes each sample of the common layout, before the declaration's own `adjust`."""
+
+    @property
+    def rules(self) -> Mapping[str, object]:
+        """Whose rules can parse the replies."""
+
+    def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
+        """All options but those about videos, in the order in which they are listed."""
+
+    def allowed_options(
+        self, options: Mapping[str, Sequence[str]], variant: Variant
+    ) -> Mapping[str, Sequence[str]]:
+        """The options with every value they take, also values that are not listed."""
+
+    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        """The flow, the plain summary and what a run records. Raises UsageError for choices that
+        do not go together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringParts:
+    """What the scoring contributes to the benchmark."""
+
+    flow: Callable[[Sample], Flow]
+    summarise: Callable[[Sequence[Record]], Summary]
+    headline: str
+    requires: Requirement
+    parameters: Mapping[str, str]
+    max_new_tokens: int
+    sums: SumsOf | None = None
+    """`Benchmark.headline_sums` of this summary."""
+    panel: JudgePanel = field(default_factory=JudgePanel)
+    extra_roles: tuple[str, ...] = ()
+    is_circular: bool = False
+    unscorable: str = ""
+    """Why this run can have no score, such as that no judge was named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """One benchmark as its file declares it. Nothing is opened or read before it is built."""
+
+    name: str
+    version: str
+    """Changes whenever a change could move a score."""
+    title: str
+    paper: str = ""
+    provenance: str = ""
+    """Where the data come from and under which licence."""
+    data: DataSource
+    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Other tools' names, each with the options it means."""
+    other_tools: Mapping[str, OtherToolName] = field(default_factory=dict)
+    """Names of ours that mean something else in another tool, in lower case."""
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Options beside those that choose the data, each with its values, the default first."""
+    for_variant: Callable[[Declaration, Variant], Declaration] | None = None
+    """Changes the declaration for some variants; its own `options` list those of all."""
+
+    # Rows and samples.
+    samples: Callable[[Iterable[Row]], Iterator[Sample]] | None = None
+    """Makes samples of the rows; None: the common column layout, with what follows."""
+    keep: Callable[[Row, Options], bool] | None = None
+    """Whether a row belongs to the variant."""
+    adjust_row: Callable[[Row], Row] | None = None
+    """Brings a row into the common column layout."""
+    kind: Kind | None = None
+    """The kind of all questions; None: inferred row by row, or that of `scoring`."""
+    group_by: tuple[str, ...] = GROUP_COLUMNS
+    adjust: AdjustSample | None = None
+    """Changes each sample with the help of its row."""
+    question: str = ""
+    """The question of rows that have none."""
+
+    # How it is asked.
+    requires: Requirement = IMAGE_INPUT
+    template: PromptTemplate | None = None
+    """None: that of `scoring`."""
+    paper_prompt: str | None = None
+    """The stored prompt template of the benchmark's paper, which is then the default."""
+    max_new_tokens: int | None = None
+    """Longest reply in tokens; None: that of `scoring`."""
+    prepare: Callable[[Sample], Sample] | None = None
+    """`Benchmark.prepare`: what is shown, right before it is asked."""
+    unsupported_reason: Callable[[Sample, Capabilities], str | None] | None = None
+    video: Video | None = None
+
+    # How it is scored.
+    scoring: Scoring
+    headline: Headline = Headline()
+    oracle: float | None = 100.0
+    blank: float = 0.0
+    chance: float | None = None
+    unscorable: str = ""
+    hidden_answers: tuple[str, ...] = ()
+    """Values of the option `split` whose answers the authors keep."""
+    coverage: Literal["exact", "generic type", "inference only"] = "exact"
+    """Whether the authors' own rule is implemented, a rule of the same type, or only asking."""
+    counts_duplicates: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Recorded in runs beside the options."""
+    notices: tuple[str, ...] = ()
+    """Sentences below every summary."""
+    check: Callable[[], None] | None = None
+    """Raises MissingExtra, before anything is asked, if scoring needs a library that is absent."""
+
+    def __call__(self, variant: Variant) -> Benchmark:
+        """The benchmark under the options of a variant: a declaration is a `BenchmarkFactory`.
+        Few-shot examples, controls and gates are applied by `build.build`."""
+        from snellen.benchmarks.declaration.build import assemble
+
+        return assemble(self, variant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedVariant:
+    """A declaration under a variant: every option has its value, every choice is checked."""
+
+    declaration: Declaration
+    variant: Variant
+    """Without the options about videos."""
+    options: Options
+    rule: str
+    failures: FailurePolicy

@@ -1,0 +1,82 @@
+"""The files of a new benchmark, to be filled in: `snellen dev new-benchmark NAME`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from snellen.benchmarks.declaration.builtin import is_registered
+from snellen.core.errors import UsageError
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_FAMILY = '''"""{title}: what it asks (Authors, year, https://arxiv.org/abs/...).
+
+One example row: index 0, question "...", A "...", B "...", answer "A", image <base64>.
+
+Oddities: what a reader of the data stumbles over, and where our rule differs from the authors'.
+"""
+
+from __future__ import annotations
+
+from snellen.benchmarks.declaration.declaration import Declaration
+from snellen.benchmarks.declaration.published import single_tsv
+from snellen.benchmarks.declaration.scoring import choices
+
+BENCHMARK = Declaration(
+    name="{name}",
+    version="1",
+    title="{title}, what it asks",
+    paper="",
+    provenance="who made the data, and their licence",
+    data=single_tsv("https://example.org/{name}.tsv", "md5 of the file"),
+    aliases={{}},
+    scoring=choices(),
+    coverage="generic type",
+)
+'''
+_LAYOUT = (
+    "index\tquestion\tA\tB\tanswer\n0\tA made-up question in the layout of the data?\tyes\tno\t\n"
+)
+_TEST = '''"""{title} gives the published number."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_published_predictions_give_the_published_number() -> None:
+    pytest.fail("score one model's published predictions, and compare with its authors' number")
+'''
+
+
+def write_new_benchmark(name: str, folder: Path) -> list[Path]:
+    """Write the family, its layout and a failing test below the repository's root; their paths.
+
+    Nothing has to be registered: the name of the module is the name of the benchmark. Until the
+    layout has a gold answer and the declaration a paper, `tests/benchmarks/test_declarations.py`
+    fails, too. Raises UsageError for a name that is malformed or taken.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"benchmark {name!r}: expected lower-case letters and digits, with hyphens between "
+            "words, e.g. my-benchmark"
+        )
+    module = name.replace("-", "_")
+    title = name.replace("-", " ").title()
+    files = {
+        folder / "src/snellen/benchmarks" / f"{module}.py": _FAMILY.format(name=name, title=title),
+        folder / "tests/benchmarks/layouts" / f"{name}.tsv": _LAYOUT,
+        folder / "tests/benchmarks" / f"test_{module}.py": _TEST.format(title=title),
+    }
+    present = [path for path in files if path.exists()]
+    if is_registered(name) or present:
+        where = f" ({present[0]})" if present else ""
+        raise UsageError(f"the benchmark {name!r} is there already{where}; choose another name")
+    for path in files:
+        if not path.parent.is_dir():
+            raise UsageError(
+                f"{path.parent} is not there; expected the root of a checkout of Snellen's sources"
+            )
+    for path, text in files.items():
+        path.write_text(text, encoding="utf-8")
+    return list(files)

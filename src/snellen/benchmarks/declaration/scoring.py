@@ -1,0 +1,288 @@
+"""Scoring by rules: replies are parsed and compared with gold, without a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol, cast, get_args
+
+from snellen.benchmarks.declaration.declaration import (
+    Declaration,
+    ResolvedVariant,
+    ScoringParts,
+)
+from snellen.benchmarks.declaration.rows import AdjustSample
+from snellen.benchmarks.declaration.variants import check_allowed
+from snellen.benchmarks.protocol.ask_config import (
+    allowed_values,
+    apply_few_shot,
+    apply_prompt_options,
+    few_shot_options,
+    few_shot_parameters,
+    few_shot_requirements,
+    max_reply_tokens,
+    parse_conclusion,
+    prompt_options,
+    prompt_parameters,
+)
+from snellen.benchmarks.protocol.flows import (
+    AskConfig,
+    Circular,
+    YesNoParser,
+    circular_flow,
+    single_pass_flow,
+)
+from snellen.benchmarks.protocol.judging import judge_parameters, panel_of
+from snellen.benchmarks.protocol.parsers import (
+    OWN,
+    PARSERS,
+    VLMEVALKIT,
+    ParserSet,
+    parsers_of,
+    parsing_rule_of,
+    rule_parameter,
+    rules_of,
+)
+from snellen.benchmarks.protocol.reported_rules import flow_reporting_all_rules
+from snellen.benchmarks.protocol.similarity import (
+    RUBRIC,
+    flow_with_similarity,
+    summarise_with_similarity,
+)
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
+from snellen.core.flow import Flow
+from snellen.core.headline import HeadlineSums
+from snellen.core.record import Record
+from snellen.core.request import Generation
+from snellen.core.sample import Kind, Sample
+from snellen.core.summary import Summary
+from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
+from snellen.scoring.accuracy import FailurePolicy, summarise
+
+MAX_NEW_TOKENS = 512
+MAX_SIMILARITY_TOKENS = 64
+"""Longest verdict of a judge that compares an open reply with the gold answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleScoring:
+    """Choice, yes/no and open questions, asked once or circularly, each reply parsed by a rule.
+
+    The score is 1 or 0, for open questions what their metric gives. `choices` and
+    `open_questions.open_answers` make the usual ones.
+    """
+
+    rules: Mapping[str, ParserSet] = field(default_factory=lambda: rules_of(None))
+    metric: str = "accuracy"
+    """Name of the mean of the scores."""
+    circular: Circular = "off"
+    """Whether options are rotated unless the variant says otherwise."""
+    kind: Kind | None = None
+    adjust: AdjustSample | None = None
+    template: PromptTemplate = DEFAULT_TEMPLATE
+    max_new_tokens: int = MAX_NEW_TOKENS
+    similarity: bool = False
+    """Whether judges, if there are any, compare open replies with the gold answers, also where
+    not all questions are open."""
+
+    def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
+        own = {**declaration.data.options, **declaration.options}
+        common = prompt_options(declaration.paper_prompt)
+        return {**own, **{name: values for name, values in common.items() if name not in own}}
+
+    def allowed_options(
+        self, options: Mapping[str, Sequence[str]], variant: Variant
+    ) -> Mapping[str, Sequence[str]]:
+        return allowed_values(options)
+
+    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        declaration, variant = resolved.declaration, resolved.variant
+        options = resolved.options
+        mode = circular_mode(variant, self.circular)
+        config = self._ask_config(resolved)
+        headline = self.metric if mode == "off" else "circular"
+        own_options = {
+            name: value for name, value in options.items() if name not in prompt_options()
+        }
+        parts = ScoringParts(
+            flow=single_pass_flow(config) if mode == "off" else circular_flow(config, mode),
+            summarise=partial(
+                summarise,
+                headline=headline,
+                failures=resolved.failures,
+                secondary=tuple(config.open.secondary),
+            ),
+            headline=headline,
+            requires=few_shot_requirements(declaration.requires, options, variant.control),
+            parameters={
+                **own_options,
+                **prompt_parameters(options, declaration.paper_prompt),
+                **({} if mode == "off" else {"circular": mode}),
+                **rule_parameter(variant),
+            },
+            max_new_tokens=config.settings.max_new_tokens,
+            is_circular=mode != "off",
+        )
+        if self.similarity or (declaration.kind or self.kind) == "open":
+            return _add_similarity(parts, variant)
+        return parts
+
+    def _ask_config(self, resolved: ResolvedVariant) -> AskConfig:
+        declaration, variant = resolved.declaration, resolved.variant
+        parsers = parsers_of(resolved.rule, self.rules)
+        config = AskConfig(
+            _settings(resolved, self.max_new_tokens),
+            extractor=variant.extractor,
+            choice=parsers.choice,
+            choice_with_gold=parsers.choice_with_gold,
+            yes_no=parsers.yes_no,
+            open=parsers.open,
+            template=declaration.template or self.template,
+            by_meaning=parsers.by_meaning,
+        )
+        paper_prompt = declaration.paper_prompt
+        config = apply_prompt_options(config, resolved.options, paper_prompt, variant.shots)
+        if resolved.rule == OWN:
+            return config
+        # What others' code takes out of a reply that thinks first is part of their rule, so their
+        # parsers are not put behind ours for conclusions.
+        return replace(
+            config,
+            choice=parsers.choice,
+            choice_with_gold=parsers.choice_with_gold,
+            yes_no=parsers.yes_no,
+            open=parsers.open,
+        )
+
+
+def choices(
+    *,
+    official: ParserSet | None = None,
+    vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT],
+    circular: Circular = "off",
+) -> RuleScoring:
+    """Multiple choice, and yes/no and open questions where rows are of these kinds.
+
+    `official` parses replies as the benchmark's authors do, `vlmevalkit` as VLMEvalKit does; None
+    if it has no such rule, or one that is not restated here.
+    """
+    return RuleScoring(rules=rules_of(official, vlmevalkit), circular=circular)
+
+
+class SummariseParsed(Protocol):
+    """Sums up records of `YesNo`: by which rule, beside which others, under which policy."""
+
+    def __call__(
+        self,
+        records: Sequence[Record],
+        *,
+        parsing_rule: str,
+        parsing_rules: Sequence[str],
+        failures: FailurePolicy,
+    ) -> Summary: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YesNo:
+    """Yes/no questions whose replies several named rules parse, all of them in every report.
+
+    The option `reading` chooses the rule that makes the headline.
+    """
+
+    parsers: Mapping[str, YesNoParser]
+    """All rules, by the name under which they are reported."""
+    selectable: tuple[str, ...]
+    """The rules that `reading=` takes, the default first."""
+    rule_of: Mapping[str, str]
+    """The rule of `parsers` that each of `--rule` stands for."""
+    summarise: SummariseParsed
+    sums: Callable[[str, FailurePolicy, Sequence[Record]], HeadlineSums | None]
+    """`Benchmark.headline_sums` by a parsing rule and a policy."""
+    templates: Mapping[str, PromptTemplate] = field(default_factory=dict)
+    """The benchmark's own prompts, by the value of `prompt=`; none: the stored ones."""
+    max_new_tokens: int = 128
+    kind: Kind | None = "yes_no"
+    adjust: AdjustSample | None = None
+
+    @property
+    def rules(self) -> Mapping[str, str]:
+        return self.rule_of
+
+    def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
+        own = {"reading": self.selectable, **declaration.data.options, **declaration.options}
+        if self.templates:
+            return {**own, "prompt": tuple(self.templates), **few_shot_options()}
+        return {**own, **prompt_options()}
+
+    def allowed_options(
+        self, options: Mapping[str, Sequence[str]], variant: Variant
+    ) -> Mapping[str, Sequence[str]]:
+        return allowed_values(options)
+
+    def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        declaration, variant = resolved.declaration, resolved.variant
+        options, name = resolved.options, declaration.name
+        if variant.circular not in (None, "off"):
+            raise UsageError(f"{name} has yes/no questions, which have no options to rotate")
+        parsing_rule = parsing_rule_of(name, variant, options["reading"], self.rule_of)
+        config = AskConfig(
+            _settings(resolved, self.max_new_tokens),
+            extractor=variant.extractor,
+            yes_no=self.parsers[parsing_rule],
+        )
+        own = {"reading": parsing_rule} if parsing_rule in self.selectable else {}
+        own |= {option: options[option] for option in declaration.options}
+        if self.templates:
+            config = replace(config, template=self.templates[options["prompt"]])
+            config = apply_few_shot(config, options, variant.shots)
+            own |= {"prompt": options["prompt"], **few_shot_parameters(options)}
+        else:
+            config = apply_prompt_options(config, options, None, variant.shots)
+            own |= prompt_parameters(options, None)
+        reported = {
+            rule: parse_conclusion(parser, options) for rule, parser in self.parsers.items()
+        }
+        return ScoringParts(
+            flow=flow_reporting_all_rules(config, reported),
+            summarise=partial(
+                self.summarise,
+                parsing_rule=parsing_rule,
+                parsing_rules=tuple(self.parsers),
+                failures=resolved.failures,
+            ),
+            sums=partial(self.sums, parsing_rule, resolved.failures),
+            headline=declaration.headline.name,
+            requires=few_shot_requirements(declaration.requires, options, variant.control),
+            parameters={**own, **rule_parameter(variant)},
+            max_new_tokens=config.settings.max_new_tokens,
+        )
+
+
+def circular_mode(variant: Variant, default: Circular) -> Circular:
+    """How options are rotated. Raises UsageError for an unknown mode."""
+    mode = variant.circular or default
+    return cast(Circular, check_allowed("circular", mode, get_args(Circular)))
+
+
+def _settings(resolved: ResolvedVariant, default: int) -> Generation:
+    """The longest reply: the variant's, else the declaration's, more if the model thinks first."""
+    plain = resolved.declaration.max_new_tokens or default
+    longest = max_reply_tokens(plain, resolved.options)
+    return Generation(max_new_tokens=resolved.variant.max_new_tokens or longest)
+
+
+def _add_similarity(parts: ScoringParts, variant: Variant) -> ScoringParts:
+    """The parts with the judges' similarity beside the score, if there are judges."""
+    panel = panel_of(variant, max_new_tokens=MAX_SIMILARITY_TOKENS)
+    if not panel:
+        return parts
+    flow: Callable[[Sample], Flow] = flow_with_similarity(parts.flow, panel)
+    return replace(
+        parts,
+        flow=flow,
+        summarise=partial(summarise_with_similarity, parts.summarise),
+        extra_roles=panel.roles,
+        parameters={**parts.parameters, **judge_parameters(panel, RUBRIC)},
+    )

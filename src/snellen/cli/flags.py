@@ -1,0 +1,163 @@
+"""Flags of commands: those of options classes, and those that several commands share."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from snellen.api.flags import FLAGS, Flag, option_flags
+from snellen.core.errors import UsageError
+
+RUNS = "run folders, or a folder of runs"
+FILTER = "models of the catalog by their facts, e.g. open,size<10,modality=video,name~qwen"
+
+Actions = Any
+"""What `add_subparsers` returns; its class is private to argparse."""
+
+OptionsT = TypeVar("OptionsT")
+ValueT = TypeVar("ValueT")
+
+
+def add_options(
+    parser: ArgumentParser,
+    options: type,
+    *,
+    only: Collection[str] | None = None,
+    help: Mapping[str, str] | None = None,
+) -> None:
+    """Add a flag for each field of an options class, or for these fields `only`. `help` has other
+    help lines, by field."""
+    for name, flag, default in option_flags(options):
+        if only is None or name in only:
+            add_flag(parser, flag, default, (help or {}).get(name))
+
+
+def add_flag(
+    parser: ArgumentParser, flag: Flag, default: Any = None, help: str | None = None
+) -> None:
+    """Add one flag, with another `help` line if given."""
+    names = [flag.short, flag.name] if flag.short else [flag.name]
+    settings: dict[str, Any] = {"help": help or flag.help}
+    if flag.is_inverted:
+        settings |= {"action": "store_true"}
+    elif flag.is_repeatable:
+        settings |= {"action": "append", "default": [], "metavar": flag.metavar}
+    else:
+        settings |= {"default": default, "metavar": flag.metavar, "choices": flag.choices}
+        if flag.parse is not None:
+            settings["type"] = argument_type(flag.parse)
+        if flag.bare_value is not None:
+            settings |= {"nargs": "?", "const": flag.bare_value}
+    parser.add_argument(*names, **settings)
+
+
+def read_options(arguments: Namespace, options: type[OptionsT], **values: Any) -> OptionsT:
+    """The options that were typed; `values` are fields without a flag."""
+    for field in fields(options):  # type: ignore[arg-type]
+        flags = field.metadata.get(FLAGS)
+        if isinstance(flags, Flag):
+            values[field.name] = _typed_value(arguments, flags)
+        elif flags is not None:
+            typed = {name: _typed_value(arguments, flag) for name, flag in flags.items()}
+            nested: Any = field.default
+            values[field.name] = type(nested)(**typed)
+    return options(**values)
+
+
+def _typed_value(arguments: Namespace, flag: Flag) -> Any:
+    value = getattr(arguments, flag.destination)
+    if flag.is_inverted:
+        return not value
+    return tuple(value) if flag.is_repeatable else value
+
+
+def argument_type(parse: Callable[[str], ValueT]) -> Callable[[str], ValueT]:
+    """`parse` for `add_argument(type=...)`: its UsageError becomes argparse's own error."""
+    if isinstance(parse, type):
+        # argparse names `int` and `float` in its own error.
+        return parse
+
+    def parse_argument(text: str) -> ValueT:
+        try:
+            return parse(text)
+        except UsageError as error:
+            raise ArgumentTypeError(str(error)) from None
+
+    return parse_argument
+
+
+def add_action(actions: Actions, name: str, help: str) -> ArgumentParser:
+    """Add a command to the actions of a command, e.g. `letters` to `snellen analyse`."""
+    parser: ArgumentParser = actions.add_parser(
+        name, help=help, description=help[0].upper() + help[1:] + "."
+    )
+    parser.set_defaults(parser=parser)
+    return parser
+
+
+def add_models(parser: ArgumentParser, help: str, required: bool = False) -> None:
+    parser.add_argument(
+        "-m", "--model", action="append", default=None if required else [], required=required,
+        metavar="MODEL", help=help,
+    )  # fmt: skip
+
+
+def add_runs(parser: ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUNS)
+
+
+def add_moved_data(parser: ArgumentParser) -> None:
+    """Where the data of finished runs are now: `data`, a list of files."""
+    parser.add_argument(
+        "--data", action="append", default=[], metavar="FILE",
+        help="where the data of a run are now, if they were moved; used where they are the same",
+    )  # fmt: skip
+
+
+def add_common(parser: ArgumentParser, verb: str) -> None:
+    parser.add_argument(
+        "--common", action="store_true",
+        help=f"{verb} only the samples that all runs share, where their data or samples differ",
+    )  # fmt: skip
+
+
+def add_group(parser: ArgumentParser, default: str = "category") -> None:
+    parser.add_argument("--group", default=default, metavar="NAME",
+                        help=f"by this grouping (default: {default or 'none'})")  # fmt: skip
+
+
+def add_json(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_format(parser: ArgumentParser, *formats: str) -> None:
+    parser.add_argument(
+        "--format", default="table", choices=("table", *formats), help="default: table"
+    )
+
+
+def add_plot(parser: ArgumentParser, what: str = "it") -> None:
+    parser.add_argument("-o", "--output", metavar="FILE.svg",
+                        help=f"draw {what}: an SVG or PNG file")  # fmt: skip
+
+
+def fraction(text: str) -> float:
+    """Read a fraction, typed `0.1` or `10%`; its user checks the range. Raises
+    ArgumentTypeError."""
+    number = text.strip().removesuffix("%")
+    try:
+        return float(number) / (1 if number == text.strip() else 100)
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r}: expected a share from 0 to 1, e.g. 0.1 or 10%"
+        ) from None
+
+
+def percent(text: str) -> float:
+    """Read a percentage, typed `95` or `95%`. Raises ArgumentTypeError."""
+    try:
+        return float(text.strip().removesuffix("%"))
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r}: expected a percentage, e.g. 95") from None

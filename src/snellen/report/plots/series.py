@@ -1,0 +1,211 @@
+"""Values of several series over the same rows: a dot plot, a radar, stacked bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snellen.core.summary import Interval
+from snellen.report.plots.figure import (
+    DASHES,
+    FAINT,
+    GRID,
+    HATCHES,
+    MARKERS,
+    PALETTE,
+    add_legend,
+    add_tooltip,
+    cycle,
+    new_plot,
+    plot_style,
+    to_tint,
+)
+from snellen.report.ticks import round_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+_WIDTH = 4.8
+"""Inches of an axis of values."""
+_ROW = 0.24
+_LANE = 0.1
+"""Inches of a row, and of each series in a row whose series lie one above the other."""
+_RADIUS = 1.9
+_MAX_FILLED = 3
+"""Areas of more series than this would hide one another."""
+_MIN_SHARE_LABELLED = 0.06
+
+
+class Value(NamedTuple):
+    value: float
+    interval: Interval | None = None
+
+
+Series = Mapping[str, Mapping[str, Value]]
+"""Series (a model, a setting) to row (an ability, a model) to value; a row may be absent."""
+
+
+@plot_style()
+def dot_plot(
+    title: str,
+    series: Series,
+    *,
+    top: float = 100.0,
+    connect: bool = True,
+    fit_axis: bool = False,
+    label: str = "",
+) -> Figure:
+    """Rows with a mark for each series, and its interval as a line.
+
+    `connect` draws a bar from a row's lowest to its highest value. The axis runs from 0 to `top`,
+    or, if `fit_axis`, just around the values; its name is `label`, or else "points" with the level
+    of the intervals.
+    """
+    rows = list(dict.fromkeys(row for values in series.values() for row in values))
+    intervals = [
+        value.interval for values in series.values() for value in values.values() if value.interval
+    ]
+    # Marks of one row get a lane each where their intervals would lie on each other.
+    lanes = len(series) if len(series) > 1 and (intervals or not connect) else 1
+    row_height = max(_ROW, _LANE * lanes + 0.08)
+    height = row_height * max(1, len(rows))
+    figure, axes = new_plot(_WIDTH, height, title)
+    ticks = round_ticks(*_value_range(series, top, fit_axis), end=None if fit_axis else top)
+    axes.set_xlim(ticks[0], ticks[-1])
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.grid(axis="x")
+    axes.set_xlabel(label or _points_label(intervals))
+    if ticks[0] < 0 < ticks[-1]:
+        axes.axvline(0, color=FAINT, linewidth=0.8)
+    if lanes > 1:
+        axes.hlines([row - 0.5 for row in range(1, len(rows))], ticks[0], ticks[-1], GRID, lw=0.6)
+    elif connect and len(series) > 1:
+        for y, row in enumerate(rows):
+            present = [values[row].value for values in series.values() if row in values]
+            axes.plot([min(present), max(present)], [y, y], color=GRID, lw=4, zorder=1)
+    for index, (name, values) in enumerate(series.items()):
+        shift = (index - (lanes - 1) / 2) * _LANE / row_height if lanes > 1 else 0.0
+        for y, row in enumerate(rows):
+            if row in values:
+                _draw_value(axes, index, values[row], y + shift, f"{name}, {row}")
+    add_legend(figure, list(_keys(series, lines=False)), below=0.5)
+    return figure
+
+
+def _draw_value(axes: Axes, index: int, value: Value, y: float, name: str) -> None:
+    colour = cycle(PALETTE, index)
+    if value.interval is not None:
+        axes.plot([value.interval.low, value.interval.high], [y, y], color=colour, lw=1.1)
+    (mark,) = axes.plot(
+        [value.value], [y], color=colour, marker=cycle(MARKERS, index), markersize=6,
+        markeredgecolor="white", markeredgewidth=0.6, clip_on=False,
+    )  # fmt: skip
+    add_tooltip(mark, f"{name}: {value.value:.1f}")
+
+
+def _value_range(series: Series, top: float, fit_axis: bool) -> tuple[float, float]:
+    values = [value for row in series.values() for value in row.values()]
+    ends = [value.value for value in values]
+    for value in values:
+        if value.interval is not None:
+            ends += [value.interval.low, value.interval.high]
+    low = min(ends, default=0.0)
+    return (low if fit_axis else min(0.0, low)), (max(ends, default=top) if fit_axis else top)
+
+
+def _points_label(intervals: Sequence[Interval]) -> str:
+    levels = " / ".join(dict.fromkeys(f"{100 * each.level:g} %" for each in intervals))
+    return f"points, with {levels} intervals" if levels else "points"
+
+
+def _keys(names: Iterable[str], *, lines: bool) -> Iterator[Line2D]:
+    from matplotlib.lines import Line2D
+
+    for index, name in enumerate(names):
+        yield Line2D(
+            [], [], color=cycle(PALETTE, index), marker=cycle(MARKERS, index), label=name,
+            markersize=6, markeredgecolor="white", markeredgewidth=0.6,
+            linestyle=cycle(DASHES, index) if lines else "none",
+        )  # fmt: skip
+
+
+@plot_style()
+def radar_plot(title: str, series: Series, *, top: float = 100.0) -> Figure:
+    """A line around a centre for each series, a spoke for each row that all of them have; the
+    outer ring is `top` (MMBench Fig. 1, MME Fig. 3)."""
+    first = next(iter(series.values()))
+    spokes = [row for row in first if all(row in values for values in series.values())]
+    angles = [2 * math.pi * index / len(spokes) for index in range(len(spokes))]
+    figure, axes = new_plot(2 * _RADIUS, 2 * _RADIUS, title, projection="polar")
+    polar: Any = axes
+    polar.set_theta_zero_location("N")
+    polar.set_theta_direction(-1)
+    polar.set_rlabel_position(0)
+    ticks = round_ticks(0, top, end=top)
+    axes.set_ylim(0, top)
+    axes.set_yticks(ticks[1:], [f"{tick:g}" for tick in ticks[1:]], fontsize=7, color=FAINT)
+    axes.set_xticks(angles, [""] * len(spokes))
+    for angle, name in zip(angles, spokes, strict=True):
+        side = math.sin(angle)
+        align = "center" if abs(side) < 0.08 else "left" if side > 0 else "right"
+        axes.text(
+            angle, top * 1.07, name, ha=align,
+            va="bottom" if math.cos(angle) > 0.9 else "top" if math.cos(angle) < -0.9 else "center",
+        )  # fmt: skip
+    for index, (name, values) in enumerate(series.items()):
+        heights = [min(top, max(0.0, values[spoke].value)) for spoke in spokes]
+        colour = cycle(PALETTE, index)
+        around = [*angles, angles[0]], [*heights, heights[0]]
+        axes.plot(*around, color=colour, linestyle=cycle(DASHES, index), lw=1.6)
+        if len(series) <= _MAX_FILLED:
+            axes.fill(*around, color=colour, alpha=0.06, lw=0)
+        for angle, height, spoke in zip(angles, heights, spokes, strict=True):
+            (mark,) = axes.plot(
+                [angle], [height], color=colour, marker=cycle(MARKERS, index), markersize=5,
+                markeredgecolor="white", markeredgewidth=0.5, clip_on=False,
+            )  # fmt: skip
+            add_tooltip(mark, f"{name}, {spoke}: {values[spoke].value:.1f}")
+    axes.set_title(title, loc="left", pad=26)
+    add_legend(figure, list(_keys(series, lines=True)), below=0.4)
+    return figure
+
+
+@plot_style()
+def stacked_bars(title: str, rows: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Each row a bar of its parts, as shares of their sum in percent; the parts are in the order
+    of the first row. A part's percentage is in it where there is room."""
+    from matplotlib.patches import Patch
+
+    kinds = list(dict.fromkeys(kind for parts in rows.values() for kind in parts))
+    figure, axes = new_plot(_WIDTH, 0.38 * max(1, len(rows)), title)
+    axes.set_xlim(0, 100)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks([])
+    paints: list[dict[str, Any]] = [
+        {"facecolor": to_tint(cycle(PALETTE, index)), "edgecolor": cycle(PALETTE, index),
+         "hatch": cycle(HATCHES, index), "linewidth": 0.8}
+        for index in range(len(kinds))
+    ]  # fmt: skip
+    for y, (row, parts) in enumerate(rows.items()):
+        total, left = sum(parts.values()) or 1.0, 0.0
+        for kind, paint in zip(kinds, paints, strict=True):
+            share = parts.get(kind, 0.0) / total
+            if share <= 0:
+                continue
+            (bar,) = axes.barh(y, 100 * share, 0.72, left, **paint)
+            add_tooltip(bar, f"{row}, {kind}: {100 * share:.1f} %")
+            if share >= _MIN_SHARE_LABELLED:
+                axes.text(
+                    left + 50 * share, y, f"{100 * share:.1f}", ha="center", va="center",
+                    fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2},
+                )  # fmt: skip
+            left += 100 * share
+    keys = [Patch(label=kind, **paint) for kind, paint in zip(kinds, paints, strict=True)]
+    add_legend(figure, keys, below=0.12)
+    return figure
