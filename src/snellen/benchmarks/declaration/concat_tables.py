@@ -33,9 +33,11 @@ class ConcatTable:
     @property
     def origin(self) -> Origin | None:
         """That of the first table that is not the published one, else of the first; of no file."""
-        found = [one for one in map(origin_of, self.tables) if one is not None]
-        told = next((one for one in found if one.note), found[0] if found else None)
-        return None if told is None else structs.replace(told, file="")
+        origins = [origin for origin in map(origin_of, self.tables) if origin is not None]
+        changed = next(
+            (origin for origin in origins if origin.note), origins[0] if origins else None
+        )
+        return None if changed is None else structs.replace(changed, file="")
 
     def __len__(self) -> int:
         return sum(map(len, self.tables))

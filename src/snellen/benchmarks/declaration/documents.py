@@ -92,12 +92,12 @@ def _parse_output(output: Output) -> Answer | None:
     """None where the extractor failed; a reply that says it cannot see the pages is a refusal."""
     if not isinstance(output, Generated):
         return None
-    said = parse_extracted_document_answer(model_text(output))
-    if said is None or not said.text:
+    parsed = parse_extracted_document_answer(model_text(output))
+    if parsed is None or not parsed.text:
         return Unparsed()
-    if said.text.casefold().strip(" .") == FAILS_TO_ANSWER:
+    if parsed.text.casefold().strip(" .") == FAILS_TO_ANSWER:
         return Refused(RULE)
-    return ParsedAnswer(NOT_ANSWERABLE if abstains(said.text) else said.text, RULE)
+    return ParsedAnswer(NOT_ANSWERABLE if abstains(parsed.text) else parsed.text, RULE)
 
 
 def _parse_output_by_script(output: Output) -> Answer | None:

@@ -77,10 +77,10 @@ class Evidence(Struct, frozen=True):
             return self.summary()
         agreeing: Counter[str] = Counter()
         compared: Counter[str] = Counter()
-        for one in self.comparisons:
-            kind = _KINDS.get(one.level, f"verdicts under --rule {one.rule}")
-            agreeing[kind] += one.agreeing
-            compared[kind] += one.compared
+        for comparison in self.comparisons:
+            kind = _KINDS.get(comparison.level, f"verdicts under --rule {comparison.rule}")
+            agreeing[kind] += comparison.agreeing
+            compared[kind] += comparison.compared
         counts = (f"{agreeing[kind]:,} of {compared[kind]:,} {kind}" for kind in compared)
         return f"{self._level_text()}: {'; '.join(counts)}"
 

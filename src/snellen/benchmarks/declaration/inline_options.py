@@ -24,12 +24,12 @@ def split_inline_options(question: str) -> SplitQuestion:
     for start, match in enumerate(matches):
         if match is None or match[1] != "A":
             continue
-        found = [one for one in matches[start:] if one is not None]
-        labels = "".join(one[1] for one in found)
-        complete = len(found) == len(matches) - start >= 2
+        labelled = [match for match in matches[start:] if match is not None]
+        labels = "".join(match[1] for match in labelled)
+        complete = len(labelled) == len(matches) - start >= 2
         if complete and labels == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(labels)]:
             stem = "\n".join(lines[:start]).rstrip()
-            return SplitQuestion(stem, {one[1]: one[2] for one in found})
+            return SplitQuestion(stem, {match[1]: match[2] for match in labelled})
     return SplitQuestion(question, {})
 
 

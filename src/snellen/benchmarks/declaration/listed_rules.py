@@ -60,10 +60,10 @@ def _counting_rules() -> ListedRules:
 
 
 def _equal_first_count(answer: str, sample: Sample) -> float:
-    found = _COUNT.search(answer.lower())
-    if found is None:
+    match = _COUNT.search(answer.lower())
+    if match is None:
         return 0.0
-    count = int(found["digits"]) if found["digits"] else _NUMBER_WORDS.index(found[0])
+    count = int(match["digits"]) if match["digits"] else _NUMBER_WORDS.index(match[0])
     return float(any(gold.strip() == str(count) for gold in sample.gold))
 
 
@@ -102,10 +102,10 @@ def _wilddoc_rules() -> ListedRules:
 
 def _add_part(sample: Sample, row: Row) -> Sample:
     """With its part, and the table's answer as TableVQA-Bench has it."""
-    part, _, rest = sample.id.partition("-")
+    part, _, remainder = sample.id.partition("-")
     if part != "TableVQA":
         return structs.replace(sample, groups={**sample.groups, PART: part})
-    split = rest.partition("-")[0]
+    split = remainder.partition("-")[0]
     gold = "|".join(sample.gold)
     if split == "vtabfact":
         gold = _TRUTH.get(gold, gold)

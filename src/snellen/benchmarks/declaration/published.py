@@ -72,15 +72,17 @@ class Published:
         published_file, settings = self._file_of(variant), Settings.from_environment()
         if isinstance(published_file, HubSplit):
             return published_file
-        name, remote, otherwise, made = published_file
-        if otherwise is None:
-            return locate_data_file(name, settings, remote=remote, progress=progress, hint=made)
+        name, remote, alternative, how_built = published_file
+        if alternative is None:
+            return locate_data_file(
+                name, settings, remote=remote, progress=progress, hint=how_built
+            )
         here = find_verified(name, settings, remote).path
         if here is not None:
             return here
-        if isinstance(otherwise, HubSplit):
-            return otherwise
-        return Path(otherwise.fetch(settings, progress))
+        if isinstance(alternative, HubSplit):
+            return alternative
+        return Path(alternative.fetch(settings, progress))
 
     def with_origin(self, table: Table, variant: Variant) -> Table:
         """The table of a variant, which says where its rows come from."""
@@ -94,8 +96,8 @@ class Published:
         """What `snellen info` says of the data of a variant."""
         declared = self.declared_file(variant)
         if declared is None:
-            every = [one.description() for one in self.files.values()]
-            return {"data": "; ".join(every)} if every else {}
+            descriptions = [file.description() for file in self.files.values()]
+            return {"data": "; ".join(descriptions)} if descriptions else {}
         if isinstance(declared, HubSplit):
             return {"data": declared.spec}
         other = declared.alternative
@@ -159,8 +161,8 @@ class PublishedFile(NamedTuple):
 
     def description(self) -> str:
         """The name with its checksum."""
-        known = self.remote.checksum()
-        return f"{self.name}, {' '.join(known)}" if known else self.name
+        checksum = self.remote.checksum()
+        return f"{self.name}, {' '.join(checksum)}" if checksum else self.name
 
 
 class HubSplit(NamedTuple):
@@ -211,10 +213,10 @@ def _difference_notice(data: str, declared: PublishedFile | HubSplit | None) -> 
     actual = wrong_content_checksum(path, declared.remote, settings.cache, settings.limits)
     if actual is None:
         return ""
-    algorithm, wanted = checksum
+    algorithm, published = checksum
     return (
         f"data: {data} is not the published file {declared.name} ({algorithm} {actual}, published "
-        f"{wanted})"
+        f"{published})"
     )
 
 
@@ -225,8 +227,8 @@ def _local_status(declared: PublishedFile, spec: str) -> str:
     for path in find_files(declared.name, settings):
         other = wrong_content_checksum(path, declared.remote, settings.cache, settings.limits)
         if other is None:
-            known = declared.remote.checksum() is not None
-            status = "the published file" if known else "not compared: no checksum is known"
+            has_checksum = declared.remote.checksum() is not None
+            status = "the published file" if has_checksum else "not compared: no checksum is known"
             return "; ".join([*lines, f"{path} ({status})"])
         lines.append(f"{path} is not the published file (it has {other})")
     folder = datasets_folder(settings)

@@ -41,9 +41,9 @@ class BenchmarkListing(NamedTuple):
 
 def split_spec(spec: str) -> BenchmarkSpec:
     """Take `name:key=value,...` apart. Raises UsageError for a malformed option."""
-    name, *rest = _OPTIONS.split(spec.strip(), maxsplit=1)
+    name, *option_text = _OPTIONS.split(spec.strip(), maxsplit=1)
     options: dict[str, str] = {}
-    for pair in rest[0].split(",") if rest else []:
+    for pair in option_text[0].split(",") if option_text else []:
         key, equals, value = pair.partition("=")
         if not key or not equals or not value:
             raise UsageError(f"benchmark {spec!r}: option {pair!r} is not of the form key=value")

@@ -68,7 +68,7 @@ NULLS_COUNT = frozenset({"mathvision", "mathvista", "tempcompass"})
 
 def advice_on(benchmark: str, columns: Collection[str], has_judge: bool) -> str | None:
     """The advice for a file of these columns, where it is of such a layout and needs it."""
-    known = RESULTS_FILES.get(benchmark)
-    if known is None or not known.columns or (known.judged and has_judge):
+    results_file = RESULTS_FILES.get(benchmark)
+    if results_file is None or not results_file.columns or (results_file.judged and has_judge):
         return None
-    return known.advice if set(known.columns) <= set(columns) else None
+    return results_file.advice if set(results_file.columns) <= set(columns) else None

@@ -173,11 +173,11 @@ def check_unique_ids(samples: Iterable[Sample], path: str) -> Iterator[Sample]:
 def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
     """Columns A, B, C, ... as far as they go; one empty cell between others is no option."""
     options: dict[str, str] = {}
-    for place, letter in enumerate(ascii_uppercase):
+    for index, letter in enumerate(ascii_uppercase):
         text = cells.get(letter)
         if text is not None:
             options[letter] = text
-        elif not options or ascii_uppercase[place + 1 : place + 2] not in cells:
+        elif not options or ascii_uppercase[index + 1 : index + 2] not in cells:
             break
     return options
 

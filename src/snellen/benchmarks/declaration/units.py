@@ -86,7 +86,9 @@ def summarise_units(headline: str, context: SummaryContext, records: Sequence[Re
         headline_metric = mean_metric(
             headline, list(units.values()), [cluster_of_unit[unit] for unit in units]
         )
-    other_metrics = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
+    other_metrics = {
+        name: metric for name, metric in summary.metrics.items() if name not in GUESSES
+    }
     chance = _chance(records)
     chance_metric = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
     return msgspec.structs.replace(
@@ -113,8 +115,8 @@ def _unit_scores(records: Sequence[Record]) -> dict[str, float]:
 
 
 def _unit_accuracy(records: Sequence[Record]) -> float | None:
-    found = _unit_scores(records).values()
-    return 100 * sum(found) / len(found) if found else None
+    scores = _unit_scores(records).values()
+    return 100 * sum(scores) / len(scores) if scores else None
 
 
 def _chance(records: Sequence[Record]) -> float | None:

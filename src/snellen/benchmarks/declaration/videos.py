@@ -97,8 +97,10 @@ def split_video_options(
         rule=cast(FrameRule, chosen["sampling"]),
         edge=None if edge is None else int(edge),
     )
-    rest = {name: value for name, value in variant.options.items() if name not in defaults_by_name}
-    if not allow_shots and rest.get("shots", "0") != "0":
+    other_options = {
+        name: value for name, value in variant.options.items() if name not in defaults_by_name
+    }
+    if not allow_shots and other_options.get("shots", "0") != "0":
         raise UsageError("shots are not shown before questions about videos")
     native = chosen["video"] == "native"
     recorded = ("video", "subtitles") if native else tuple(defaults_by_name)
@@ -114,7 +116,7 @@ def split_video_options(
         },
         cache=Settings.from_environment().cache,
     )
-    return replace(variant, options=rest), watching
+    return replace(variant, options=other_options), watching
 
 
 def show_videos(
@@ -238,7 +240,7 @@ def _unsupported_native(videos: Sequence[MediaRef], capabilities: Capabilities) 
     sources = [ref.source for ref in videos]
     if any(isinstance(source, FrameFolder) for source in sources):
         return "the video is a folder of frames; show them (video=frames)"
-    if any(isinstance(one, VideoFile) and (one.start or one.end) for one in sources):
+    if any(isinstance(source, VideoFile) and (source.start or source.end) for source in sources):
         return "the question is about a part of the video; show its frames (video=frames)"
     return None
 
@@ -257,7 +259,7 @@ def find_videos(table: Table, variant: Variant, name: str) -> Table:
     """The same rows, whose videos are also looked for in the cache."""
     if not isinstance(table, IndexedTable):
         return table
-    video_column = next((one for one in VIDEO_NAMES if one in table.columns), None)
+    video_column = next((name for name in VIDEO_NAMES if name in table.columns), None)
     if video_column and not {"video", "video_path"} & set(table.columns):
         reopened = open_table(table.path, columns={**variant.columns, "video": video_column})
         if isinstance(reopened, IndexedTable):

@@ -154,8 +154,8 @@ def _few_shot_turns(
     @functools.cache
     def turns_of_kind(kind: Kind) -> FewShotTurns:
         chosen = shots(kind)
-        turns = [turn for one in chosen for turn in _example_messages(one, template)]
-        media = {digest: source for one in chosen for digest, source in one.sources().items()}
+        turns = [turn for sample in chosen for turn in _example_messages(sample, template)]
+        media = {digest: source for sample in chosen for digest, source in sample.sources().items()}
         return FewShotTurns(tuple(turns), media)
 
     return lambda sample: turns_of_kind(sample.kind)

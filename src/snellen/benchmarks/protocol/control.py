@@ -57,7 +57,7 @@ class ControlSetting:
 def parse_control(text: str) -> ControlSetting:
     """Raises UsageError for a control or a setting that there is not."""
     name, colon, setting_text = text.partition(":")
-    control = next((known for known in CONTROLS if known == name), None)
+    control = next((candidate for candidate in CONTROLS if candidate == name), None)
     if control is None:
         near = difflib.get_close_matches(name, CONTROLS, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -126,12 +126,14 @@ def _prepare_under(benchmark: Benchmark, setting: ControlSetting) -> Callable[[S
     def prepare(sample: Sample) -> Sample:
         if setting.control == "wrong-image":
             sample = image_pool().swap_images(sample, setting.seed)
-        shown = own(sample) if own else sample
+        prepared = own(sample) if own else sample
         if setting.control == "blind":
-            return remove_media(shown)
+            return remove_media(prepared)
         if setting.control == BLACK:
-            return blacken_images(shown)
-        return blur_images(shown, setting.number or BLUR) if setting.control == "blur" else shown
+            return blacken_images(prepared)
+        return (
+            blur_images(prepared, setting.number or BLUR) if setting.control == "blur" else prepared
+        )
 
     return prepare
 

@@ -133,7 +133,7 @@ def _select(
                 f"{'ask for fewer, or ' if examples else ''}name another source with shots_from="
             )
     excluded = _excluded_ids(
-        [one for found in chosen.values() for one in found], data, pool is benchmark
+        [sample for samples in chosen.values() for sample in samples], data, pool is benchmark
     )
     kinds_remaining = {sample.kind for sample in data if sample.id not in excluded}
     for kind in sorted(kinds - kinds_remaining):
@@ -149,7 +149,7 @@ def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[K
     chosen: dict[Kind, list[Sample]] = {}
     seen = set()
     for sample in sorted(
-        (one for one in pool if one.gold), key=lambda one: sampling_key(seed, one.id)
+        (sample for sample in pool if sample.gold), key=lambda one: sampling_key(seed, one.id)
     ):
         examples = chosen.setdefault(sample.kind, [])
         if len(examples) < count and (asks := _question_key(sample)) not in seen:
@@ -161,8 +161,8 @@ def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[K
 def _excluded_ids(
     examples: Sequence[Sample], data: Sequence[Sample], of_data: bool
 ) -> frozenset[str]:
-    asks = {_question_key(one) for one in examples}
-    units = {one.unit for one in examples if of_data and one.unit}
+    asks = {_question_key(sample) for sample in examples}
+    units = {sample.unit for sample in examples if of_data and sample.unit}
     units |= {sample.unit for sample in data if sample.unit and _question_key(sample) in asks}
     return frozenset(
         sample.id for sample in data if sample.unit in units or _question_key(sample) in asks
@@ -176,18 +176,18 @@ def _question_key(sample: Sample) -> tuple[object, ...]:
 
 
 def _few_shot_info(selection: FewShotSelection) -> FewShotInfo:
-    examples = [one for found in selection.by_kind.values() for one in found]
+    examples = [sample for samples in selection.by_kind.values() for sample in samples]
     digest_fields = [
         (
-            one.id,
-            one.kind,
-            one.question,
-            one.hint,
-            dict(one.options),
-            one.gold,
-            _question_key(one)[1],
+            sample.id,
+            sample.kind,
+            sample.question,
+            sample.hint,
+            dict(sample.options),
+            sample.gold,
+            _question_key(sample)[1],
         )
-        for one in examples
+        for sample in examples
     ]
     digest = hashlib.sha256(msgspec.json.encode(digest_fields)).hexdigest()
-    return FewShotInfo(tuple(one.id for one in examples), digest, len(selection.excluded))
+    return FewShotInfo(tuple(sample.id for sample in examples), digest, len(selection.excluded))

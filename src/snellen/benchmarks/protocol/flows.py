@@ -223,8 +223,8 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
 
 
 def _messages(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[Message, ...]:
-    asked = prompt(sample, planned.options, config.template)
-    return (*config.few_shot(sample).messages, *asked) if config.few_shot else asked
+    messages = prompt(sample, planned.options, config.template)
+    return (*config.few_shot(sample).messages, *messages) if config.few_shot else messages
 
 
 def _sources(sample: Sample, config: AskConfig) -> Mapping[str, Source]:
@@ -260,14 +260,16 @@ def _extraction_steps(
 def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
     """Matched with the options Yes and No; the extractor may give the word for the label."""
     labels = dict(zip("AB", _YES_NO, strict=True))
-    found = yield from extract_choice(sample.question, labels, reply, ref)
-    if isinstance(found.answer, ParsedAnswer):
-        return Extraction(found.output, ParsedAnswer(labels[found.answer.value], found.answer.rule))
-    if isinstance(found.answer, Unparsed) and isinstance(found.output, Generated):
-        said = parse_yes_no(model_text(found.output))
-        if isinstance(said, ParsedAnswer):
-            return Extraction(found.output, ParsedAnswer(said.value, RULE))
-    return found
+    extraction = yield from extract_choice(sample.question, labels, reply, ref)
+    if isinstance(extraction.answer, ParsedAnswer):
+        return Extraction(
+            extraction.output, ParsedAnswer(labels[extraction.answer.value], extraction.answer.rule)
+        )
+    if isinstance(extraction.answer, Unparsed) and isinstance(extraction.output, Generated):
+        word = parse_yes_no(model_text(extraction.output))
+        if isinstance(word, ParsedAnswer):
+            return Extraction(extraction.output, ParsedAnswer(word.value, RULE))
+    return extraction
 
 
 def parse_output(
@@ -307,7 +309,7 @@ def credit(
         return config.open.grade(answer.value, sample)
     options = planned.options or sample.options
     if config.by_meaning and _is_text_answer(answer) and options.get(answer.value, "").strip():
-        return float(any(_same_text(options, answer.value, one) for one in gold))
+        return float(any(_same_text(options, answer.value, label) for label in gold))
     return float(answer.value in gold)
 
 
@@ -336,7 +338,7 @@ def finish(
     first, last = passes[0], passes[-1]
     deciding = last
     if len(passes) > 1 and failure_of(last) is None:
-        deciding = next((one for one in passes if not one.correct), last)
+        deciding = next((result for result in passes if not result.correct), last)
     failure = failure_of(deciding)
     outcome, unscored = _outcome(deciding, failure)
     score = None
@@ -380,9 +382,9 @@ def _pass_score(result: Pass) -> float:
 
 def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[str, float]:
     """The further grades of an answer that could be graded."""
-    found = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
+    answer = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
     return {
-        name: 0.0 if found is None else grade(found, sample)
+        name: 0.0 if answer is None else grade(answer, sample)
         for name, grade in config.open.secondary.items()
     }
 
@@ -394,15 +396,15 @@ def _values(
     first = passes[0]
     if first.correct is None:
         return {}
-    found = _secondary_grades(sample, first, config) if sample.kind == "open" else {}
+    values = _secondary_grades(sample, first, config) if sample.kind == "open" else {}
     if circular:
-        found["vanilla"] = float(first.correct)
+        values["vanilla"] = float(first.correct)
     if config.extractor:
-        found[MATCH_RATE] = float(isinstance(_rules_answer(first), ParsedAnswer))
-        found["vanilla_by_rules"] = _score_by_rules(sample, first, config)
+        values[MATCH_RATE] = float(isinstance(_rules_answer(first), ParsedAnswer))
+        values["vanilla_by_rules"] = _score_by_rules(sample, first, config)
         if score is not None:
-            found["by_rules"] = min(_score_by_rules(sample, one, config) for one in passes)
-    return found
+            values["by_rules"] = min(_score_by_rules(sample, result, config) for result in passes)
+    return values
 
 
 def _rules_answer(result: Pass) -> Answer | None:

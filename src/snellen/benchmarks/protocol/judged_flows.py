@@ -103,21 +103,21 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
         no_answer = non_answer(output)
         if no_answer is not None:
             values = dict.fromkeys(scoring.names, 0.0) if len(scoring.names) > 1 else {}
-            one = Pass(messages, output, no_answer, sample.gold, False)
-            return build_record(sample, (one,), score=0.0, values=values)
+            result = Pass(messages, output, no_answer, sample.gold, False)
+            return build_record(sample, (result,), score=0.0, values=values)
         fields = scoring.fields(sample, output.text)
-        found = yield from ask_judges(
+        verdicts = yield from ask_judges(
             scoring.panel, scoring.rubric, fields, scoring.parse, Ref(sample.id), about=output.text
         )
         answer = ParsedAnswer(output.text.strip(), "whole reply")
-        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
-        grade = found.grade(scoring.names[0])
-        if grade is None or found.failure is not None:
-            return ungraded_record(sample, (one,), found)
-        values = dict(judge_values(found, scoring.score, scoring.names[0]))
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        grade = verdicts.grade(scoring.names[0])
+        if grade is None or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
+        values = dict(judge_values(verdicts, scoring.score, scoring.names[0]))
         if len(scoring.names) > 1:
-            values |= {name: scoring.score(found.grade(name) or 0.0) for name in scoring.names}
-        return build_record(sample, (one,), score=scoring.score(grade), values=values)
+            values |= {name: scoring.score(verdicts.grade(name) or 0.0) for name in scoring.names}
+        return build_record(sample, (result,), score=scoring.score(grade), values=values)
 
     return flow
 
@@ -156,7 +156,7 @@ def extract_answers(
     if decided or not scoring.panel or not output.text.strip():
         return ExtractedAnswers((answer,), by_rules=True)
     fields = scoring.fields(sample, output.text)
-    found = yield from ask_judges(
+    verdicts = yield from ask_judges(
         scoring.panel,
         scoring.rubric,
         fields,
@@ -164,13 +164,13 @@ def extract_answers(
         Ref(sample.id),
         step=EXTRACTION,
     )
-    if isinstance(answer, ParsedAnswer) and not scoring.always and found.is_missing:
+    if isinstance(answer, ParsedAnswer) and not scoring.always and verdicts.is_missing:
         return ExtractedAnswers((answer,), by_rules=True)
     answers = tuple(
-        resolve_answer(answer, _parse_copied(sample, one.text or "", scoring)) or answer
-        for one in found.readable
+        resolve_answer(answer, _parse_copied(sample, verdict.text or "", scoring)) or answer
+        for verdict in verdicts.readable
     )
-    return ExtractedAnswers(answers, False, found, answer)
+    return ExtractedAnswers(answers, False, verdicts, answer)
 
 
 def ask_and_extract(
@@ -181,14 +181,14 @@ def ask_and_extract(
     output = yield from ask_model(sample, messages, scoring.settings)
     if not isinstance(output, Generated):
         return build_record(sample, (Pass(messages, output, gold=sample.gold),))
-    found = yield from extract_answers(sample, output, scoring)
-    one = Pass(
-        messages, output, found.answer, sample.gold,
-        verdicts=found.verdicts.verdicts, by_rules=found.rules_answer,
+    extracted = yield from extract_answers(sample, output, scoring)
+    result = Pass(
+        messages, output, extracted.answer, sample.gold,
+        verdicts=extracted.verdicts.verdicts, by_rules=extracted.rules_answer,
     )  # fmt: skip
-    if found.is_unread:
-        return ungraded_record(sample, (one,), found.verdicts)
-    return (one, found) if sample.gold else build_record(sample, (one,))
+    if extracted.is_unread:
+        return ungraded_record(sample, (result,), extracted.verdicts)
+    return (result, extracted) if sample.gold else build_record(sample, (result,))
 
 
 def extracted_flow(scoring: ExtractedScoring) -> Callable[[Sample], Flow]:
@@ -198,24 +198,28 @@ def extracted_flow(scoring: ExtractedScoring) -> Callable[[Sample], Flow]:
         read = yield from ask_and_extract(sample, scoring)
         if isinstance(read, Record):
             return read
-        one, found = read
+        result, extracted = read
         rights = [
             float(isinstance(answer, ParsedAnswer) and scoring.is_right(sample, answer.value))
-            for answer in found.answers
+            for answer in extracted.answers
         ]
         score = consensus_grade(rights)
         values = {}
         if scoring.panel:
-            alone = found.rules_answer if found.rules_answer is not None else found.answer
+            alone = (
+                extracted.rules_answer if extracted.rules_answer is not None else extracted.answer
+            )
             values[BY_RULES] = float(
                 isinstance(alone, ParsedAnswer) and scoring.is_right(sample, alone.value)
             )
         if len(rights) > 1:
             values[AGREEMENT] = float(len(set(rights)) == 1)
-            values |= judge_variance(zip(found.verdicts.readable, rights, strict=True))
-            values |= dict(zip([one.judge for one in found.verdicts.readable], rights, strict=True))
-        one = structs.replace(one, correct=score > 0.5)
-        return build_record(sample, (one,), score=score, values=values)
+            values |= judge_variance(zip(extracted.verdicts.readable, rights, strict=True))
+            values |= dict(
+                zip([verdict.judge for verdict in extracted.verdicts.readable], rights, strict=True)
+            )
+        result = structs.replace(result, correct=score > 0.5)
+        return build_record(sample, (result,), score=score, values=values)
 
     return flow
 

@@ -82,9 +82,9 @@ def judge_parameters(panel: JudgePanel, *rubrics: str) -> dict[str, str]:
     """What a run records about how its judges are asked; who they are stands in its roles."""
     if not panel:
         return {}
-    found = rubric_parameter(*rubrics)
+    parameters = rubric_parameter(*rubrics)
     counts = {"votes": panel.votes, JUDGE_REPEATS: panel.repeats}
-    return found | {name: str(count) for name, count in counts.items() if count > 1}
+    return parameters | {name: str(count) for name, count in counts.items() if count > 1}
 
 
 def rubric_parameter(*rubrics: str) -> dict[str, str]:
@@ -106,13 +106,15 @@ class PanelVerdicts(NamedTuple):
     @property
     def is_missing(self) -> bool:
         """Whether nobody's verdict about the reply is recorded."""
-        kinds = [one.output.kind for one in self.verdicts if isinstance(one.output, Failure)]
+        kinds = [
+            verdict.output.kind for verdict in self.verdicts if isinstance(verdict.output, Failure)
+        ]
         return len(kinds) == len(self.verdicts) and set(kinds) <= {"missing"}
 
     @property
     def readable(self) -> tuple[Verdict, ...]:
         """The verdicts that could be read."""
-        return tuple(one for one in self.verdicts if one.is_legible)
+        return tuple(verdict for verdict in self.verdicts if verdict.is_legible)
 
     def by_judge(self, name: str = GRADE) -> dict[str, float]:
         """Each judge's mean grade, in the range of the rubric."""
@@ -194,9 +196,9 @@ def judge_variance(scored: Iterable[tuple[Verdict, float]]) -> Iterator[tuple[st
     for verdict, score in scored:
         scores_by_judge.setdefault(verdict.judge, []).append(score)
         repeated = repeated or verdict.repeat > 0
-    found = [variance(scores) for scores in scores_by_judge.values() if len(scores) > 1]
-    if repeated and found:
-        yield JUDGE_VARIANCE, fmean(found)
+    variances = [variance(scores) for scores in scores_by_judge.values() if len(scores) > 1]
+    if repeated and variances:
+        yield JUDGE_VARIANCE, fmean(variances)
 
 
 def _ask_judge(

@@ -118,15 +118,15 @@ def check_rule(benchmark: Benchmark, variant: Variant) -> None:
 
 
 def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:
-    base, at, release = rule.partition(_RELEASE)
-    if base not in RULES or (at and base != VLMEVALKIT):
+    base, mark, release = rule.partition(_RELEASE)
+    if base not in RULES or (mark and base != VLMEVALKIT):
         raise UsageError(
             f"--rule {rule!r}: expected one of {', '.join(RULES)}, or a release such as "
             "vlmevalkit@2025-04"
         )
     if base not in rules:
         raise UsageError(f"{name} cannot be read by the rule {base!r}, only {_comma_list(rules)}")
-    if not at:
+    if not mark:
         return
     if not (_MONTH.fullmatch(release) and FIRST_RELEASE <= release <= LATEST_RELEASE):
         raise UsageError(

@@ -81,21 +81,21 @@ def point_graded_flow(
             "gold": sample.gold[0] if sample.gold else "",
             "reply": judged_text,
         }
-        found = yield from ask_judges(
+        verdicts = yield from ask_judges(
             panel, scale.rubric, fields, scale.parse, Ref(sample.id), about=judged_text
         )
         answer = ParsedAnswer(
             judged_text.strip(), "whole reply" if judged_text == output.text else "pack"
         )
-        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
-        marks = {name: found.grade(name) for name in scale.names}
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        marks = {name: verdicts.grade(name) for name in scale.names}
         top_of_mark = scale.top / len(scale.names)
         readable_marks = {name: mark for name, mark in marks.items() if mark is not None}
-        if len(readable_marks) < len(scale.names) or found.failure is not None:
-            return ungraded_record(sample, (one,), found)
+        if len(readable_marks) < len(scale.names) or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
         return build_record(
             sample,
-            (one,),
+            (result,),
             score=sum(readable_marks.values()) / scale.top,
             values={name: mark / top_of_mark for name, mark in readable_marks.items()}
             if len(readable_marks) > 1

@@ -66,12 +66,12 @@ def rank_options(sample: Sample) -> Steps[RankedPass]:
     by_mean = likeliest({text: mean_logprob(score) for text, score in scores.items()})
     by_sum = likeliest({text: sum_logprob(score) for text, score in scores.items()})
     # In the order of the options, as a reader of the record expects them.
-    shown = Ranked(
+    in_order = Ranked(
         tuple(scores[text] for text in sample.options.values()), output.usage, output.seconds
     )
     label = next(label for label, text in sample.options.items() if text == by_mean)
     return RankedPass(
-        Pass(messages, shown, ParsedAnswer(label, RULE), sample.gold, _is_gold(sample, by_mean)),
+        Pass(messages, in_order, ParsedAnswer(label, RULE), sample.gold, _is_gold(sample, by_mean)),
         _is_gold(sample, by_sum),
     )
 
@@ -111,17 +111,17 @@ def build_ranked_record(
     """
     last = passes[-1]
     outcome, unscored = outcome_of_last(last)
-    answers = [one for one in passes if one.answer is not None]
-    found = last.answer.value if isinstance(last.answer, ParsedAnswer) else None
+    answers = [result for result in passes if result.answer is not None]
+    answer = last.answer.value if isinstance(last.answer, ParsedAnswer) else None
     image_digests = tuple(ref.digest for ref in (*sample.media, *sample.option_images.values()))
     return Record(
         id=sample.id,
         kind=sample.kind,
         question=sample.question,
         outcome=outcome,
-        score=float(all(one.correct for one in answers)) if unscored is None else None,
+        score=float(all(result.correct for result in answers)) if unscored is None else None,
         unscored=unscored,
-        answer=found,
+        answer=answer,
         gold=sample.gold,
         options=dict(sample.options),
         groups=dict(sample.groups),

@@ -41,7 +41,7 @@ def _rule_values(record: Record, parsers: Mapping[str, YesNoParser]) -> Iterator
         return
     for name, reader in parsers.items():
         answer = reader(output.text, output.stop_reason)
-        said = answer.value if isinstance(answer, ParsedAnswer) else None
+        value = answer.value if isinstance(answer, ParsedAnswer) else None
         if record.gold:
-            yield name, float(said in record.gold)
-        yield YES_VALUE.format(reading=name), float(said == YES)
+            yield name, float(value in record.gold)
+        yield YES_VALUE.format(reading=name), float(value == YES)

@@ -59,17 +59,17 @@ def flow_with_similarity(
             "reply": output.text.strip(),
         }
         read = partial(parse_grade, low=float(LOW), high=float(HIGH), integers_only=True)
-        found = yield from ask_judges(
+        verdicts = yield from ask_judges(
             panel, RUBRIC, fields, read, Ref(sample.id), about=output.text, step=SIMILARITY
         )
-        return _add_verdicts(record, found)
+        return _add_verdicts(record, verdicts)
 
     return compare_reply
 
 
 def _add_verdicts(record: Record, verdicts: PanelVerdicts) -> Record:
-    first, *rest = record.passes
-    passes = (structs.replace(first, verdicts=(*first.verdicts, *verdicts.verdicts)), *rest)
+    first, *others = record.passes
+    passes = (structs.replace(first, verdicts=(*first.verdicts, *verdicts.verdicts)), *others)
     record = structs.replace(record, holds_verdict=any(map(states_verdict, passes)))
     failure = verdicts.failure
     if failure is not None:
@@ -98,12 +98,12 @@ def _to_fraction(grade: float) -> float:
 def summarise_with_similarity(
     summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
 ) -> Summary:
-    found = summarise(records)
-    told = found.metrics.get(SIMILARITY)
-    if told is None or told.value is None:
-        return found
-    metrics = {**found.metrics, SIMILARITY: _to_points(told)}
-    return structs.replace(found, metrics=metrics, beside=(*found.beside, SIMILARITY))
+    summary = summarise(records)
+    similarity = summary.metrics.get(SIMILARITY)
+    if similarity is None or similarity.value is None:
+        return summary
+    metrics = {**summary.metrics, SIMILARITY: _to_points(similarity)}
+    return structs.replace(summary, metrics=metrics, beside=(*summary.beside, SIMILARITY))
 
 
 def _to_points(metric: Metric) -> Metric:
