@@ -137,9 +137,9 @@ def _drive(samples: Sequence[Sample], store: ResponseStore, writer: RunWriter | 
             writer.append(record)
 
     async def main() -> None:
-        asker = RequestBroker({MAIN: AtOnce()}, store)
-        await drive_all(iter(samples), FLOW, asker, finished, _CONCURRENCY)
-        asker.close()
+        broker = RequestBroker({MAIN: AtOnce()}, store)
+        await drive_all(iter(samples), FLOW, broker, finished, _CONCURRENCY)
+        broker.close()
 
     asyncio.run(main())
 

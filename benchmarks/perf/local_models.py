@@ -141,19 +141,19 @@ def _together(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> dict[R
 
     async def main() -> None:
         with ResponseStore(None) as nowhere:
-            asker = RequestBroker({"model": model}, nowhere)
+            broker = RequestBroker({"model": model}, nowhere)
             try:
                 waiting = flows()
                 samples = (_numbered(number) for number, _ in enumerate(flows()))
                 await drive_all(
                     samples,
                     lambda _: _noting(next(waiting), found),
-                    asker,
+                    broker,
                     lambda record: None,
                     model_concurrency(model),
                 )
             finally:
-                asker.close()
+                broker.close()
 
     asyncio.run(main())
     return found

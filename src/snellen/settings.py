@@ -21,8 +21,8 @@ _FORCED_OFFLINE: ContextVar[bool] = ContextVar("_UNPLUGGED", default=False)
 
 @contextmanager
 def force_offline() -> Iterator[None]:
-    """Inside, settings read from the environment are `offline` whatever it says: what is not on
-    this machine is not fetched."""
+    """Context in which all settings are `offline`, whatever the environment says: nothing is
+    downloaded."""
     before = _FORCED_OFFLINE.set(True)
     try:
         yield
@@ -32,27 +32,27 @@ def force_offline() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the environment decides. Build it once at the edge and hand it on."""
+    """Settings from the environment. Build it once at the edge and pass it on."""
 
     cache: Path
     """Indexes, downloads and unpacked files; safe to delete. `SNELLEN_CACHE`."""
     lmu_data: Path | None = None
-    """Data folder of VLMEvalKit users: `LMUData`, else ~/LMUData where that exists."""
+    """Data folder of VLMEvalKit users: `LMUData`, else ~/LMUData if it exists."""
     hf_endpoint: str = HUB
     """`HF_ENDPOINT`: the hub, or a mirror of it."""
     offline: bool = False
-    """`HF_HUB_OFFLINE`: nothing is fetched from a network; the Hugging Face libraries obey too."""
+    """`HF_HUB_OFFLINE`: nothing is downloaded; the Hugging Face libraries obey it too."""
     prices: Path | None = None
-    """`SNELLEN_PRICES`: a TOML file of prices that win over the catalog's."""
+    """`SNELLEN_PRICES`: a TOML file of prices that override the catalog's."""
     limits: Limits = DEFAULT_LIMITS
-    """`SNELLEN_MAX_...`: how much of a file is read."""
+    """`SNELLEN_MAX_...`: limits on input."""
     media_folders: tuple[Path, ...] | None = None
-    """`SNELLEN_MEDIA_FOLDERS`: besides their own, the only folders whose pictures and videos
-    tables may name. None: those that a table of one's own names are read wherever they are."""
+    """`SNELLEN_MEDIA_FOLDERS`: the only folders, besides the table's own, from which images and
+    videos named in tables are read. None: the user's tables may name files anywhere."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read `environment`, by default the process's own."""
+        """Read `environment`, by default that of the process."""
         env = os.environ if environment is None else environment
         return cls(
             cache=_cache(env),
@@ -71,16 +71,16 @@ def _path(named: str | None) -> Path | None:
 
 
 def _folders(named: str | None) -> tuple[Path, ...] | None:
-    """Folders with `:` (on Windows `;`) between them."""
+    """Split folders at `:` (on Windows `;`)."""
     if not named:
         return None
-    return tuple(path for one in named.split(os.pathsep) if (path := _path(one)) is not None)
+    return tuple(path for name in named.split(os.pathsep) if (path := _path(name)) is not None)
 
 
 def read_limits(environment: Mapping[str, str] | None = None) -> Limits:
-    """Raises UsageError for a limit that is no whole number."""
+    """Read the limits. Raises UsageError if one is not a whole number."""
     env = os.environ if environment is None else environment
-    names = [one.name for one in fields(Limits)]
+    names = [limit.name for limit in fields(Limits)]
     return Limits(**{name: _limit(name, env) for name in names if env.get(limit_variable(name))})
 
 
@@ -88,14 +88,14 @@ def _limit(name: str, env: Mapping[str, str]) -> int:
     text = env.get(limit_variable(name), "").strip()
     if not text:
         return int(getattr(DEFAULT_LIMITS, name))
-    # Longer numbers are no sizes, and Python refuses to read very long ones.
+    # Longer numbers are not sizes, and Python refuses to parse very long ones.
     if not (text.isascii() and text.isdecimal() and len(text) <= 15 and int(text)):
         raise UsageError(f"{limit_variable(name)} is {text!r}; expected a whole number from 1 on")
     return int(text)
 
 
 def max_image_pixels(environment: Mapping[str, str] | None = None) -> int:
-    """The limit of pictures in pixels, read by itself because pictures are many."""
+    """The limit of images in pixels, read alone since it is needed for every image."""
     env = os.environ if environment is None else environment
     return _limit("megapixels", env) * 1_000_000
 
@@ -118,8 +118,8 @@ def _lmu_data(env: Mapping[str, str]) -> Path | None:
 
 
 def disable_progress_bars() -> None:
-    """The Hugging Face libraries show no progress bars: those that are imported from now on, here
-    and in processes that are started from here."""
+    """Disable progress bars of Hugging Face libraries imported from now on, here and in child
+    processes."""
     for library in ("HF_HUB", "HF_DATASETS"):
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
 
@@ -127,7 +127,7 @@ def disable_progress_bars() -> None:
 def first_nonblank(
     names: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> str | None:
-    """The value of the first of these variables that is set and not blank."""
+    """Value of the first of these variables that is set and not blank."""
     env = os.environ if environment is None else environment
     return next((value for name in names if (value := env.get(name, "").strip())), None)
 
@@ -135,13 +135,13 @@ def first_nonblank(
 def read_secret(
     names: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> Secret | None:
-    """The same for a key: read when it is used, kept in no `Settings`, and never printed."""
+    """Read a key from the first of these variables: never a part of `Settings`, never printed."""
     value = first_nonblank(names, environment)
     return None if value is None else Secret(value)
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name for a URL."""
+    """The proxy for a URL by `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`."""
     from urllib.parse import urlsplit
     from urllib.request import getproxies, proxy_bypass
 

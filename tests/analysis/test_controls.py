@@ -167,7 +167,7 @@ def test_questions_of_one_unit_get_the_same_wrong_picture_and_not_each_others() 
 
 def test_too_few_other_pictures_is_said() -> None:
     lonely = [asked("1", "a"), asked("2", "a")]
-    with pytest.raises(UsageError, match="too few other pictures for the sample '1'"):
+    with pytest.raises(UsageError, match="too few other images for the sample '1'"):
         ImagePool.from_samples(lonely).swap_images(lonely[0], 0)
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from rich.console import Console
 
 import snellen
-from snellen.analysis.comparison.aligned import align_runs
+from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.headlines import headlines
 from snellen.analysis.comparison.paired import RunComparison, compare
 from snellen.cli import main

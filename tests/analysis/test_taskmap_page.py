@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
+from snellen.cli.commands.taskmap import _write_files
 from snellen.report.plots.taskmap import taskmap_plots
 from snellen.taskmap.findings import TaskMapFindings
 
@@ -69,3 +71,15 @@ def test_the_pictures_are_those_of_the_numbers(data: str, plot: str) -> None:
     image = (DOCS / "images" / f"taskmap-{plot}").read_text(encoding="utf-8")
     assert names_and_numbers(image) == names_and_numbers(taskmap_plots(stored(data))[plot])
     assert re.search(rf"!\[.+\]\(images/taskmap-{plot}\)", PAGE)
+
+
+def test_without_matplotlib_the_map_is_written_and_its_plots_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    paths = _write_files(stored("taskmap.json"), tmp_path / "map")
+    assert [path.name for path in paths] == ["taskmap.json"]
+    assert paths[0].is_file()
+    output = capsys.readouterr()
+    assert output.err.startswith("plots are left out: a plot needs matplotlib, which is not")
+    assert not output.out, "which may hold JSON"

@@ -159,7 +159,7 @@ def test_a_missing_key_is_told_and_the_rest_planned_all_the_same(
     shown = capsys.readouterr().out
     assert "missing key: GPT4o_20241120 needs a key: set OPENAI_API_KEY" in shown
     assert "price from https://developers.openai.com/api/docs/pricing, read 2026-11-21" in shown
-    assert "pictures by https://platform.openai.com/docs/guides/images-vision" in shown
+    assert "images by https://platform.openai.com/docs/guides/images-vision" in shown
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     assert main([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -91,7 +91,7 @@ def test_half_a_pair_in_a_list_is_one_character(here: Path) -> None:
     assert (first.cells["A"], first.cells["B"]) == ("?a", "b")
     assert second.cells["A"] == "?"
     for medium in first.media:
-        with pytest.raises(MediaError, match=r"there is no picture file|neither a picture nor"):
+        with pytest.raises(MediaError, match=r"there is no image file|neither an image nor"):
             medium.source.read()
 
 

@@ -72,7 +72,7 @@ def test_a_lost_picture_fails_its_rows_alone(folder: Path, settings: Settings) -
     (folder / "scene/images/a.jpg").unlink()
     rows = list(open_table(str(folder), settings=settings))
     assert rows[0].media[0].source.read() == png("red")
-    with pytest.raises(MediaError, match=r"no picture file 'scene/images/a\.jpg'"):
+    with pytest.raises(MediaError, match=r"no image file 'scene/images/a\.jpg'"):
         rows[4].media[0].source.read()
 
 

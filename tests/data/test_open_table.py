@@ -79,8 +79,8 @@ def test_a_row_that_names_another_has_its_picture(write, settings) -> None:
     assert found[4].media == ()
     problems = {
         2: "names row 'x', which names yet another",
-        3: "'99' is neither a picture nor the id of a row",
-        5: "names row '5', which has no picture",
+        3: "'99' is neither an image nor the id of a row",
+        5: "names row '5', which has no image",
     }
     for number, problem in problems.items():
         with pytest.raises(MediaError, match=problem):
@@ -91,9 +91,9 @@ def test_a_row_that_names_another_has_its_picture(write, settings) -> None:
     ("cell", "problem"),
     [
         ("A" * 99 + "!", "row 2: the image cell is not base64"),
-        ("missing.jpg", "row 2: there is no picture file 'missing.jpg'"),
-        ("https://a.org/x.png", "row 2: pictures at web addresses are not fetched"),
-        ("['a", r"row 2: the image cell \"\['a\" is neither a picture nor the id of a row"),
+        ("missing.jpg", "row 2: there is no image file 'missing.jpg'"),
+        ("https://a.org/x.png", "row 2: images at web addresses are not fetched"),
+        ("['a", r"row 2: the image cell \"\['a\" is neither an image nor the id of a row"),
     ],
 )
 def test_a_broken_picture_is_a_failure_of_its_row_alone(write, settings, cell, problem) -> None:
@@ -141,7 +141,7 @@ def test_a_file_changed_after_opening_is_noticed(write, settings, seconds_ago: i
     (row,) = rows(path, settings)
     assert pictures(row) == [RED]
     write("q.tsv", f"index\timage\n1\t{b64(same_length)}\n")
-    with pytest.raises(MediaError, match="row 1: the picture is no longer where it was"):
+    with pytest.raises(MediaError, match="row 1: the image is no longer where it was"):
         row.media[0].source.read()
     assert pictures(rows(path, settings)[0]) == [same_length]
 

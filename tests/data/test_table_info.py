@@ -49,7 +49,7 @@ def test_verify_names_the_rows(write, settings) -> None:
     assert found.pictures == 6
     assert [(item.row, item.id) for item in found.broken] == [(4, "3.5"), (5, "x")]
     assert "cannot be decoded" in found.broken[0].problem
-    assert "no picture file 'gone.jpg'" in found.broken[1].problem
+    assert "no image file 'gone.jpg'" in found.broken[1].problem
     assert found.sizes == {(24, 16): 1, (32, 16): 1}
     assert steps[-1] == (5, 5)
 
@@ -72,7 +72,7 @@ def test_conversion_keeps_cells_and_bytes(write, settings, tmp_path: Path, suffi
 
 def test_a_picture_that_cannot_be_copied_leaves_no_file(write, settings, tmp_path) -> None:
     table = open_table(write("q.tsv", TEXT), settings=settings)
-    with pytest.raises(DataError, match="row 5: the picture cannot be copied"):
+    with pytest.raises(DataError, match="row 5: the image cannot be copied"):
         convert_table(table, tmp_path / "copy.parquet")
     with pytest.raises(DataError, match=r"expected one of .tsv"):
         convert_table(table, tmp_path / "copy.xml")

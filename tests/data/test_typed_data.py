@@ -76,7 +76,7 @@ def test_a_changed_parquet_file_is_noticed(tmp_path, settings) -> None:
     pq.write_table(pa.Table.from_pylist(records(2)), path)
     rows = list(open_table(str(path), settings=settings))
     pq.write_table(pa.Table.from_pylist(records(1)), path)
-    with pytest.raises(MediaError, match="row 2: the picture is no longer where it was"):
+    with pytest.raises(MediaError, match="row 2: the image is no longer where it was"):
         pictures(rows[1])
 
 

@@ -62,9 +62,9 @@ def test_the_engine_tells_a_model_of_what_comes() -> None:
 
     async def main() -> None:
         with ResponseStore(None) as nowhere:
-            asker = RequestBroker({"model": Foresighted()}, nowhere)
-            await asyncio.gather(*(asker.ask(asked(name)) for name in "abc"))
-            asker.close()
+            broker = RequestBroker({"model": Foresighted()}, nowhere)
+            await asyncio.gather(*(broker.ask(asked(name)) for name in "abc"))
+            broker.close()
 
     asyncio.run(main())
     assert told == ["a", "b", "c"]

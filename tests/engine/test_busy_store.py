@@ -31,7 +31,7 @@ class Model:
 def test_other_requests_go_on_while_the_store_is_held(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     with ResponseStore(path) as store:
-        asker = RequestBroker({"model": Model()}, store)
+        broker = RequestBroker({"model": Model()}, store)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         gaps: list[float] = []
@@ -47,7 +47,7 @@ def test_other_requests_go_on_while_the_store_is_held(tmp_path: Path) -> None:
             watching = asyncio.ensure_future(watch())
             asyncio.get_running_loop().call_later(HELD, other.execute, "COMMIT")
             asked = Generate(messages=(user(Text("Which?")),), ref=Ref("1"))
-            assert (await asker.ask(asked)).output == Generated("A")
+            assert (await broker.ask(asked)).output == Generated("A")
             watching.cancel()
 
         asyncio.run(main())
@@ -65,11 +65,11 @@ def test_a_store_that_stays_held_is_an_error_in_the_end(
     path = tmp_path / "store.sqlite"
     asked = Generate(messages=(user(Text("Which?")),), ref=Ref("1"))
     with ResponseStore(path) as store:
-        asker = RequestBroker({"model": Model()}, store)
+        broker = RequestBroker({"model": Model()}, store)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy, match="database is locked; what was stored before is safe"):
-            asyncio.run(asker.ask(asked))
+            asyncio.run(broker.ask(asked))
         other.execute("COMMIT")
         other.close()
         assert len(store) == 0

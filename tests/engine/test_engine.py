@@ -213,37 +213,37 @@ def test_bad_data_is_told_before_anything_is_asked(
 def asked(model, requests: Sequence[Request]) -> tuple[RequestBroker, list[Output]]:
     async def main() -> tuple[RequestBroker, list[Output]]:
         with ResponseStore(None) as store:
-            asker = RequestBroker({"model": model}, store)
-            pairs = await asyncio.gather(*map(asker.ask, requests))
-            asker.close()
-        return asker, [output for _, output in pairs]
+            broker = RequestBroker({"model": model}, store)
+            pairs = await asyncio.gather(*map(broker.ask, requests))
+            broker.close()
+        return broker, [output for _, output in pairs]
 
     return asyncio.run(main())
 
 
 def test_equal_requests_in_flight_are_one() -> None:
     model = First()
-    asker, outputs = asked(model, [ask(1), ask(1), ask(2)])
+    broker, outputs = asked(model, [ask(1), ask(1), ask(2)])
     assert len(model.sent) == 2
     assert outputs == [Generated("A", usage=Usage(5, 1))] * 3
-    assert (asker.clients["model"].usage.sent, asker.clients["model"].usage.reused) == (2, 1)
+    assert (broker.clients["model"].usage.sent, broker.clients["model"].usage.reused) == (2, 1)
 
 
 def test_usage_is_added_up() -> None:
-    asker, _ = asked(First(), [ask(1), ask(2)])
+    broker, _ = asked(First(), [ask(1), ask(2)])
     assert (
-        asker.clients["model"].usage.sent_tokens.prompt,
-        asker.clients["model"].usage.sent_tokens.completion,
+        broker.clients["model"].usage.sent_tokens.prompt,
+        broker.clients["model"].usage.sent_tokens.completion,
     ) == (10, 2)
 
 
 def test_a_broken_picture_fails_alone_and_is_never_sent() -> None:
     model = First()
-    asker, outputs = asked(model, [ask(1, PNG), ask(2, b"no picture"), ask(3)])
+    broker, outputs = asked(model, [ask(1, PNG), ask(2, b"no picture"), ask(3)])
     assert isinstance(outputs[1], Failure)
     assert outputs[1].kind == "media"
     assert len(model.sent) == 2
-    assert asker.clients["model"].usage.failed == 1
+    assert broker.clients["model"].usage.failed == 1
 
 
 def test_batches_fill_up_and_hold_like_lengths() -> None:

@@ -59,10 +59,10 @@ class Asynchronous(Single):
 def outputs(model: Model) -> list[Output]:
     async def main() -> list[Output]:
         with ResponseStore(None) as nowhere:
-            asker = RequestBroker({"model": model}, nowhere)
-            asking = asyncio.gather(*map(asker.ask, ASKED))
+            broker = RequestBroker({"model": model}, nowhere)
+            asking = asyncio.gather(*map(broker.ask, ASKED))
             found = await asyncio.wait_for(asking, 10)
-            asker.close()
+            broker.close()
             return [one.output for one in found]
 
     return asyncio.run(main())

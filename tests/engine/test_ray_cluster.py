@@ -60,12 +60,12 @@ def driven(model: Any, count: int, midway: Any = None) -> list[Record]:
     async def main() -> None:
         samples = benchmark.samples(benchmark.open())
         with ResponseStore(None) as nowhere:
-            asker = RequestBroker({"model": model}, nowhere)
+            broker = RequestBroker({"model": model}, nowhere)
             chosen = (sample for sample, _ in zip(samples, range(count), strict=False))
             try:
-                await drive_all(chosen, benchmark.flow, asker, finished, model_concurrency(model))
+                await drive_all(chosen, benchmark.flow, broker, finished, model_concurrency(model))
             finally:
-                asker.close()
+                broker.close()
 
     asyncio.run(main())
     return sorted(records, key=lambda record: record.id)

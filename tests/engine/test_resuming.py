@@ -128,7 +128,7 @@ def test_rows_about_other_pictures_are_asked_again(home: Path, broken: frozenset
     assert sorted(model.sent, key=int) == ids(again) == list(map(str, range(SAMPLES)))
     assert len({name for record in again.records() for name in record.media}) == SAMPLES
     assert len(lines(again, "left-out.jsonl")) == SAMPLES - len(broken)
-    assert any("the pictures are others now" in notice for notice in notices(again.report()))
+    assert any("the images have changed" in notice for notice in notices(again.report()))
     still = Model()
     assert run(home, still).info.repairs == again.info.repairs
     assert still.sent == []
@@ -153,7 +153,7 @@ def test_rows_about_pictures_made_of_others_are_asked_again(home: Path) -> None:
     model = Model()
     again = run(home, model, blurred)
     assert (again.path, model.sent) == (first.path, ["4"])
-    assert any("the pictures are others now" in one for one in again.info.repairs)
+    assert any("the images have changed" in one for one in again.info.repairs)
 
 
 def test_every_failed_row_says_how_it_failed(home: Path) -> None:

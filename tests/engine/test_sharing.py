@@ -54,17 +54,17 @@ def question(number: int) -> Generate:
 async def ask_all(path: Path, model: Model, count: int, wait: float = 0.0) -> list[Output]:
     await asyncio.sleep(wait)
     with ResponseStore(path) as store:
-        asker = RequestBroker({"model": model}, store)
-        asker.concurrent_runs = ConcurrentRuns(store)
-        await asker.concurrent_runs.start(asker.in_flight)
+        broker = RequestBroker({"model": model}, store)
+        broker.concurrent_runs = ConcurrentRuns(store)
+        await broker.concurrent_runs.start(broker.in_flight)
         try:
             asked = []
             for first in range(0, count, 4):
-                four = (asker.ask(question(n)) for n in range(first, min(first + 4, count)))
+                four = (broker.ask(question(n)) for n in range(first, min(first + 4, count)))
                 asked += await asyncio.gather(*four)
         finally:
-            await asker.concurrent_runs.stop()
-            asker.close()
+            await broker.concurrent_runs.stop()
+            broker.close()
     return [one.output for one in asked]
 
 
@@ -173,12 +173,12 @@ def test_nobody_waits_for_ever(
 
     async def wait() -> Output | None:
         with ResponseStore(tmp_path / "store.sqlite") as store:
-            asker = RequestBroker({"model": Model()}, store)
+            broker = RequestBroker({"model": Model()}, store)
             mine = ConcurrentRuns(store)
             await mine.start(tuple)
             assert mine.is_active
             started = time.monotonic()
-            found = await mine.wait_for_reply(KEY, asker.abort_signal)
+            found = await mine.wait_for_reply(KEY, broker.abort_signal)
             assert 0.1 < time.monotonic() - started < 2.0
             await mine.stop()
             return found

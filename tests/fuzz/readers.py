@@ -97,8 +97,10 @@ WORDS_READ: dict[str, Read] = {
     "parse_sentence_match": lambda reply: tempcompass.parse_sentence_match(
         reply, tempcompass.sentences_by_name("Sentence A: It runs.\nSentence B: It walks.")
     ),
-    "parse_sentence_match_ignoring_case": lambda reply: tempcompass.parse_sentence_match_ignoring_case(
-        reply, {"Sentence A": "It runs.", "Sentence B": "It walks."}
+    "parse_sentence_match_ignoring_case": lambda reply: (
+        tempcompass.parse_sentence_match_ignoring_case(
+            reply, {"Sentence A": "It runs.", "Sentence B": "It walks."}
+        )
     ),
     "sentences_by_name": tempcompass.sentences_by_name,
     "parse_open": open_text.parse_open,

@@ -56,13 +56,13 @@ def asked(
     async def main() -> tuple[RequestBroker, list[Output | str]]:
         found: list[Output | str] = []
         with ResponseStore(None) as store:
-            asker = RequestBroker({"model": model}, store, terms)
+            broker = RequestBroker({"model": model}, store, terms)
             for number in range(count):
                 try:
-                    found.append((await asker.ask(ask(number))).output)
-                except RunAborted as halted:
-                    found.append(str(halted))
-            return asker, found
+                    found.append((await broker.ask(ask(number))).output)
+                except RunAborted as aborted:
+                    found.append(str(aborted))
+            return broker, found
 
     return asyncio.run(main())
 
@@ -70,18 +70,18 @@ def asked(
 @pytest.mark.parametrize("kind", ["connection", "timeout", "rate_limit", "server"])
 def test_what_may_pass_is_sent_again(kind: FailureKind) -> None:
     model = Failing(kind, times=2)
-    asker, outputs = asked(model, RequestLimits(retries=QUICK))
+    broker, outputs = asked(model, RequestLimits(retries=QUICK))
     assert outputs == [Generated("A")]
-    assert (model.sent, asker.clients["model"].usage.sent) == (3, 3)
+    assert (model.sent, broker.clients["model"].usage.sent) == (3, 3)
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "rate_limit", "server"])
 def test_no_request_is_sent_more_often_than_the_policy_says(kind: FailureKind) -> None:
     model = Failing(kind)
-    asker, outputs = asked(model, RequestLimits(retries=QUICK))
+    broker, outputs = asked(model, RequestLimits(retries=QUICK))
     assert outputs == [Failure(kind, "the last word", 4)]
     assert model.sent == 4
-    assert asker.clients["model"].usage.failures == {kind: 1}
+    assert broker.clients["model"].usage.failures == {kind: 1}
 
 
 @pytest.mark.parametrize("kind", ["request", "too_long", "authentication", "unsupported", "media"])
@@ -102,11 +102,11 @@ def test_the_deadline_ends_the_retries() -> None:
 
 def test_a_pause_beyond_the_deadline_ends_the_run() -> None:
     model = Failing("rate_limit", retry_after=7200)
-    asker, outputs = asked(model, RequestLimits(retries=QUICK), count=3)
+    broker, outputs = asked(model, RequestLimits(retries=QUICK), count=3)
     assert model.sent == 1
-    assert "asks for a pause of 7,200 s" in asker.abort_signal.reason
+    assert "asks for a pause of 7,200 s" in broker.abort_signal.reason
     assert isinstance(outputs[0], Failure)
-    assert outputs[1:] == [asker.abort_signal.reason] * 2
+    assert outputs[1:] == [broker.abort_signal.reason] * 2
 
 
 def test_waits_are_drawn_below_a_bound_that_doubles_up_to_the_cap() -> None:
@@ -119,10 +119,10 @@ def test_waits_are_drawn_below_a_bound_that_doubles_up_to_the_cap() -> None:
 
 def test_a_server_that_answers_nothing_is_given_up() -> None:
     model = Failing("request")
-    asker, outputs = asked(model, RequestLimits(retries=QUICK), count=MAX_CONSECUTIVE_FAILURES + 5)
+    broker, outputs = asked(model, RequestLimits(retries=QUICK), count=MAX_CONSECUTIVE_FAILURES + 5)
     assert model.sent == MAX_CONSECUTIVE_FAILURES
     reason = "the first 20 requests to failing failed; the last error: the last word"
-    assert asker.abort_signal.reason == reason
+    assert broker.abort_signal.reason == reason
     assert outputs[MAX_CONSECUTIVE_FAILURES:] == [reason] * 5
 
 
@@ -135,8 +135,8 @@ def test_one_answer_is_hope() -> None:
             raise self._error
 
     model = Mixed("request")
-    asker, _ = asked(model, RequestLimits(retries=QUICK), count=60)
-    assert (model.sent, asker.abort_signal.reason) == (60, "")
+    broker, _ = asked(model, RequestLimits(retries=QUICK), count=60)
+    assert (model.sent, broker.abort_signal.reason) == (60, "")
 
 
 @pytest.mark.parametrize("kind", ["connection", "timeout", "server", "rate_limit"])
@@ -154,29 +154,29 @@ def test_a_server_that_is_gone_in_the_middle_is_given_up(kind: FailureKind) -> N
 
     model = Gone(kind)
     once = RetryPolicy(max_sends=1)
-    asker, outputs = asked(
+    broker, outputs = asked(
         model, RequestLimits(retries=once), count=30 + MAX_CONSECUTIVE_FAILURES + 5
     )
     assert model.sent == 30 + MAX_CONSECUTIVE_FAILURES
     reason = "the last 20 requests to failing failed; the last error: the last word"
     assert outputs[30 + MAX_CONSECUTIVE_FAILURES :] == [reason] * 5
-    assert asker.abort_signal.reason == reason
+    assert broker.abort_signal.reason == reason
 
 
 def test_a_refused_key_ends_the_run_at_once() -> None:
     model = Failing("authentication")
-    asker, _ = asked(model, RequestLimits(retries=QUICK), count=9)
+    broker, _ = asked(model, RequestLimits(retries=QUICK), count=9)
     assert model.sent == 1
-    assert asker.abort_signal.reason.startswith("failing refuses the key")
+    assert broker.abort_signal.reason.startswith("failing refuses the key")
 
 
 @pytest.mark.parametrize(("text", "sent"), [("3", 4), ("0", 1), ("50%", MAX_CONSECUTIVE_FAILURES)])
 def test_max_failures_is_counted_or_a_share(text: str, sent: int) -> None:
     model = Failing("request")
     terms = RequestLimits(retries=QUICK, max_failures=MaxFailures.parse(text))
-    asker, _ = asked(model, terms, count=40)
+    broker, _ = asked(model, terms, count=40)
     assert model.sent == sent
-    assert f"{sent} of {sent} requests" in asker.abort_signal.reason
+    assert f"{sent} of {sent} requests" in broker.abort_signal.reason
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "2.5", "120%", "%"])

@@ -86,7 +86,7 @@ def test_500_samples_of_the_heaviest_pictures_stay_under_15_mb(tmp_path, picture
     text = page.read_text()
     assert "500 of 520 samples are here" in text
     assert (len(data["pictures"]) == 500) == (pictures == 1)
-    assert ("pictures left out" in text) == (pictures == 2)
+    assert ("images left out" in text) == (pictures == 2)
 
 
 def test_a_digest_that_is_a_path_reads_nothing(tmp_path):

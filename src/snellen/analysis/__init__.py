@@ -1,4 +1,5 @@
-"""Findings from finished runs.
+"""Findings from finished runs: comparisons, causes, parsing quality, samples and protocol cards.
 
-Never asks a model; tables and pages of the findings are in `report`.
+No model is asked here. Formulas without records live in `stats`; tables and pages of the findings
+live in `report`.
 """

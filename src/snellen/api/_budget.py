@@ -1,4 +1,4 @@
-"""The terms of a command: retries, budget, prices, and how many requests may fail."""
+"""Limits of a command: retries, failures, budget; and the prices that a budget needs."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from snellen.models.naming.prices import parse_price, price_of
 def request_limits(
     retries: int | None = None, max_failures: str | None = None, budget: str | None = None
 ) -> RequestLimits:
-    """Raises UsageError for what cannot be read."""
-    again = MAX_SENDS - 1 if retries is None else retries
-    if again < 0:
-        raise UsageError(f"--retries is {again}; expected 0 or more")
+    """The limits, from what was typed. Raises UsageError if one cannot be parsed."""
+    resends = MAX_SENDS - 1 if retries is None else retries
+    if resends < 0:
+        raise UsageError(f"--retries is {resends}; expected 0 or more")
     return RequestLimits(
-        retries=RetryPolicy(max_sends=again + 1),
+        retries=RetryPolicy(max_sends=resends + 1),
         max_failures=None if max_failures is None else MaxFailures.parse(max_failures),
         budget=None if budget is None else Budget.parse(budget),
     )
 
 
 class Prices:
-    """What models cost: as typed for this command, else as listed.
+    """What models cost: the prices of this command, else the listed ones.
 
-    `overrides` are of the form MODEL:input=2.5,output=10. Raises UsageError."""
+    `overrides` are of the form MODEL:input=2.5,output=10. Raises UsageError if one is not."""
 
     def __init__(self, overrides: Sequence[str]) -> None:
         self._overrides: dict[str, Price] = {}
-        for one in overrides:
-            name, _, price = one.rpartition(":")
+        for override in overrides:
+            name, _, price = override.rpartition(":")
             if not name:
-                raise UsageError(f"--price {one!r}: expected MODEL:input=2.5,output=10")
+                raise UsageError(f"--price {override!r}: expected MODEL:input=2.5,output=10")
             # A model named by its server's address goes by the name behind it.
             self._overrides[name.rpartition("#")[2]] = parse_price(price)
 
     def price(self, model: Model, alias: str = "") -> Price | None:
-        """None where no price is known. Models that run on one's own machine have none, unless
-        one was typed."""
+        """The price of a model; None if none is known. Models on the user's own machine have a
+        price only if the command gives one. `alias` is the name the command calls the model."""
         for name in (alias, *_names(model)):
             if name in self._overrides:
                 return self._overrides[name]
@@ -55,26 +55,28 @@ class Prices:
         return price_of(_names(model)[0])
 
     def plan_prices(self, plan: RunPlan) -> dict[str, Price]:
-        """By role."""
-        found = {role: self.price(model) for role, model in plan.roles.items()}
-        found[MAIN] = self.price(plan.model, plan.model_name)
-        return {role: price for role, price in found.items() if price is not None}
+        """The known prices of a run's models, by role."""
+        prices = {role: self.price(model) for role, model in plan.roles.items()}
+        prices[MAIN] = self.price(plan.model, plan.model_name)
+        return {role: price for role, price in prices.items() if price is not None}
 
     def check(self, models: Iterable[tuple[str, Model]], budget: Budget | None) -> None:
-        """Raises UsageError for a price of nobody, and for a budget in money where somebody's
-        price is not known."""
-        asked = list(models)
-        names = {name for called, model in asked for name in (called, *_names(model))}
+        """Check prices and budget against the `models` of a command, given with their names.
+
+        Raises UsageError if a price is for no model, or if the budget is in money and the price of
+        a hosted model is unknown or in another currency."""
+        named_models = list(models)
+        names = {name for alias, model in named_models for name in (alias, *_names(model))}
         for name in self._overrides:
             if name not in names:
                 raise UsageError(f"--price names {name}, and no such model is asked")
         if budget is None or not budget.is_money:
             return
-        for called, model in asked:
+        for alias, model in named_models:
             if not _is_hosted(model):
                 continue
-            price = self.price(model, called)
-            name = called or _names(model)[0]
+            price = self.price(model, alias)
+            name = alias or _names(model)[0]
             if price is None:
                 raise UsageError(
                     f"a budget in USD needs the price of {name}, which is not known; give it in "
@@ -88,7 +90,7 @@ class Prices:
 
 
 def _is_hosted(model: Model) -> bool:
-    """Whether somebody else's server is asked."""
+    """Whether the model runs on a server that Snellen did not start."""
     return isinstance(model, RemoteModel) and not isinstance(model, ManagedModel)
 
 

@@ -1,4 +1,4 @@
-"""Who reads and grades recorded replies: models, or verdicts that stand in the predictions file."""
+"""Judges and extractors of recorded replies: models, or columns of the predictions file."""
 
 from __future__ import annotations
 
@@ -28,55 +28,59 @@ from snellen.extract.llm import EXTRACTOR
 from snellen.models.replay import Replay
 
 COLUMN = "column:"
-"""Before the name of a column of the predictions file that holds a judge's verdicts, or what an
-extractor said; `column:A+B` joins two."""
+"""In front of the name of a column of the predictions file that holds the verdicts of a judge or
+the answers of an extractor; `column:A+B` concatenates two."""
 _EXCERPT_LENGTH = 40
-"""Characters of a verdict that are shown in a warning."""
+"""Characters of a verdict that a warning quotes."""
 
 
 def are_verdicts_recorded(judges: Sequence[str | Model]) -> bool:
-    """Whether there are judges, and the verdicts of all of them stand in the predictions file."""
+    """Whether there are judges, and all are columns of the predictions file."""
     return bool(judges) and all(
         isinstance(judge, str) and judge.startswith(COLUMN) for judge in judges
     )
 
 
 class RecordedRoles(NamedTuple):
-    """The judges and the extractor as they were named, where their verdicts are kept, and the
-    labels they are measured by."""
+    """Judges and extractor of recorded replies, as the user named them."""
 
     judges: Sequence[str | Model]
     extractor: str | Model | None
     labels: Mapping[str, str]
-    """The column that says what replies mean: `answer` or `right` to its name; may be empty."""
+    """The column with human labels, by what it holds: `answer` or `right`. May be empty."""
     store: Path
     servers: Servers
 
     def open_models(self, predictions: Predictions, benchmark: Benchmark) -> dict[str, Model]:
-        """By role. Raises UsageError for judges of a benchmark that asks none."""
+        """Open the models, by role. Raises UsageError for judges if the benchmark asks none."""
         roles = judge_roles(len(self.judges))
         if not set(roles) <= set(benchmark.extra_roles):
             raise UsageError(
                 f"{benchmark.name} asks no judge: its replies are read and compared by rules; "
                 "leave out --judge (replies that no rule can match are for --extractor)"
             )
-        found = {
+        models_by_role = {
             role: self._open_model(judge, predictions)
             for role, judge in zip(roles, self.judges, strict=True)
         }
         if self.extractor is not None:
-            found[EXTRACTOR] = self._open_model(self.extractor, predictions, absent_as_empty=True)
-        return found
+            models_by_role[EXTRACTOR] = self._open_model(
+                self.extractor, predictions, absent_as_empty=True
+            )
+        return models_by_role
 
     def _open_model(
         self, spec: str | Model, predictions: Predictions, *, absent_as_empty: bool = False
     ) -> Model:
-        """`absent_as_empty`: whoever left a cell empty said nothing, where it is else not known."""
+        """Open one model. With `absent_as_empty`, a row without a cell counts as an empty reply,
+        not as a missing one."""
         if isinstance(spec, str) and spec.startswith(COLUMN):
             name = spec.removeprefix(COLUMN)
             cells = _column_cells(predictions, name)
-            held = {**dict.fromkeys(predictions.names(), ""), **cells} if absent_as_empty else cells
-            return Replay(held, predictions.digest, name)
+            replies = (
+                {**dict.fromkeys(predictions.names(), ""), **cells} if absent_as_empty else cells
+            )
+            return Replay(replies, predictions.digest, name)
         return resolve_served_model(spec, {}, self.servers)[1]
 
 
@@ -87,23 +91,24 @@ def measure_by_labels(
     models: Mapping[str, Model],
     records: Sequence[Record],
 ) -> LabelComparison | None:
-    """How well the replies were read, where labels are named. Raises UsageError where no label
-    belongs to a reply."""
+    """Compare how the replies were parsed with human labels; None if no labels are named.
+
+    Raises UsageError if no label belongs to a reply."""
     if not roles.labels:
         return None
     meaning, column = parse_label_column(roles.labels)
     names = {RULES: f"rule {benchmark.parameters.get('rule', 'snellen')}"}
     if models:
         names[BY_MODEL] = ", ".join(model.identity.name for model in models.values())
-    found = compare_with_labels(records, _column_cells(predictions, column), meaning, names)
-    if not found.labelled_count:
+    comparison = compare_with_labels(records, _column_cells(predictions, column), meaning, names)
+    if not comparison.labelled_count:
         raise UsageError(f"no reply has a label in the column {column!r}")
-    return found
+    return comparison
 
 
 def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
-    """The cells of a column by row; of `a+b` those of both with a blank between, where a row has
-    both. Raises UnknownName."""
+    """The cells of a column by row id. `a+b` concatenates two columns with a blank, for rows that
+    have both. Raises UnknownName."""
     if "+" not in name or name in predictions.columns:
         return predictions.column(name)
     parts = [predictions.column(part) for part in name.split("+")]
@@ -117,16 +122,15 @@ def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
 def refuse_idle_roles(
     benchmark: Benchmark, roles: RecordedRoles, records: Sequence[Record]
 ) -> None:
-    """Raises UsageError for judges or an extractor that no question of the data is for. Nothing
-    was asked of them then."""
+    """Raises UsageError if no question of the data needs the judges, or the extractor."""
     if roles.judges and compares_open_answers(benchmark) and not _has_kind(records, "open"):
         raise UsageError(
             f"no question of {benchmark.name} is open, so that a judge would be asked nothing; "
             "leave out --judge (replies that no rule can match are for --extractor)"
         )
-    if roles.extractor is None or not any(one.score is not None for one in records):
+    if roles.extractor is None or not any(record.score is not None for record in records):
         return
-    if not any(_is_extractable(one) for one in records):
+    if not any(_is_extractable(record) for record in records):
         raise UsageError(
             f"an extractor would be asked nothing about {benchmark.name}: it reads yes/no replies, "
             "choices whose options are known, and replies about documents (DUDE, SlideVQA, "
@@ -136,12 +140,12 @@ def refuse_idle_roles(
 
 
 def _has_kind(records: Sequence[Record], kind: str) -> bool:
-    return any(one.kind == kind for one in records)
+    return any(record.kind == kind for record in records)
 
 
 def _is_extractable(record: Record) -> bool:
-    """Whether the record's flow asks an extractor where the rules find nothing."""
-    if any(one.extraction is not None for one in record.passes):
+    """Whether the record's flow would ask an extractor if the rules found no answer."""
+    if any(each_pass.extraction is not None for each_pass in record.passes):
         return True
     closed = record.kind == "yes_no" or (record.kind == "choice" and bool(record.options))
     return closed and MATCH_RATE in record.values
@@ -150,20 +154,24 @@ def _is_extractable(record: Record) -> bool:
 def unread_verdict_warnings(
     models: Mapping[str, Model], records: Sequence[Record]
 ) -> Iterator[str]:
-    """A warning for each recorded judge of whose verdicts none could be read."""
+    """Warn about each recorded judge none of whose verdicts could be parsed."""
     for role, model in models.items():
-        given = [
+        verdicts = [
             verdict
             for record in records
             for one in record.passes
             for verdict in one.verdicts
             if verdict.judge == role and isinstance(verdict.output, Generated)
         ]
-        if isinstance(model, Replay) and given and not any(one.is_legible for one in given):
-            first = given[0].output
+        if (
+            isinstance(model, Replay)
+            and verdicts
+            and not any(verdict.is_legible for verdict in verdicts)
+        ):
+            first = verdicts[0].output
             first_text = first.text.strip() if isinstance(first, Generated) else ""
             yield (
-                f"none of the {len(given)} verdicts of the column {model.identity.name} could be "
-                f"read (the first is {first_text[:_EXCERPT_LENGTH]!r}); name the columns that hold "
-                "whole verdicts, e.g. --judge column:NAME, or column:A+B for two numbers"
+                f"none of the {len(verdicts)} verdicts of the column {model.identity.name} could "
+                f"be read (the first is {first_text[:_EXCERPT_LENGTH]!r}); name the columns that "
+                "hold whole verdicts, e.g. --judge column:NAME, or column:A+B for two numbers"
             )

@@ -34,10 +34,10 @@ def resolve_model(model: str | Model, custom: Mapping[str, Model]) -> tuple[str,
     if model in custom:
         return model, custom[model]
     try:
-        opened = open_model(model)
+        instance = open_model(model)
     except UnknownName as error:
         raise (UnknownName("model", model, custom) if custom else error) from None
-    return _without_address(model, opened.identity), opened
+    return _without_address(model, instance.identity), instance
 
 
 def resolve_served_model(
@@ -71,11 +71,11 @@ def resolve_benchmark(
     if loaded is not None:
         return build(loaded, variant)
     try:
-        opened = open_benchmark(name, variant)
+        benchmark = open_benchmark(name, variant)
     except UnknownName as error:
         raise (UnknownName("benchmark", name, custom) if custom else error) from None
-    check_rule(opened, variant)
-    return opened
+    check_rule(benchmark, variant)
+    return benchmark
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,14 @@ class NamedBenchmark:
         unless the user set one, and with the recipe of the model's authors, if there is one."""
         if not isinstance(self.spec, str):
             return self.benchmark
-        opened = self.benchmark
+        benchmark = self.benchmark
         longest = abilities(model).max_new_tokens
         if longest is not None and variant.max_new_tokens is None:
             variant = replace(variant, max_new_tokens=longest)
-            opened = resolve_benchmark(self.spec, variant, custom)
+            benchmark = resolve_benchmark(self.spec, variant, custom)
         if not recipes or self.spec in custom:
-            return opened
-        return apply_recipe(_served_name(name, model), self.spec, opened, variant)
+            return benchmark
+        return apply_recipe(_served_name(name, model), self.spec, benchmark, variant)
 
 
 def _served_name(name: str, model: Model) -> str:

@@ -1,4 +1,4 @@
-"""How the models of a command are sampled: by options behind their names, or for all of them."""
+"""Sampling settings of a command: for all models, or as options behind a model's name."""
 
 from __future__ import annotations
 
@@ -19,59 +19,60 @@ from snellen.models.sampling import (
 
 
 class SamplingOptions(NamedTuple):
-    """Models as they are to be opened, without the options that say how they are sampled."""
+    """Models of a command, with the sampling options split off their names."""
 
     specs: list[SamplingSpec | None]
-    """None for a model that is an object."""
+    """The options of each model; None for a model that is an object."""
     models: Sequence[str | Model]
     default: Sampling
 
     def resolve(
         self, opened_models: Sequence[tuple[str, Model]], repeats: int
     ) -> tuple[list[tuple[str, Model]], dict[str, Sampling]]:
-        """The opened models by the names they go by, with how each is sampled. Raises UsageError
-        where one cannot be asked so."""
-        # Behind --serve stands a model that nobody named.
-        each = self.specs or [None for _ in opened_models]
-        models, found = [], {}
-        for (name, model), sampled in zip(opened_models, each, strict=True):
-            how = merge_sampling(sampled.sampling if sampled else None, self.default)
-            full = sampled.add_options(name) if sampled else name
-            check_sampler(full, model, how, repeats)
-            models.append((full, model))
-            if how is not None:
-                found[full] = how
-        return models, found
+        """Names of the opened models, with their sampling options, and the settings by name.
+
+        Raises UsageError if a model cannot be sampled with its settings."""
+        # With --serve the model may have no name on the command line.
+        specs = self.specs or [None for _ in opened_models]
+        models, sampling_by_name = [], {}
+        for (name, model), spec in zip(opened_models, specs, strict=True):
+            sampling = merge_sampling(spec.sampling if spec else None, self.default)
+            full_name = spec.add_options(name) if spec else name
+            check_sampler(full_name, model, sampling, repeats)
+            models.append((full_name, model))
+            if sampling is not None:
+                sampling_by_name[full_name] = sampling
+        return models, sampling_by_name
 
 
 def split_model_sampling(
     models: Sequence[str | Model], default: Sampling, custom: Collection[str] = ()
 ) -> SamplingOptions:
-    """Raises UsageError for values that cannot be."""
+    """Split sampling options off the names of models. Raises UsageError for impossible values."""
     check_sampling(default, "sampling")
-    each = [split_sampling(one, custom) if isinstance(one, str) else None for one in models]
+    specs = [split_sampling(model, custom) if isinstance(model, str) else None for model in models]
     plain = [
-        one.spec if one is not None else model for one, model in zip(each, models, strict=True)
+        spec.spec if spec is not None else model for spec, model in zip(specs, models, strict=True)
     ]
-    return SamplingOptions(each, plain, default)
+    return SamplingOptions(specs, plain, default)
 
 
 def split_judge_sampling(
     judges: Sequence[str | Model], custom: Collection[str] = ()
 ) -> tuple[list[str | Model], dict[str, Sampling]]:
-    """Judges as they are to be opened, and how each is sampled, by role."""
-    read = split_model_sampling(judges, Sampling(), custom)
+    """Judges without their sampling options, and the settings by role."""
+    judge_options = split_model_sampling(judges, Sampling(), custom)
     roles = judge_roles(len(judges))
-    found = {
-        role: one.sampling
-        for role, one in zip(roles, read.specs, strict=True)
-        if one is not None and one.sampling is not None
+    sampling_by_role = {
+        role: spec.sampling
+        for role, spec in zip(roles, judge_options.specs, strict=True)
+        if spec is not None and spec.sampling is not None
     }
-    return list(read.models), found
+    return list(judge_options.models), sampling_by_role
 
 
 def refuse_sampling(who: str, *names: str | Model | None) -> None:
-    """Raises UsageError where a model that is asked once, and greedily, has such options."""
+    """Raises UsageError if a model that is always asked once and greedily has sampling options."""
     for name in names:
         if isinstance(name, str) and split_sampling(name).options:
             raise UsageError(
@@ -81,7 +82,7 @@ def refuse_sampling(who: str, *names: str | Model | None) -> None:
 
 
 def is_greedy(model: Model, sampling: Sampling | None) -> bool:
-    """Whether a model that could draw freely is asked for the likeliest reply."""
+    """Whether a model is asked for its likeliest reply although it can sample."""
     if sampling is not None and sampling.temperature:
         return False
     return not (

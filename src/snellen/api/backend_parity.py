@@ -35,12 +35,12 @@ def parity(
     serving: Notify | None = None,
     fetching: FetchProgress | None = None,
 ) -> Parity:
-    """Ask two models the same first requests of a benchmark's samples and compare, aspect by
-    aspect. They are asked one after the other; replies are stored and used again. Two of one
-    identity, such as one model's name at two addresses, are both asked anew and nothing is
-    stored: a stored reply could be the other's.
+    """Ask two models the same first requests of a benchmark's samples, and compare their replies.
 
-    Raises a UsageError subclass if a name, option or file cannot be used.
+    The models are asked one after the other; replies are stored and reused. Two models of one
+    identity, such as one model at two addresses, are both asked anew and nothing is stored: a
+    stored reply could be that of the other. `tolerance` is in nats, of the log-probability of one
+    token. Raises a UsageError subclass if a name, option or file cannot be used.
     """
     if len(models) != 2:
         raise UsageError(f"parity compares two models; got {len(models)}; name them with -m twice")
@@ -49,38 +49,45 @@ def parity(
     if tolerance < 0:
         raise UsageError(f"the tolerance is {tolerance:g} nats; expected 0 or more")
     out = Path(out)
-    own = load_files(load)
-    chosen = resolve_benchmark(benchmark, variant, own.benchmarks)
-    if chosen.fetch is not None:
-        chosen.fetch(fetching)
-    with ExitStack() as opened:
-        servers = opened.enter_context(Servers(out, timeout=serve_timeout, notify=serving))
-        (first, one), (second, other) = (
-            resolve_served_model(model, own.models, servers) for model in models
+    custom = load_files(load)
+    resolved = resolve_benchmark(benchmark, variant, custom.benchmarks)
+    if resolved.fetch is not None:
+        resolved.fetch(fetching)
+    with ExitStack() as stack:
+        servers = stack.enter_context(Servers(out, timeout=serve_timeout, notify=serving))
+        (first_name, first_model), (second_name, second_model) = (
+            resolve_served_model(model, custom.models, servers) for model in models
         )
-        if one.identity.digest() == other.identity.digest():
+        if first_model.identity.digest() == second_model.identity.digest():
             stores = (
-                opened.enter_context(ResponseStore(None)),
-                opened.enter_context(ResponseStore(None)),
+                stack.enter_context(ResponseStore(None)),
+                stack.enter_context(ResponseStore(None)),
             )
         else:
             shared_store = ResponseStore(Path(store) if store else out / STORE_FILE)
-            stores = (opened.enter_context(shared_store), shared_store)
+            stores = (stack.enter_context(shared_store), shared_store)
         plan = RunPlan(
-            model=one, model_name=first, benchmark=chosen, out=out, limit=limit, seed=seed
+            model=first_model,
+            model_name=first_name,
+            benchmark=resolved,
+            out=out,
+            limit=limit,
+            seed=seed,
         )
         requests = first_requests(plan)
-        for model, responses in zip((one, other), stores, strict=True):
+        for model, responses in zip((first_model, second_model), stores, strict=True):
             check_models((model,), responses)
-        questions = ask_both(chosen, (one, other), requests, stores, servers.keep_only)
-    return compare(*_names(models, first, second), chosen.name, questions, tolerance)
+        questions = ask_both(
+            resolved, (first_model, second_model), requests, stores, servers.keep_only
+        )
+    return compare(*_names(models, first_name, second_name), resolved.name, questions, tolerance)
 
 
 def _names(models: Sequence[str | Model], first: str, second: str) -> tuple[str, str]:
-    """Names that tell the two apart."""
+    """Two different names: those of the models, else as typed, else with "again"."""
     if first == second:
         first, second = (
-            given if isinstance(given, str) else name
-            for given, name in zip(models, (first, second), strict=True)
+            spec if isinstance(spec, str) else name
+            for spec, name in zip(models, (first, second), strict=True)
         )
     return first, second if second != first else f"{second} again"

@@ -1,4 +1,4 @@
-"""`protocol_card`: what a benchmark asks, reads and counts."""
+"""`protocol_card`: what a benchmark asks, parses and counts."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from snellen.benchmarks.declaration.registry import open_benchmark, split_spec
 
 
 def protocol_card(spec: str) -> ProtocolCard:
-    """The card of a benchmark by name; of a variant or a data file of one's own it is made of its
-    first rows.
+    """The protocol card of a benchmark.
 
-    Raises a UsageError subclass where the name is not known, or the data of a variant are not
-    here.
+    The stored one, if there is one for the version; for a variant or a data file of the user's it
+    is made from the first rows. Raises a UsageError subclass if the name is unknown, or the data of
+    a variant are not on this machine.
     """
     benchmark = open_benchmark(spec)
     options = split_spec(spec).options

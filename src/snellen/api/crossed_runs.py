@@ -1,9 +1,8 @@
-"""`why --ask`: the combinations that two runs leave open, such as the first model under the second
-prompt, planned and asked as runs of their own."""
+"""`why --ask`: plan and make the runs that combine settings of two runs, such as the model of the
+first with the prompt of the second."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -35,6 +34,7 @@ from snellen.api.why import CROSSED_FOLDER
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import CheckableModel, Identity, Model
 from snellen.core.record import Record
 from snellen.core.request import Sampling
@@ -51,16 +51,17 @@ from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
 _MEDIA_PARAMETERS = (CONTROL, "images", "frames")
-"""Parameters of a run that say what is shown."""
+"""Parameters of a run that change the media of a prompt."""
 _MAX_CHECKED_PROMPTS = 20
-"""Samples whose prompts are looked at before anything is asked."""
+"""Samples whose prompts are compared before anything is asked."""
 
 
 class CrossedRuns:
-    """The further runs, ready to be asked. Use as a context manager: servers end with it.
+    """The runs that tell the causes of a difference apart, ready to be made.
 
-    Raises UsageError where a run cannot be made: a model that cannot be opened as it was, data that
-    changed, a prompt that comes out otherwise.
+    A context manager: entering it opens models and plans the runs, leaving it ends servers. `plan`
+    is what the runs would ask and cost. Raises UsageError if a run cannot be made: a model cannot
+    be opened as it was, data changed, or a prompt would differ.
     """
 
     def __init__(
@@ -73,12 +74,14 @@ class CrossedRuns:
         moved: Sequence[str] = (),
         serving: Notify | None = None,
     ) -> None:
+        """`folder` is that of the first run: without `options.out`, runs and replies are kept in
+        the same place."""
         self._pair, self._options, self._moved = pair, options, moved
         self._infos = _run_infos(pair)
-        beside = folder.resolve().parent
-        self._out = Path(options.out) if options.out is not None else beside / CROSSED_FOLDER
+        neighbourhood = folder.resolve().parent
+        self._out = Path(options.out) if options.out is not None else neighbourhood / CROSSED_FOLDER
         self._store = Path(options.store) if options.store is not None else (
-            (beside if options.out is None else self._out) / STORE_FILE
+            (neighbourhood if options.out is None else self._out) / STORE_FILE
         )  # fmt: skip
         self._prices = Prices(options.prices)
         self._limits = request_limits(options.retries, options.max_failures, options.budget)
@@ -94,10 +97,10 @@ class CrossedRuns:
             self._stack.enter_context(self._servers)
             self._custom_models = load_files(self._options.load).models
             self._responses = self._stack.enter_context(ResponseStore(self._store))
-            self._plans = [self._run_plan(one) for one in self._combinations]
-            everyone = [(plan.model_name, plan.model) for plan in self._plans]
-            everyone += [("", model) for plan in self._plans for model in plan.roles.values()]
-            self._prices.check(everyone, self._limits.budget)
+            self._plans = [self._run_plan(switched) for switched in self._combinations]
+            named_models = [(plan.model_name, plan.model) for plan in self._plans]
+            named_models += [("", model) for plan in self._plans for model in plan.roles.values()]
+            self._prices.check(named_models, self._limits.budget)
             self.plan: Planned = plan_runs(
                 self._plans, self._responses, self._prices, self._limits.budget, self._out
             )
@@ -116,43 +119,50 @@ class CrossedRuns:
 
     @property
     def max_requests(self) -> int:
-        """The most that may have to be sent, to judges and readers too."""
-        lines = [line.estimate for line in self.plan.lines if line.estimate is not None]
-        return sum(one.most_requests + sum(one.asked_of_others.values()) for one in lines)
+        """How many requests may have to be sent, those to judges and extractors included."""
+        estimates = [line.estimate for line in self.plan.lines if line.estimate is not None]
+        return sum(
+            estimate.most_requests + sum(estimate.asked_of_others.values())
+            for estimate in estimates
+        )
 
     def ask(self, command: str = "", progress: Progress | None = None) -> list[RunFolder]:
-        """Make the runs. Raises UsageError before anything is asked where a server cannot answer,
+        """Make the runs. Raises UsageError before anything is asked if a server does not answer,
         and `RunInterrupted` on Ctrl-C."""
         for plan, line in zip(self._plans, self.plan.lines, strict=True):
             if line.skipped:
                 raise UsageError(f"{plan.model_name} on {plan.benchmark.name}: {line.skipped}")
-            owes = line.estimate is not None and line.estimate.most_requests > 0
-            if owes and isinstance(plan.model, CheckableModel):
-                asyncio.run(plan.model.check())
-        made = []
+            has_requests = line.estimate is not None and line.estimate.most_requests > 0
+            if has_requests and isinstance(plan.model, CheckableModel):
+                run_coroutine(plan.model.check())
+        runs = []
         for plan in self._plans:
             plan = replace(
                 plan, command=command, progress=progress or NoProgress(), limits=self._limits
             )
             plan = replace(plan, prices=self._prices.plan_prices(plan))
             self._servers.keep_only(plan.model, *plan.roles.values())
-            made.append(run(plan, self._responses))
-            write_page(made[-1], plan.benchmark, self._responses)
-        return made
+            runs.append(run(plan, self._responses))
+            write_page(runs[-1], plan.benchmark, self._responses)
+        return runs
 
     def _run_plan(self, switched: frozenset[Cause]) -> RunPlan:
+        """The run that is as the second in the causes `switched`, and else as the first."""
         first, second = self._infos
         sides = {
             cause: second if cause in switched else first
             for cause in frozenset[Cause]().union(*self._combinations)
         }
-        model_of = sides.get("model", first)
-        prompt_of = sides.get("prompt", first)
-        media_of_run = sides.get("media", prompt_of)
-        # The longest reply belongs to a model's profile, unless it is told apart itself.
-        decoding_of = sides.get("decoding", model_of)
-        name, model = self._model_with_settings(model_of, decoding_of, sides.get("media", model_of))
-        benchmark = self._crossed_benchmark(prompt_of, media_of_run, decoding_of)
+        model_run = sides.get("model", first)
+        prompt_run = sides.get("prompt", first)
+        media_run = sides.get("media", prompt_run)
+        # Decoding settings go with the model, whose profile has the longest reply, unless they
+        # are a cause of their own.
+        decoding_run = sides.get("decoding", model_run)
+        name, model = self._model_with_settings(
+            model_run, decoding_run, sides.get("media", model_run)
+        )
+        benchmark = self._crossed_benchmark(prompt_run, media_run, decoding_run)
         smaller = min(self._pair, key=lambda side: len(side.records)).info
         assert smaller is not None
         plan = RunPlan(
@@ -160,27 +170,33 @@ class CrossedRuns:
             model_name=name,
             benchmark=benchmark,
             out=self._out,
-            roles={role: self._open_role(role, one) for role, one in first.config.roles.items()},
+            roles={
+                role: self._open_role(role, identity)
+                for role, identity in first.config.roles.items()
+            },
             limit=smaller.config.limit,
             seed=smaller.config.seed,
             failures=first.failures,
-            # Where both were asked the same, replies of the model's own run are taken again.
-            fresh=model_of.config.fresh,
+            # Requests that the model's own run made already are then in the store.
+            fresh=model_run.config.fresh,
             repeats=min(first.config.repeats, second.config.repeats),
-            sampling=_sampling(first.config, decoding_of.config),
+            sampling=_sampling(first.config, decoding_run.config),
         )
-        self._check_prompts(plan, prompt_of, media_of_run)
+        self._check_prompts(plan, prompt_run, media_run)
         return plan
 
     def _model_with_settings(
         self, run_info: RunInfo, decoding: RunInfo, media: RunInfo
     ) -> tuple[str, Model]:
-        """A run's model with the settings of others. Raises UsageError where it cannot be had."""
+        """The model of `run_info` with the decoding and media settings of other runs, and its name.
+
+        Each name by which the model may be reached is tried; the model must then have the same
+        cause keys as the runs the settings come from. Raises UsageError if none has."""
         first, second = (info.config for info in self._infos)
         settings = comparable_settings(first, second)
-        wanted = cause_keys(run_info.config, settings)["model"]
-        drawn = cause_keys(decoding.config, settings)["decoding"]
-        shown = cause_keys(media.config, settings)["media"]
+        model_key = cause_keys(run_info.config, settings)["model"]
+        decoding_key = cause_keys(decoding.config, settings)["decoding"]
+        media_key = cause_keys(media.config, settings)["media"]
         problems = []
         for spec in self._model_specs(run_info):
             try:
@@ -190,14 +206,18 @@ class CrossedRuns:
             except UsageError as error:
                 problems.append(str(error))
                 continue
-            found = structs.replace(
+            config = structs.replace(
                 decoding.config,
                 identity=model.identity,
                 sampling=_sampling(run_info.config, decoding.config),
                 parameters=media.config.parameters,
             )
-            mine = cause_keys(found, settings)
-            if (mine["model"], mine["decoding"], mine["media"]) == (wanted, drawn, shown):
+            key = cause_keys(config, settings)
+            if (key["model"], key["decoding"], key["media"]) == (
+                model_key,
+                decoding_key,
+                media_key,
+            ):
                 return name, model
         raise UsageError(
             f"the model {run_info.model} cannot be opened as it was when it was run"
@@ -206,7 +226,7 @@ class CrossedRuns:
         )
 
     def _open_model(self, spec: str) -> tuple[str, Model]:
-        """Each model once, however many runs it is in."""
+        """Open a model; the same one for all runs."""
         if spec not in self._opened_models:
             self._opened_models[spec] = resolve_served_model(
                 spec, self._custom_models, self._servers
@@ -214,12 +234,13 @@ class CrossedRuns:
         return self._opened_models[spec]
 
     def _model_specs(self, run_info: RunInfo) -> Iterator[str]:
-        """Names by which a run's model may be opened: those that were given come first."""
+        """Names by which a run's model may be opened: first those that the user gave."""
         yield from self._options.models
         yield run_info.model
         yield f"{run_info.config.identity.provider}/{run_info.config.identity.name}"
 
     def _open_role(self, role: str, identity: Identity) -> Model:
+        """The judge or extractor of the first run. Raises UsageError if none is identical."""
         for spec in (*self._options.models, f"{identity.provider}/{identity.name}", identity.name):
             try:
                 _, model = self._open_model(spec)
@@ -233,29 +254,31 @@ class CrossedRuns:
         )
 
     def _crossed_benchmark(self, prompt: RunInfo, media: RunInfo, decoding: RunInfo) -> Benchmark:
-        like, shown = dict(prompt.config.parameters), media.config.parameters
+        """The benchmark with the prompt, media and longest reply of three runs. Replies are parsed
+        and scored as in the first run."""
+        parameters, media_parameters = dict(prompt.config.parameters), media.config.parameters
         for name in _MEDIA_PARAMETERS:
-            like.pop(name, None)
-            if name in shown:
-                like[name] = shown[name]
+            parameters.pop(name, None)
+            if name in media_parameters:
+                parameters[name] = media_parameters[name]
         first = self._infos[0]
         for name in ("rule", "rule_commit", "normalisation", "circular"):
-            like.pop(name, None)
+            parameters.pop(name, None)
             if name in first.config.parameters:
-                like[name] = first.config.parameters[name]
-        config = structs.replace(prompt.config, parameters=like, roles=first.config.roles)
+                parameters[name] = first.config.parameters[name]
+        config = structs.replace(prompt.config, parameters=parameters, roles=first.config.roles)
         info = structs.replace(prompt, config=config, failures=first.failures)
         limit = decoding.config.max_new_tokens
         return benchmark_as_recorded(info, self._moved, max_new_tokens=limit)
 
     def _check_prompts(self, plan: RunPlan, prompt: RunInfo, media: RunInfo) -> None:
-        """Raises UsageError where the first prompts are not those of the runs they come from."""
-        asked, shown = (self._records(info) for info in (prompt, media))
+        """Raises UsageError if a prompt or its media differ from the runs they are taken from."""
+        prompt_records, media_records = (self._records(info) for info in (prompt, media))
         flow = build_flow(plan)
-        known = (one for one in plan.benchmark.samples(plan.benchmark.open())
-                 if one.id in asked and one.id in shown)  # fmt: skip
-        for sample in islice(known, _MAX_CHECKED_PROMPTS):
-            passes = asked[sample.id].passes, shown[sample.id].passes
+        shared_samples = (sample for sample in plan.benchmark.samples(plan.benchmark.open())
+                 if sample.id in prompt_records and sample.id in media_records)  # fmt: skip
+        for sample in islice(shared_samples, _MAX_CHECKED_PROMPTS):
+            passes = prompt_records[sample.id].passes, media_records[sample.id].passes
             request = next(flow(sample), None)
             if request is None or not all(passes):
                 continue
@@ -273,50 +296,51 @@ class CrossedRuns:
 
 
 def _run_infos(pair: tuple[RunRecords, RunRecords]) -> tuple[RunInfo, RunInfo]:
-    """What the two runs say of themselves. Raises UsageError where they cannot be crossed."""
+    """The two runs' own records of how they were made. Raises UsageError if they cannot be
+    crossed: one is a file of predictions, or their data differ."""
     for side in pair:
         if side.info is None:
             raise UsageError(
                 f"{side.name} holds replies alone: which model was asked, and what, is not known, "
                 "so nothing can be crossed; give two run folders to --ask"
             )
-    one, other = pair[0].info, pair[1].info
-    assert one is not None
-    assert other is not None
-    if one.config.data != other.config.data:
+    first, second = pair[0].info, pair[1].info
+    assert first is not None
+    assert second is not None
+    if first.config.data != second.config.data:
         raise UsageError(
             f"{pair[0].name} and {pair[1].name} were made on different data, which cannot be "
             "crossed; run one of them on the data of the other first"
         )
-    return one, other
+    return first, second
 
 
 def _with_settings(
     spec: str, run_info: RunInfo, decoding: RunInfo, media: RunInfo, settings: frozenset[str]
 ) -> str:
-    """A model's name with the settings of other runs among its options."""
+    """A model's name, with decoding and media settings of other runs as its options."""
     if decoding is run_info and media is run_info:
         return spec
     stem, options = split_options(spec)
     for names, info in ((DECODING_FACTS, decoding), (MEDIA_FACTS, media)):
         if info is run_info or _have_same_facts(run_info.config, info.config, names & settings):
             continue
-        theirs = split_options(info.model)[1]
+        other_options = split_options(info.model)[1]
         for name in names & settings:
             options.pop(name, None)
-            if name in theirs:
-                options[name] = theirs[name]
-    told = ",".join(f"{name}={value}" for name, value in options.items())
-    return f"{stem}:{told}" if told else stem
+            if name in other_options:
+                options[name] = other_options[name]
+    option_text = ",".join(f"{name}={value}" for name, value in options.items())
+    return f"{stem}:{option_text}" if option_text else stem
 
 
-def _sampling(one: RunConfig, decoding: RunConfig) -> dict[str, Sampling]:
-    """How replies are sampled in a run that has the settings of `decoding` for the model's."""
-    others = {role: how for role, how in one.sampling.items() if role != MAIN}
-    mine = decoding.sampling.get(MAIN)
-    return others if mine is None else {**others, MAIN: mine}
+def _sampling(config: RunConfig, decoding: RunConfig) -> dict[str, Sampling]:
+    """Sampling by role: that of `decoding` for the model, that of `config` for the others."""
+    role_sampling = {role: sampling for role, sampling in config.sampling.items() if role != MAIN}
+    model_sampling = decoding.sampling.get(MAIN)
+    return role_sampling if model_sampling is None else {**role_sampling, MAIN: model_sampling}
 
 
-def _have_same_facts(one: RunConfig, other: RunConfig, names: frozenset[str]) -> bool:
-    facts = one.identity.facts, other.identity.facts
+def _have_same_facts(first: RunConfig, second: RunConfig, names: frozenset[str]) -> bool:
+    facts = first.identity.facts, second.identity.facts
     return all(facts[0].get(name) == facts[1].get(name) for name in names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import re
 from collections import defaultdict
@@ -22,6 +21,7 @@ from snellen.analysis.samples.error_samples import (
 from snellen.api._resolve import resolve_model
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.core.errors import MediaError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.media import Source, decode_image
 from snellen.core.message import Media, Text, user
 from snellen.core.model import Model
@@ -39,8 +39,10 @@ _TAIL = re.compile(r"labels?\s*:\s*(?P<named>[^\n]*)\s*\Z", re.IGNORECASE)
 
 
 class LabelProposals(NamedTuple):
-    """`unread` counts replies of the judge that name no type, or that did not come, `blind` the
-    samples whose pictures it was not shown, for the reasons `missing_data`."""
+    """Labels that a judge model proposes for wrong answers.
+
+    `unread` counts replies of the judge that name no type, and failed requests; `blind` counts
+    samples that it judged without their images, because of `missing_data`."""
 
     labels: ErrorLabels
     unread: int
@@ -49,28 +51,28 @@ class LabelProposals(NamedTuple):
 
 
 def image_urls(wrong_answers: Sequence[WrongAnswer], moved: Sequence[str] = ()) -> dict[str, str]:
-    """Thumbnails as data URLs by digest: those the run folders hold, else made from the data,
-    where these are still there."""
-    found: dict[str, str] = {}
+    """Thumbnails as data URLs, by digest: from the run folders, else made from the data if these
+    are still there."""
+    urls: dict[str, str] = {}
     for run, digests in _digests_by_run(wrong_answers).items():
-        folder = next(one.run.path for one in wrong_answers if one.run.name == run)
-        found |= data_urls(folder, digests)
+        folder = next(answer.run.path for answer in wrong_answers if answer.run.name == run)
+        urls |= data_urls(folder, digests)
     missing = {
         digest for digests in _digests_by_run(wrong_answers).values() for digest in digests
-    } - found.keys()
-    for digest, source in (
-        media_sources(wrong_answers, missing, moved).by_digest.items() if missing else ()
-    ):
+    } - urls.keys()
+    if not missing:
+        return urls
+    for digest, source in media_sources(wrong_answers, missing, moved).by_digest.items():
         try:
             data = thumbnail(decode_image(source.read(), max_image_pixels()))
         except MediaError:
             continue
-        found[digest] = "data:image/jpeg;base64," + base64.b64encode(data).decode()
-    return found
+        urls[digest] = "data:image/jpeg;base64," + base64.b64encode(data).decode()
+    return urls
 
 
 class MediaSources(NamedTuple):
-    """Media by digest, and for each run whose data are not there why."""
+    """Media by digest, and a sentence for each run whose data were not found."""
 
     by_digest: dict[str, Source]
     missing_data: tuple[str, ...]
@@ -79,24 +81,25 @@ class MediaSources(NamedTuple):
 def media_sources(
     wrong_answers: Sequence[WrongAnswer], digests: set[str], moved: Sequence[str] = ()
 ) -> MediaSources:
-    """The media that the samples' own data hold, prepared as they were asked. The data of a run may
-    be in one of the files `moved` now."""
-    found: dict[str, Source] = {}
-    absent: list[str] = []
-    for name in dict.fromkeys(one.run.name for one in wrong_answers):
-        members = [one for one in wrong_answers if one.run.name == name]
-        ids = {one.record.id for one in members}
+    """The media of samples, from the data of their runs, prepared as they were asked.
+
+    The data of a run may have been `moved` to one of these files."""
+    sources: dict[str, Source] = {}
+    problems: list[str] = []
+    for name in dict.fromkeys(answer.run.name for answer in wrong_answers):
+        members = [answer for answer in wrong_answers if answer.run.name == name]
+        ids = {answer.record.id for answer in members}
         try:
             benchmark = benchmark_with_data(members[0].run, moved)
             for sample in benchmark.samples(benchmark.open()):
                 if sample.id in ids:
                     prepared = benchmark.prepare(sample) if benchmark.prepare else sample
-                    found.update(
+                    sources.update(
                         (ref.digest, ref.source) for ref in prepared.media if ref.digest in digests
                     )
         except UsageError as error:
-            absent.append(str(error))
-    return MediaSources(found, tuple(absent))
+            problems.append(str(error))
+    return MediaSources(sources, tuple(problems))
 
 
 def propose_labels(
@@ -105,44 +108,44 @@ def propose_labels(
     store: Path | str = Path(DEFAULT_OUT) / STORE_FILE,
     moved: Sequence[str] = (),
 ) -> LabelProposals:
-    """Labels of a judge model that is shown the pictures, the question, the right answer and the
-    reply. Its replies are kept in `store`, so that asking again costs nothing; `moved` as in
-    `media_sources`.
+    """Have a judge model label wrong answers. It sees the images, the question, the right answer
+    and the reply.
 
-    Raises UsageError subclasses for a model that cannot be opened.
+    Its replies are kept in `store`, so that asking again costs nothing; `moved` as in
+    `media_sources`. Raises UsageError subclasses if the model cannot be opened.
     """
-    name, opened = resolve_model(model, {})
-    digests = {digest for one in wrong_answers for digest in one.record.media}
-    media, absent = (
+    name, judge = resolve_model(model, {})
+    digests = {digest for answer in wrong_answers for digest in answer.record.media}
+    media, missing_data = (
         media_sources(wrong_answers, digests, moved) if digests else MediaSources({}, ())
     )
     with ResponseStore(Path(store)) as responses:
-        outputs = asyncio.run(
-            _ask_judge(opened, [_request(one, media) for one in wrong_answers], responses)
+        outputs = run_coroutine(
+            _ask_judge(judge, [_request(answer, media) for answer in wrong_answers], responses)
         )
     labels = [_parse_labels(output) for output in outputs]
     samples = tuple(
         ErrorLabel(
-            one.run.name,
-            one.record.id,
-            one.run.info.model,
-            one.subtask,
-            found,
-            wrong=one.wrong_count,
+            answer.run.name,
+            answer.record.id,
+            answer.run.info.model,
+            answer.subtask,
+            types,
+            wrong=answer.wrong_count,
         )
-        for one, found in zip(wrong_answers, labels, strict=True)
+        for answer, types in zip(wrong_answers, labels, strict=True)
     )
-    blind = sum(not media.keys() >= set(one.record.media) for one in wrong_answers)
+    without_images = sum(not media.keys() >= set(answer.record.media) for answer in wrong_answers)
     return LabelProposals(
-        ErrorLabels(samples, name), sum(not found for found in labels), blind, absent
+        ErrorLabels(samples, name), sum(not types for types in labels), without_images, missing_data
     )
 
 
 def parse_error_types(reply: str) -> tuple[ErrorType, ...]:
-    """The types named after the last `Labels:` of a reply; none where it names none."""
+    """Parse the error types after the last `Labels:` of a reply; () if there are none."""
     tail = _TAIL.search(reply.strip())
-    named = re.findall(r"[a-z]+", tail["named"].lower()) if tail else []
-    return tuple(one for one in ERROR_TYPES if one in named)
+    names = re.findall(r"[a-z]+", tail["named"].lower()) if tail else []
+    return tuple(error_type for error_type in ERROR_TYPES if error_type in names)
 
 
 def _parse_labels(output: Output) -> tuple[ErrorType, ...]:
@@ -150,6 +153,7 @@ def _parse_labels(output: Output) -> tuple[ErrorType, ...]:
 
 
 def _request(wrong_answer: WrongAnswer, media: Mapping[str, Source]) -> Generate:
+    """The request to the judge about one wrong answer, with the images that are in `media`."""
     digests = [digest for digest in wrong_answer.record.media if digest in media]
     options = "\n".join(f"{label}. {text}" for label, text in wrong_answer.options.items())
     types = "\n".join(f"{name}: {title}; {meaning}" for name, (title, meaning) in MEANINGS.items())
@@ -163,9 +167,9 @@ def _request(wrong_answer: WrongAnswer, media: Mapping[str, Source]) -> Generate
         "Several may apply. Give your reason in one sentence, then one last line of the form\n"
         "Labels: name, name"
     )
-    pictures = (Media("image", digest) for digest in digests)
+    images = (Media("image", digest) for digest in digests)
     return Generate(
-        messages=(user(*pictures, Text(text)),),
+        messages=(user(*images, Text(text)),),
         ref=Ref(f"{wrong_answer.run.name}/{wrong_answer.record.id}"),
         settings=Generation(max_new_tokens=_MAX_REPLY_TOKENS),
         media={digest: media[digest] for digest in digests},
@@ -181,7 +185,7 @@ async def _ask_judge(
 
 
 def _digests_by_run(wrong_answers: Sequence[WrongAnswer]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for one in wrong_answers:
-        found[one.run.name] += one.record.media
-    return found
+    digests: dict[str, list[str]] = defaultdict(list)
+    for answer in wrong_answers:
+        digests[answer.run.name] += answer.record.media
+    return digests

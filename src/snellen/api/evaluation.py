@@ -27,8 +27,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Model
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
-from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
-from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run
@@ -101,15 +100,17 @@ def evaluate(
         opener = _LiveModelOpener(custom.models, servers, replicas)
         roles = open_roles(as_list(models), options, opener, custom.models)
         variant = variant_with_roles(options)
-        named = [
+        named_benchmarks = [
             NamedBenchmark(spec, resolve_benchmark(spec, variant, custom.benchmarks))
             for spec in expand_suites(as_list(benchmarks))
         ]
         # What is on this machine is checked first: a mistake in a data file shows at once.
-        downloads = [each.benchmark for each in named if each.benchmark.fetch is not None]
-        for each in named:
-            if each.benchmark.fetch is None:
-                _prepare(each.benchmark, fetching, warned)
+        downloads = [
+            named.benchmark for named in named_benchmarks if named.benchmark.fetch is not None
+        ]
+        for named in named_benchmarks:
+            if named.benchmark.fetch is None:
+                _prepare(named.benchmark, fetching, warned)
         for models_by_role in roles.roles():
             check_roles(models_by_role)
         prices.check(roles.all_models(), limits.budget)
@@ -117,7 +118,7 @@ def evaluate(
             for name, model in roles.models:
                 if is_greedy(model, roles.sampling.get(name)):
                     warned(f"{name}: {_NO_TEMPERATURE}")
-        matrix = RunMatrix(roles, named, variant, custom.benchmarks, options)
+        matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
 
         def run_plan(cell: RunCell, fresh: str) -> RunPlan:
             plan = replace(
@@ -158,7 +159,7 @@ def _saying_how_to_go_on(
     try:
         yield
     except (RunInterrupted, KeyboardInterrupt):
-        if command and say is not None and any(one.running for one in ended):
+        if command and say is not None and any(group.running for group in ended):
             what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
             say(f"{what}, none at a second Ctrl-C; continue with: {command}")
         raise
@@ -215,8 +216,8 @@ class _LiveModelOpener(NamedTuple):
             return [self._open_replicas(model) or self._open_single(model) for model in models]
         if len(models) > 1 or not all(isinstance(model, str) for model in models):
             raise UsageError(f"--serve starts the server of one model; got {len(models)} models")
-        named = next((model for model in models if isinstance(model, str)), None)
-        return [self.servers.open_served(named)]
+        name = next((model for model in models if isinstance(model, str)), None)
+        return [self.servers.open_served(name)]
 
     def role_model(self, model: str | Model) -> Model:
         """A model with another role."""

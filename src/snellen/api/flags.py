@@ -58,13 +58,13 @@ def option_flags(options: type) -> Iterator[OptionFlag]:
     """The flags of an options class: those of its own fields, then those of inherited ones."""
     inherited = {field.name for base in options.__bases__ if is_dataclass(base)
                  for field in fields(base)}  # fmt: skip
-    for each in sorted(fields(options), key=lambda field: field.name in inherited):
-        flags = each.metadata.get(FLAGS, {})
+    for option_field in sorted(fields(options), key=lambda field: field.name in inherited):
+        flags = option_field.metadata.get(FLAGS, {})
         if isinstance(flags, Flag):
-            yield OptionFlag(each.name, flags, each.default)
+            yield OptionFlag(option_field.name, flags, option_field.default)
             continue
         for name, flag in flags.items():
-            yield OptionFlag(name, flag, getattr(each.default, name))
+            yield OptionFlag(name, flag, getattr(option_field.default, name))
 
 
 def parse_pairs(text: str) -> dict[str, str]:

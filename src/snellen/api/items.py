@@ -1,4 +1,4 @@
-"""`items`: what only a benchmark's data can add to the view of its samples."""
+"""`items`: near-duplicate images, which only the data of a benchmark can show."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from snellen.store.runs import RunFolder
 
 
 class SimilarPair(NamedTuple):
-    """Two samples whose pictures have other bytes and look alike."""
+    """Two samples whose images differ in bytes and look alike."""
 
     first: str
     second: str
 
 
 def similar_images(run: RunFolder, moved: Sequence[str] = ()) -> list[SimilarPair]:
-    """Near-duplicate pictures in the data of a run, which may be in the files `moved` now. Raises
-    UsageError subclasses where the data are not there any more."""
+    """Pairs of samples with near-duplicate images in the data of a run.
+
+    The data may have been `moved` to one of these files. Raises UsageError subclasses if they are
+    not found."""
     rows = list(benchmark_with_data(run, moved).open())
     ids = {row.index + 1: row_id(row) for row in rows}
-    return [SimilarPair(*(ids[number] for number in one.rows)) for one in find_similar_images(rows)]
+    return [SimilarPair(*(ids[index] for index in pair.rows)) for pair in find_similar_images(rows)]

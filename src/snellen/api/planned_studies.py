@@ -25,7 +25,7 @@ from snellen.store.runs import distinct_runs
 
 
 class PlanLine(Struct, frozen=True, kw_only=True):
-    """One model on one benchmark. Where a number is None, nobody can know it here."""
+    """One model on one benchmark. A number is None if it cannot be known on this machine."""
 
     model: str
     benchmark: str
@@ -37,7 +37,7 @@ class PlanLine(Struct, frozen=True, kw_only=True):
 
 
 def check_aims(aims: Aims | None, until: str | None, like: Sequence[Path | str]) -> None:
-    """Raises UsageError for aims that cannot be planned for."""
+    """Raises UsageError for aims that no study can reach, or that do not go together."""
     if aims is None:
         if like:
             raise UsageError("--from says how two models differ, for --detect or --no-worse")
@@ -75,33 +75,35 @@ def plan_studies(
     assumptions: Assumptions,
     repeats: int,
 ) -> list[StudyPlan]:
-    """A study of each benchmark; `lines` are those of the `runs`. Raises UsageError for other than
-    two models, and where `like` are not two runs of the benchmark."""
+    """Plan a study for each benchmark. `lines` are those of the `runs`, in the same order.
+
+    Raises UsageError if there are not two models, or if `like` are not two runs of the
+    benchmark."""
     by_benchmark: dict[str, list[int]] = {}
-    for at, run in enumerate(runs):
-        by_benchmark.setdefault(run.benchmark.name, []).append(at)
-    found = []
-    known = distinct_runs(like)
-    measured = spread_of_runs(known) if like else None
-    if measured is not None and list(by_benchmark) != [known[0].info.benchmark]:
+    for index, run in enumerate(runs):
+        by_benchmark.setdefault(run.benchmark.name, []).append(index)
+    studies = []
+    finished_runs = distinct_runs(like)
+    measured = spread_of_runs(finished_runs) if like else None
+    if measured is not None and list(by_benchmark) != [finished_runs[0].info.benchmark]:
         raise UsageError(
-            f"--from has runs on {known[0].info.benchmark}, and the study is on "
+            f"--from has runs on {finished_runs[0].info.benchmark}, and the study is on "
             f"{', '.join(by_benchmark)}; give runs on that benchmark alone"
         )
     for name, members in by_benchmark.items():
-        models = tuple(dict.fromkeys(runs[at].model_name for at in members))
+        models = tuple(dict.fromkeys(runs[index].model_name for index in members))
         if len(members) != 2:
             raise UsageError(
                 f"--detect and --no-worse plan a study of two models; {name} has {len(members)} "
                 f"({', '.join(models)}): name two with -m"
             )
-        first, second = (runs[at].model_name for at in members)
+        first, second = (runs[index].model_name for index in members)
         spread: Spread = measured or assumed_spread(aims, assumptions.accuracy)
-        extent = _extent(runs[members[0]], [lines[at] for at in members], repeats)
+        extent = _extent(runs[members[0]], [lines[index] for index in members], repeats)
         is_mean = runs[members[0]].benchmark.headline_sums is None
         study = plan_study(name, (first, second), aims, spread, extent, repeats, is_mean=is_mean)
-        found.append(study)
-    return found
+        studies.append(study)
+    return studies
 
 
 def _extent(run: RunPlan, lines: Sequence[PlanLine], repeats: int) -> BenchmarkSize | None:
@@ -112,19 +114,23 @@ def _extent(run: RunPlan, lines: Sequence[PlanLine], repeats: int) -> BenchmarkS
         sizes = tuple(cluster_sizes(run))
     if len(estimates) < len(lines):
         return BenchmarkSize(sizes)
-    asked = [one.requests + one.stored + one.equal for one in estimates]
-    requests = sum(asked) / repeats
-    return BenchmarkSize(sizes, requests, _dollars(lines, estimates, asked, repeats))
+    request_counts = [
+        estimate.requests + estimate.stored + estimate.equal for estimate in estimates
+    ]
+    requests = sum(request_counts) / repeats
+    return BenchmarkSize(sizes, requests, _dollars(lines, estimates, request_counts, repeats))
 
 
 def _dollars(
     lines: Sequence[PlanLine], estimates: Sequence[Estimate], asked: Sequence[float], repeats: int
 ) -> float | None:
-    """What asking everything once costs, whatever the store has; None where a price is missing, or
-    where everything is stored, so that it is not known what a request costs."""
+    """The cost of sending every request once, stored or not.
+
+    None if a price is missing, or if everything is stored and so the cost of a request is
+    unknown."""
     total = 0.0
-    for line, found, requests in zip(lines, estimates, asked, strict=True):
-        if line.price is None or line.dollars is None or not found.requests:
+    for line, estimate, requests in zip(lines, estimates, asked, strict=True):
+        if line.price is None or line.dollars is None or not estimate.requests:
             return None
-        total += line.dollars * requests / found.requests / repeats
+        total += line.dollars * requests / estimate.requests / repeats
     return total

@@ -1,4 +1,4 @@
-"""`plan`: what a run would ask, take and cost, and what it lacks. Asks and fetches nothing."""
+"""`plan`: what a run would ask, take and cost, and what is missing. Sends and fetches nothing."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
-from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
-from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
 from snellen.engine.offline.estimate import Assumptions, estimate
 from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files
@@ -41,15 +40,17 @@ from snellen.store.responses import ResponseStore
 
 
 class Planned(Struct, frozen=True, kw_only=True):
+    """What `plan` returns, and `snellen plan --json` prints."""
+
     lines: list[PlanLine]
     missing: list[MissingRequirement]
     downloads: list[str]
     """What would be fetched first."""
     notes: list[str]
     dollars: float | None
-    """Of all lines; None where the price of one is not known."""
+    """Cost of all lines; None if the price of one is unknown."""
     disk_free: int
-    """Bytes, where the runs are kept."""
+    """Free bytes where the runs are kept."""
     studies: list[StudyPlan] = []
     """With aims: what each benchmark takes to reach them."""
 
@@ -85,13 +86,13 @@ def plan(
     rule = _stop_rule(options.until, [name for name, _ in roles.models])
     prices.check(roles.all_models(), limits.budget)
     variant = variant_with_roles(options)
-    named = [
+    named_benchmarks = [
         resolver.benchmark(spec, variant, custom.benchmarks)
         for spec in expand_suites(as_list(benchmarks))
     ]
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())
-    matrix = RunMatrix(roles, named, variant, custom.benchmarks, options)
+    matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
     store = Path(options.store) if options.store else out / STORE_FILE
     lines: list[PlanLine] = []
     runs: list[RunPlan] = []
@@ -119,7 +120,7 @@ def plan(
         studies=studies,
         missing=resolver.missing,
         downloads=resolver.downloads,
-        notes=[*resolver.notes(named), *_budget_notes(limits.budget, lines, dollars)],
+        notes=[*resolver.notes(named_benchmarks), *_budget_notes(limits.budget, lines, dollars)],
         dollars=dollars,
         disk_free=_free_bytes(out),
     )
@@ -132,7 +133,7 @@ def plan_runs(
     budget: Budget | None,
     out: Path,
 ) -> Planned:
-    """What runs that are ready to be made would ask, take and cost. Nobody is asked."""
+    """What these runs would ask, take and cost. No model is asked."""
     look_up = _LineEstimator(responses, Assumptions(), prices, 1, None)
     lines = [look_up.line(run, has_data=True) for run in runs]
     dollars = _total_dollars(lines)
@@ -155,7 +156,7 @@ def _stop_rule(until: str | None, names: Sequence[str]) -> PrecisionRule | Compa
 
 
 class _LineEstimator(NamedTuple):
-    """What the estimates of all lines rest on."""
+    """Estimates the line of each run from what all lines share."""
 
     responses: ResponseStore
     assumptions: Assumptions
@@ -164,27 +165,27 @@ class _LineEstimator(NamedTuple):
     rule: PrecisionRule | ComparisonRule | None
 
     def line(self, run: RunPlan, has_data: bool) -> PlanLine:
-        """`has_data`: whether the data are on this machine."""
+        """The line of a run; without an estimate if its data are not on this machine."""
         name, model = run.model_name, run.model
         missing_requirement = run.benchmark.requires(model.capabilities)
         if missing_requirement:
             return PlanLine(model=name, benchmark=run.benchmark.name, skipped=missing_requirement)
         if not has_data:
             return PlanLine(model=name, benchmark=run.benchmark.name)
-        each = model.concurrency if isinstance(model, RemoteModel) else 1
+        concurrency = model.concurrency if isinstance(model, RemoteModel) else 1
         with force_offline():
             rule = image_token_rule(model.identity.provider, model.identity.name)
-            found = estimate(
-                run, self.responses, self.assumptions, rule, each * self.replicas, self.rule
+            expected = estimate(
+                run, self.responses, self.assumptions, rule, concurrency * self.replicas, self.rule
             )
         price = self.prices.price(model, name)
         if price is None and isinstance(model, UnavailableModel):
             price = price_of(name)
-        tokens = Usage(round(found.prompt_tokens), round(found.completion_tokens))
+        tokens = Usage(round(expected.prompt_tokens), round(expected.completion_tokens))
         return PlanLine(
             model=name,
             benchmark=run.benchmark.name,
-            estimate=found,
+            estimate=expected,
             dollars=cost(tokens, price) if price else None,
             price=price,
         )
@@ -193,11 +194,12 @@ class _LineEstimator(NamedTuple):
 def _budget_notes(
     budget: Budget | None, lines: Sequence[PlanLine], dollars: float | None
 ) -> Iterator[str]:
-    """How far the budget goes. Readers and judges spend of it too; they are not priced here."""
+    """A sentence on whether the budget is enough. Extractors and judges spend from it too; their
+    part is not estimated."""
     if budget is None:
         return
-    found = [line.estimate for line in lines if line.estimate is not None]
-    tokens = sum(one.prompt_tokens + one.completion_tokens for one in found)
+    estimates = [line.estimate for line in lines if line.estimate is not None]
+    tokens = sum(estimate.prompt_tokens + estimate.completion_tokens for estimate in estimates)
     expected = dollars if budget.is_money else tokens
     unit, digits = ("USD", ".2f") if budget.is_money else ("tokens", ",.0f")
     amount = f"{budget.amount:{digits}} {unit}"
@@ -215,9 +217,9 @@ def _budget_notes(
 
 
 def _total_dollars(lines: Sequence[PlanLine]) -> float | None:
-    asked = [line for line in lines if not line.skipped]
-    known = [line.dollars for line in asked if line.dollars is not None]
-    return sum(known) if len(known) == len(asked) else None
+    planned_lines = [line for line in lines if not line.skipped]
+    amounts = [line.dollars for line in planned_lines if line.dollars is not None]
+    return sum(amounts) if len(amounts) == len(planned_lines) else None
 
 
 def _free_bytes(out: Path) -> int:

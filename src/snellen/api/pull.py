@@ -1,4 +1,4 @@
-"""Brings the data of benchmarks to this machine and makes them ready, several at a time."""
+"""Fetch and index the data of benchmarks, several at a time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from snellen.core.errors import SnellenError
 
 _MAX_WORKERS = 8
 _ROWS_PER_STEP = 1000
-"""Rows between two words about how far the preparing is."""
+"""Rows between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """A benchmark's data on this machine, or the sentence that says why they are not."""
+    """The data of a benchmark on this machine, or in `problem` why they are not."""
 
     name: str
     path: str = ""
@@ -35,7 +35,7 @@ class PullResult:
 
 @dataclass(frozen=True, slots=True)
 class PullStep:
-    """How far one benchmark is: bytes while it is `fetching`, rows while it is `preparing`."""
+    """Progress of one benchmark: bytes in the phase `fetching`, rows in the phase `preparing`."""
 
     name: str
     phase: str
@@ -47,10 +47,10 @@ StepCallback = Callable[[PullStep], None]
 
 
 def pull(names: Sequence[str], on_step: StepCallback | None = None) -> Iterator[PullResult]:
-    """Fetch, index and digest the data of each benchmark; those of several in as many processes
-    as there are cores, each result as soon as it is there.
+    """Fetch, index and hash the data of each benchmark, in as many processes as there are cores.
 
-    A benchmark that cannot be had is told in `PullResult.problem`; the others go on.
+    Yields each result as soon as it is ready. A benchmark that fails says why in
+    `PullResult.problem`; the others go on.
     """
     names = list(dict.fromkeys(names))
     if len(names) == 1:
@@ -77,11 +77,11 @@ def _pull_benchmark(name: str, on_step: StepCallback | None) -> PullResult:
         if benchmark.fetch is not None:
             benchmark.fetch(phase_callback("fetching"))
         table, preparing, media = benchmark.open(), phase_callback("preparing"), 0
-        # Whatever is only known when rows are read is remembered: digests of files, frames.
-        for number, row in enumerate(table):
+        # Reading the rows stores what is only known then: digests of files, frames of videos.
+        for index, row in enumerate(table):
             media += len(row.media)
-            if number % _ROWS_PER_STEP == 0:
-                preparing(number, len(table))
+            if index % _ROWS_PER_STEP == 0:
+                preparing(index, len(table))
         preparing(len(table), len(table))
     except SnellenError as error:
         return PullResult(name, problem=str(error))
@@ -89,13 +89,13 @@ def _pull_benchmark(name: str, on_step: StepCallback | None) -> PullResult:
 
 
 _step_queue: Any = None
-"""In a worker process: where it says how far it is."""
+"""In a worker process: where it reports its progress."""
 
 
 def _start_worker(steps: SimpleQueue[PullStep] | None) -> None:
     global _step_queue
     _step_queue = steps
-    # Ctrl-C is for the process that waits.
+    # Ctrl-C is for the process that waits for the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -118,7 +118,7 @@ def _result(future: Future[PullResult], name: str) -> PullResult:
 def _forward_steps(
     steps: SimpleQueue[PullStep | None], on_step: StepCallback | None
 ) -> Iterator[None]:
-    """Hands on what the workers say, until the block ends."""
+    """Pass on the progress of the workers until the block ends."""
 
     def forward() -> None:
         while (step := steps.get()) is not None:

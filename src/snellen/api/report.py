@@ -22,8 +22,8 @@ from snellen.store.runs import RunFolder, compact_records
 
 
 def report_of(run: RunFolder) -> Report:
-    """The numbers of a run. One that was killed, or is still going, is summed up from the samples
-    it has; its status says so."""
+    """The numbers of a run. A run that was killed or goes on is summarised from the samples it
+    has; its status says so."""
     if run.info.status in ("complete", "incomplete") and run.has_report:
         return run.report()
     info, benchmark = run.info, benchmark_of(run)
@@ -35,7 +35,7 @@ def report_of(run: RunFolder) -> Report:
 
 
 def _derived_images(run: RunFolder, benchmark: Benchmark, digests: set[str]) -> dict[str, Source]:
-    """Pictures that were made for the asking: stitched, boxed or black."""
+    """Images that were derived when a sample was asked: stitched, boxed or black."""
     if benchmark.prepare is None or not digests:
         return {}
     records = chain(run.records(), run.failures())
@@ -52,23 +52,25 @@ def _derived_images(run: RunFolder, benchmark: Benchmark, digests: set[str]) -> 
 def write_page(
     run: RunFolder, benchmark: Benchmark, responses: ResponseStore | None = None
 ) -> Path:
-    """Thumbnails and `report.html` of a finished run; `responses` has what models drew."""
-    wanted = set(page_media(chain(run.records(), run.failures())))
-    if wanted:
-        _write_images(run, benchmark, wanted, responses)
+    """Write thumbnails and `report.html` of a finished run; `responses` has generated images."""
+    digests = set(page_media(chain(run.records(), run.failures())))
+    if digests:
+        _write_images(run, benchmark, digests, responses)
     return write_html(run)
 
 
 def write_missing_images(run: RunFolder, moved: Sequence[str] = ()) -> str:
-    """Thumbnails for a run whose folder lacks them, from its own data, where these are still there,
-    or in the files `moved`. Gives the sentence that says why not; empty where nothing is amiss."""
-    wanted = set(page_media(chain(run.records(), run.failures())))
-    paths = {digest: thumbnail_path(run.path, digest) for digest in wanted}
-    lacking = {digest for digest, path in paths.items() if path and not path.is_file()}
-    if lacking != wanted or not wanted:
+    """Write thumbnails for a run whose folder has none, from its data.
+
+    The data may have been `moved` to one of these files. Returns a sentence if they are not found,
+    else ""."""
+    digests = set(page_media(chain(run.records(), run.failures())))
+    paths = {digest: thumbnail_path(run.path, digest) for digest in digests}
+    missing = {digest for digest, path in paths.items() if path and not path.is_file()}
+    if missing != digests or not digests:
         return ""
     try:
-        _write_images(run, benchmark_with_data(run, moved), wanted, None)
+        _write_images(run, benchmark_with_data(run, moved), digests, None)
     except UsageError as error:
         return str(error)
     return ""
@@ -85,7 +87,7 @@ def _write_images(
     }
     sources |= _derived_images(run, benchmark, digests - sources.keys())
     for digest in digests - sources.keys() if responses else ():
-        drawn = responses.medium(digest) if responses else None
-        if drawn is not None:
-            sources[digest] = InlineSource(drawn)
+        image = responses.medium(digest) if responses else None
+        if image is not None:
+            sources[digest] = InlineSource(image)
     write_thumbnails(run.path, sources.items())

@@ -1,4 +1,4 @@
-"""`score`: somebody else's predictions, without a model."""
+"""`score`: recorded predictions, without asking the model that made them."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
 
 
 class Scored(NamedTuple):
-    """Numbers of somebody else's predictions. `warnings` speak of the predictions file."""
+    """The numbers of recorded predictions. `warnings` are about the predictions file."""
 
     benchmark: Benchmark
     summary: Summary
     warnings: tuple[str, ...]
     records: Sequence[Record] = ()
     data: DataInfo | None = None
-    """Where the questions and the gold answers come from."""
+    """The source of the questions and gold answers."""
     readings: LabelComparison | None = None
-    """How well replies were read, where labels were named."""
+    """How parsing agrees with human labels, if labels were named."""
 
 
 def score(
@@ -70,17 +70,17 @@ def score(
     store: Path | str = DEFAULT_STORE,
     serving: Notify | None = None,
 ) -> Scored:
-    """Score recorded predictions by the benchmark's own flow; no model, no pictures.
+    """Score recorded predictions by the benchmark's own flow. No model is measured, no image read.
 
-    A predictions file that also holds gold answers needs no data; one that holds everything may
-    stand in the place of the benchmark. `variant.rule` says whose rules read the replies. `judges`
-    grade them where the benchmark asks judges, and the `extractor` reads those that no rule can
-    match: models, whose verdicts are kept in `store`, or `column:NAME` for verdicts that stand in
-    the predictions file. `labels` names a column that says what each reply answers
-    (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`): whoever read the replies is
-    measured by it. The server of a judge such as vllm/ORG/NAME is started, and stopped at the end;
-    `serving` is told in lines how that goes. Raises UsageError subclasses, also for a judge or an
-    extractor that the benchmark would ask nothing.
+    A predictions file that also has gold answers needs no `data`; one that has everything may be
+    given as the `benchmark`. `where` keeps the rows with these values, by column. `variant.rule`
+    says whose rules parse the replies. `judges` grade replies if the benchmark asks judges, and the
+    `extractor` parses replies that no rule can: models, whose replies are kept in `store`, or
+    `column:NAME` for a column of the predictions file. `labels` names a column that says what each
+    reply answers (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`); parsing is
+    compared with it. A judge's server, as of vllm/ORG/NAME, is started and stopped; `serving` gets
+    lines about it. Raises UsageError subclasses, also for a judge or extractor that would be asked
+    nothing.
     """
     check_column_keys(columns or {})
     variant = replace(
@@ -91,8 +91,8 @@ def score(
         extractor=extractor is not None,
     )
     with Servers(Path(store).parent, notify=serving) as servers:
-        bench = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
-        return _score_files(benchmark, predictions, data, variant, columns, where, bench)
+        roles = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
+        return _score_files(benchmark, predictions, data, variant, columns, where, roles)
 
 
 def _score_files(
@@ -104,24 +104,29 @@ def _score_files(
     where: Mapping[str, str] | None,
     roles: RecordedRoles,
 ) -> Scored:
+    """Find which files hold questions, gold answers and replies, match their rows, and score."""
     if predictions is None or (data is None and _is_same_file(benchmark, predictions)):
         return _score_single_file(benchmark, variant, columns, where, roles)
     has_separate_data = variant.data is not None or is_data_source(benchmark)
     if not has_separate_data:
         refuse_units(benchmark, columns or {})
-    asked, replied = _split_columns(columns or {}) if has_separate_data else ({}, columns or {})
-    chosen = resolve_benchmark(benchmark, replace(variant, columns=asked))
-    repeats = chosen.counts_duplicates and not has_separate_data
-    read = read_predictions(Path(predictions), columns=replied, where=where, repeats=repeats)
-    if not has_separate_data and read.gold_column is not None:
-        return _score_predictions(replace(chosen, open=read.table), read, roles)
-    table = _open_data(chosen, read, has_separate_data)
-    replied_once = match_rows(read, table).without_repeats()
-    return _score_predictions(replace(chosen, open=lambda: table), replied_once, roles)
+    data_columns, reply_columns = (
+        _split_columns(columns or {}) if has_separate_data else ({}, columns or {})
+    )
+    resolved = resolve_benchmark(benchmark, replace(variant, columns=data_columns))
+    repeats = resolved.counts_duplicates and not has_separate_data
+    reply_rows = read_predictions(
+        Path(predictions), columns=reply_columns, where=where, repeats=repeats
+    )
+    if not has_separate_data and reply_rows.gold_column is not None:
+        return _score_predictions(replace(resolved, open=reply_rows.table), reply_rows, roles)
+    table = _open_data(resolved, reply_rows, has_separate_data)
+    matched = match_rows(reply_rows, table).without_repeats()
+    return _score_predictions(replace(resolved, open=lambda: table), matched, roles)
 
 
 def _open_data(benchmark: Benchmark, predictions: Predictions, has_separate_data: bool) -> Table:
-    """The data. Raises DataError, which says what to give where the predictions hold no gold."""
+    """Open the data. Raises DataError, with advice if the predictions have no gold answers."""
     try:
         return benchmark.open()
     except DataError as error:
@@ -142,8 +147,8 @@ def score_by_rules(
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
 ) -> dict[str, Scored]:
-    """`score` under every rule that the benchmark has, by the rule's name."""
-    own = score(
+    """`score` under every parsing rule of the benchmark, by the name of the rule."""
+    default = score(
         benchmark, predictions, variant=replace(variant, rule=None), columns=columns, where=where
     )
     return {
@@ -151,12 +156,12 @@ def score_by_rules(
             benchmark, predictions, variant=replace(variant, rule=rule), columns=columns,
             where=where,
         )
-        for rule in own.benchmark.rules
+        for rule in default.benchmark.rules
     }  # fmt: skip
 
 
 def _is_same_file(benchmark: str, predictions: Path | str) -> bool:
-    """Whether the predictions also stand in the place of the benchmark."""
+    """Whether the predictions were also given as the benchmark."""
     if not is_data_source(benchmark):
         return False
     try:
@@ -177,14 +182,15 @@ def _score_single_file(
             f"no predictions for {path}: give a file with --predictions, or in place of the "
             "benchmark a file that holds questions, answers and predictions"
         )
-    read = read_predictions(Path(path), columns=renamed_columns(columns or {}), where=where)
-    own = data_file_declaration(path)(replace(variant, columns=columns or {}))
-    return _score_predictions(replace(own, open=read.table), read, roles)
+    predictions = read_predictions(Path(path), columns=renamed_columns(columns or {}), where=where)
+    benchmark = data_file_declaration(path)(replace(variant, columns=columns or {}))
+    return _score_predictions(replace(benchmark, open=predictions.table), predictions, roles)
 
 
 def _score_predictions(
     benchmark: Benchmark, predictions: Predictions, roles: RecordedRoles
 ) -> Scored:
+    """Score matched predictions, with judges and extractor if there are any."""
     predictions = predictions.with_empty_replies() if benchmark.name in NULLS_COUNT else predictions
     advice = advice_on(benchmark.name, predictions.columns, has_judge=bool(roles.judges))
     models = roles.open_models(predictions, benchmark)
@@ -195,9 +201,11 @@ def _score_predictions(
     if not models:
         records, warnings = score_replies(benchmark, replies, predictions.digest)
     else:
-        live = {role: one for role, one in models.items() if not isinstance(one, Replay)}
-        check_roles(live)
-        with ResponseStore(roles.store if live else None) as store:
+        asked_models = {
+            role: model for role, model in models.items() if not isinstance(model, Replay)
+        }
+        check_roles(asked_models)
+        with ResponseStore(roles.store if asked_models else None) as store:
             judges = Judges(models, store)
             records, warnings = score_replies(benchmark, replies, predictions.digest, judges)
         refuse_idle_roles(benchmark, roles, records)
@@ -209,12 +217,14 @@ def _score_predictions(
     if data.note:
         summary = structs.replace(summary, notices=(data.note, *summary.notices))
     readings = measure_by_labels(roles, predictions, benchmark, models, records)
-    told = () if advice is None else (f"{predictions.path}: {advice}",)
-    warnings = (*predictions.warnings, *told, *warnings, *unread)
+    notices = () if advice is None else (f"{predictions.path}: {advice}",)
+    warnings = (*predictions.warnings, *notices, *warnings, *unread)
     return Scored(benchmark, summary, warnings, records, data, readings)
 
 
 def _split_columns(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Columns named for the data file, and those named for the predictions file beside it."""
-    replied = {role: name for role, name in columns.items() if role in ("id", "prediction")}
-    return {role: name for role, name in columns.items() if role not in replied}, replied
+    """The `columns` of the data file, and those of the predictions file."""
+    reply_columns = {role: name for role, name in columns.items() if role in ("id", "prediction")}
+    return {
+        role: name for role, name in columns.items() if role not in reply_columns
+    }, reply_columns

@@ -31,12 +31,12 @@ VECTORS = "vectors"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskMapOptions:
-    """How tasks become a map."""
+    """Which tasks are mapped, how they are tuned on, and how they are clustered."""
 
     choice: TaskSelection = field(default_factory=TaskSelection)
     tuning: LoraOptions = LoraOptions()  # noqa: RUF009 - frozen
     seeds: int = 1
-    """Maps that are made, with the seeds `tuning.seed`, `tuning.seed + 1`, ..."""
+    """How many maps, with the seeds `tuning.seed`, `tuning.seed + 1`, ..."""
     linkage: Linkage = "average"
     clusters: int = 12
 
@@ -63,24 +63,24 @@ def task_map(
     """
     _check_options(options)
     require_tuning("snellen taskmap")
-    name, opened = resolve_model(model, {})
-    if not isinstance(opened, HuggingFace):
+    name, instance = resolve_model(model, {})
+    if not isinstance(instance, HuggingFace):
         raise UsageError(
             f"{name} cannot be fine-tuned: a task map needs the weights of a model, in this "
             "process; give hf/<hub id or folder> or snellen/tiny-early"
         )
-    spreading = None
+    replication = None
     if cluster is not None:
         if not isinstance(model, str):
             raise UsageError("on a cluster a model goes by its name; give a name, not an object")
-        spreading = ClusterTarget(cluster, model)
-    asked = resolve_benchmark(benchmark, variant)
-    if asked.fetch is not None:
-        asked.fetch(fetching)
-    tasks = load_tasks(asked, opened.capabilities, options.choice, options.tuning.seed)
-    hows = [msgspec.structs.replace(options.tuning, seed=seed) for seed in options.all_seeds()]
-    vectors = train(opened, tasks.tasks, hows, Path(out) / VECTORS, on_finished, spreading)
-    return _build_map(name, opened, asked, options, tasks, vectors)
+        replication = ClusterTarget(cluster, model)
+    resolved = resolve_benchmark(benchmark, variant)
+    if resolved.fetch is not None:
+        resolved.fetch(fetching)
+    tasks = load_tasks(resolved, instance.capabilities, options.choice, options.tuning.seed)
+    tunings = [msgspec.structs.replace(options.tuning, seed=seed) for seed in options.all_seeds()]
+    vectors = train(instance, tasks.tasks, tunings, Path(out) / VECTORS, on_finished, replication)
+    return _build_map(name, instance, resolved, options, tasks, vectors)
 
 
 def _build_map(
@@ -91,8 +91,8 @@ def _build_map(
     tasks: TaskSet,
     vectors: Sequence[Sequence[StoredVector]],
 ) -> TaskMap:
-    """The map of vectors by seed and task."""
-    maps = [vector_distances(one) for one in vectors]
+    """The map of vectors, indexed by seed and task. Distances are means over seeds."""
+    maps = [vector_distances(vectors_of_seed) for vectors_of_seed in vectors]
     distances = mean_distances(maps)
     names = [task.name for task in tasks.tasks]
     tree = build_tree(distances, options.linkage)
@@ -109,19 +109,21 @@ def _build_map(
         seeds=seeds,
         layers=len(layer_names(vectors[0][0].path)),
         tasks=tuple(vector.facts for vector in vectors[0]),
-        left_out={one.name: one.samples for one in tasks.left_out},
+        left_out={task.name: task.samples for task in tasks.left_out},
         distances=tuple(tuple(row) for row in distances.tolist()),
         tree=tree,
         cophenetic=cophenetic_correlation(tree, distances),
-        clusters=tuple(tuple(names[at] for at in found) for found in clusters),
+        clusters=tuple(tuple(names[index] for index in cluster) for cluster in clusters),
         halves=compare_halves(names, distances) if options.choice.halves else (),
         stability=compare_seeds(names, seeds, maps),
     )
 
 
 def scores_of_runs(paths: Sequence[Path | str], group: str) -> tuple[TaskScores, dict[str, float]]:
-    """Scores of finished runs on the labels of `group`, and their headlines. Raises UsageError:
-    runs of several benchmarks, two runs of a model, a run without the group, fewer than two."""
+    """Scores of finished runs on the labels of `group`, and their headlines by model.
+
+    Raises UsageError for runs of several benchmarks, two runs of a model, a run without the group,
+    or fewer than two runs."""
     cells: dict[tuple[str, str], float] = {}
     overall: dict[str, float] = {}
     benchmarks: set[str] = set()
@@ -147,13 +149,13 @@ def scores_of_runs(paths: Sequence[Path | str], group: str) -> tuple[TaskScores,
 
 
 def _check_options(options: TaskMapOptions) -> None:
-    how = options.tuning
+    tuning = options.tuning
     for name, value in (
-        ("--epochs", how.epochs),
-        ("--rank", how.rank),
-        ("--alpha", how.alpha),
-        ("--learning-rate", how.learning_rate),
-        ("--batch-size", how.batch_size),
+        ("--epochs", tuning.epochs),
+        ("--rank", tuning.rank),
+        ("--alpha", tuning.alpha),
+        ("--learning-rate", tuning.learning_rate),
+        ("--batch-size", tuning.batch_size),
         ("--seeds", options.seeds),
         ("--clusters", options.clusters),
         ("--fewest", options.choice.min_samples),

@@ -30,15 +30,15 @@ from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
 _MEAN_TOLERANCE = 0.05
 """Points by which a headline may differ from the mean of its samples."""
 CROSSED_FOLDER = "crossed"
-"""The folder of runs that were asked to tell causes apart, beside one of the two they are about."""
+"""Folder of the runs of `why --ask`, next to one of the two runs they compare."""
 _PARSING_PARAMETERS = ("rule", "rule_commit", "normalisation")
 _SCORING_PARAMETERS = ("circular",)
-"""Parameters that say how replies are read, and how what was read is scored."""
+"""Parameters of how replies are parsed, and of how answers are scored."""
 
 
 class Explanation(NamedTuple):
-    """The split, warnings about a file of predictions, and what was split; `folder` is that of the
-    first run."""
+    """The split difference, warnings about a file of predictions, the two sides that were compared,
+    and the folder of the first run."""
 
     why: DifferenceSplit
     warnings: tuple[str, ...]
@@ -55,17 +55,19 @@ def explain(
     level: float = 0.95,
     moved: Sequence[str] = (),
 ) -> Explanation:
-    """Why the second scored otherwise than the first. Each is a run folder, or one of them a file
-    of predictions, which is read and graded as the other's benchmark does, over the data of that
-    run; `moved` are files in which these may be now.
+    """Split the difference of two scores by cause, with `examples` samples of each cause.
 
-    Where several causes differ at once, runs in the same folders that are as one of the two in each
-    of them tell them apart; so do the runs `others`, which are used before these.
+    Both are run folders, or one is a file of predictions: its replies are parsed and scored by the
+    benchmark of the other, on the data of that run, which may have been `moved` to one of these
+    files. `level` is that of the intervals.
 
-    Raises UsageError subclasses, also where one of `others` tells nothing of the two.
+    If several causes differ at once, runs that are as the first in some of them and as the second
+    in the others separate them: first the runs `others`, then runs next to the two.
+
+    Raises UsageError subclasses, also if one of `others` separates nothing.
     """
-    given = Path(first), Path(second)
-    folders = [path for path in given if path.is_dir()]
+    paths = Path(first), Path(second)
+    folders = [path for path in paths if path.is_dir()]
     if not folders:
         raise UsageError(
             f"{first} and {second} are no run folders; give two of them, or one and a file of "
@@ -75,64 +77,64 @@ def explain(
     names = _names(runs, folders)
     warnings: tuple[str, ...] = ()
     sides: list[RunRecords] = []
-    for path in given:
+    for path in paths:
         if path.is_dir():
-            at = len([side for side in sides if side.info is not None])
-            sides.append(_side(runs[at], names[at]))
+            index = len([side for side in sides if side.info is not None])
+            sides.append(_side(runs[index], names[index]))
         else:
             side, warnings = _import_predictions(path, runs[0], moved)
             sides.append(side)
     pair = sides[0], sides[1]
-    differ = find_differences(*pair)
-    helpers = [] if warnings or len(runs) < 2 else _sides_between(pair, differ, runs, others)
-    reader = _ReplyRescorer(pair, moved)
-    found = why(*pair, others=helpers, rescore=reader, examples=examples, level=level)
-    scores = {found.first: found.first_score, found.second: found.second_score}
-    told = [line for run, name in zip(runs, names, strict=True)
+    differences = find_differences(*pair)
+    helpers = [] if warnings or len(runs) < 2 else _sides_between(pair, differences, runs, others)
+    rescorer = _ReplyRescorer(pair, moved)
+    split = why(*pair, others=helpers, rescore=rescorer, examples=examples, level=level)
+    scores = {split.first: split.first_score, split.second: split.second_score}
+    mean_notices = [line for run, name in zip(runs, names, strict=True)
             for line in _headline_notice(run, name, scores[name])]  # fmt: skip
     unfinished = [f"{side.name} is not complete" for side in helpers
                   if side.info is not None and side.info.status != "complete"]  # fmt: skip
-    notices = (*found.notices, *unfinished, *dict.fromkeys(reader.problems), *told)
-    return Explanation(structs.replace(found, notices=notices), warnings, pair, runs[0].path)
+    notices = (*split.notices, *unfinished, *dict.fromkeys(rescorer.problems), *mean_notices)
+    return Explanation(structs.replace(split, notices=notices), warnings, pair, runs[0].path)
 
 
 def _sides_between(
     pair: tuple[RunRecords, RunRecords],
-    differ: Differences,
+    differences: Differences,
     runs: Sequence[RunFolder],
     requested: Sequence[Path | str | RunFolder],
 ) -> list[RunRecords]:
-    """Runs that tell the causes apart, one for each combination: those that were named, then those
-    that lie beside the two. Raises UsageError for one that was named and tells nothing."""
-    found: dict[frozenset[Cause], RunRecords] = {}
-    for one in requested:
-        run = one if isinstance(one, RunFolder) else _open_single_run(Path(one))
+    """Runs that separate the causes, one for each combination: the `requested` ones, then runs next
+    to the two. Raises UsageError if a requested one separates nothing."""
+    sides: dict[frozenset[Cause], RunRecords] = {}
+    for source in requested:
+        run = source if isinstance(source, RunFolder) else _open_single_run(Path(source))
         side = _side(run, run.name)
-        crossed = crossed_run(side, *pair, differ)
+        crossed = crossed_run(side, *pair, differences)
         if crossed is None:
             raise UsageError(
                 f"{run.name} tells nothing of what sets {pair[0].name} and {pair[1].name} apart; "
                 "expected a run of the same benchmark and data that is as the first in some of "
-                f"what differs ({', '.join(sorted(differ.causes)) or 'nothing'}) and as the second "
-                "in the rest"
+                f"what differs ({', '.join(sorted(differences.causes)) or 'nothing'}) and as the "
+                "second in the rest"
             )
-        found.setdefault(crossed.switched, side)
-    if len(differ.causes & {*SWITCHABLE, "judge", "extraction"}) > 1:
+        sides.setdefault(crossed.switched, side)
+    if len(differences.causes & {*SWITCHABLE, "judge", "extraction"}) > 1:
         for run in _nearby_runs(runs):
             side = _side(run, run.name)
-            crossed = crossed_run(side, *pair, differ)
+            crossed = crossed_run(side, *pair, differences)
             if crossed is not None:
-                found.setdefault(crossed.switched, side)
-    return list(found.values())
+                sides.setdefault(crossed.switched, side)
+    return list(sides.values())
 
 
 def _nearby_runs(runs: Sequence[RunFolder]) -> list[RunFolder]:
-    """The complete runs in the folders of these that may lie between them, the newest first."""
+    """Complete runs in the same folders, of the same models, benchmark and data; newest first."""
     paths = {run.path.resolve() for run in runs}
     identities = [run.info.config.identity for run in runs]
     names = {(one.provider, one.name) for one in identities}
     digests = {run.info.data.digest for run in runs}
-    found: dict[Path, RunFolder] = {}
+    runs_by_path: dict[Path, RunFolder] = {}
     parents = dict.fromkeys(path.parent for path in sorted(paths))
     for folder in (one for parent in parents for one in (parent, parent / CROSSED_FOLDER)):
         for run in find_runs(folder) if any(folder.glob(f"*/{RUN_FILE}")) else ():
@@ -144,12 +146,13 @@ def _nearby_runs(runs: Sequence[RunFolder]) -> list[RunFolder]:
                 and run.info.data.digest in digests
             )
             if fits and run.path.resolve() not in paths:
-                found.setdefault(run.path.resolve(), run)
-    return sorted(found.values(), key=lambda run: (run.info.created, run.name), reverse=True)
+                runs_by_path.setdefault(run.path.resolve(), run)
+    return sorted(runs_by_path.values(), key=lambda run: (run.info.created, run.name), reverse=True)
 
 
 class _ReplyRescorer:
-    """Reads the replies of the runs again, each way once. `problems` says why some cannot be."""
+    """Parses and scores the replies of runs again, each combination once. `problems` are sentences
+    about replies that cannot be parsed again."""
 
     def __init__(self, pair: tuple[RunRecords, RunRecords], moved: Sequence[str]) -> None:
         self.problems: list[str] = []
@@ -158,14 +161,15 @@ class _ReplyRescorer:
         self._reproducible: dict[int, frozenset[str] | None] = {}
 
     def __call__(self, side: RunRecords, switched: frozenset[Cause]) -> Mapping[str, float]:
-        """`analysis.attribution.ReadAgain`."""
+        """Scores of a side by sample id, with parsing and scoring of the second run where these
+        causes are `switched`, else of the first; {} if they cannot be had."""
         key = id(side.records), switched
         if key not in self._scores:
             self._scores[key] = self._rescore(side, switched)
         return self._scores[key]
 
     def _rescore(self, side: RunRecords, switched: frozenset[Cause]) -> Mapping[str, float]:
-        infos = [one.info for one in (side, *self._pair)]
+        infos = [records.info for records in (side, *self._pair)]
         if infos[0] is None or infos[1] is None or infos[2] is None:
             return {}
         scores = self._parse_and_score(
@@ -175,12 +179,14 @@ class _ReplyRescorer:
         return {name: score for name, score in scores.items() if same is None or name in same}
 
     def _reproducible_samples(self, side: RunRecords, info: RunInfo) -> frozenset[str] | None:
-        """Samples whose replies, read as they were, score what they did: only those are sure to be
-        the replies that the reading is about. None where an earlier version read them."""
+        """Samples that get their recorded score when parsed as they were then.
+
+        Only for these is a changed score surely an effect of parsing. None if an earlier version
+        scored the run, so that nothing can be compared."""
         key = id(side.records)
         if key not in self._reproducible:
-            scores, own = self._parse_and_score(side, info), counted_scores(side)
-            same = frozenset(name for name, score in scores.items() if own.get(name) == score)
+            scores, recorded = self._parse_and_score(side, info), counted_scores(side)
+            same = frozenset(name for name, score in scores.items() if recorded.get(name) == score)
             self._reproducible[key] = same if scores else None
         return self._reproducible[key]
 
@@ -199,17 +205,17 @@ class _ReplyRescorer:
 def _info_with_parsing(
     info: RunInfo, first: RunInfo, second: RunInfo, switched: frozenset[Cause]
 ) -> RunInfo:
-    """A run's settings, but read and scored as the second run where that is `switched`, else as the
-    first."""
+    """A run's settings, but parsing, scoring and data of the second run where these causes are
+    `switched`, and of the first run otherwise."""
     parameters = info.config.parameters
     for cause, names in (("extraction", _PARSING_PARAMETERS), ("scoring", _SCORING_PARAMETERS)):
-        like = (second if cause in switched else first).config.parameters
-        kept = {name: value for name, value in parameters.items() if name not in names}
-        parameters = {**kept, **{name: like[name] for name in names if name in like}}
-    reader = (second if "extraction" in switched else first).config.roles
-    roles = {role: one for role, one in info.config.roles.items() if role != EXTRACTOR}
-    if EXTRACTOR in reader:
-        roles[EXTRACTOR] = reader[EXTRACTOR]
+        theirs = (second if cause in switched else first).config.parameters
+        unchanged = {name: value for name, value in parameters.items() if name not in names}
+        parameters = {**unchanged, **{name: theirs[name] for name in names if name in theirs}}
+    extractor_roles = (second if "extraction" in switched else first).config.roles
+    roles = {role: identity for role, identity in info.config.roles.items() if role != EXTRACTOR}
+    if EXTRACTOR in extractor_roles:
+        roles[EXTRACTOR] = extractor_roles[EXTRACTOR]
     data = second if "data" in switched else first
     version = second if "scoring" in switched else first
     config = structs.replace(
@@ -223,7 +229,7 @@ def _info_with_parsing(
 
 
 def _headline_notice(run: RunFolder, name: str, mean: float) -> Iterator[str]:
-    """Says so where the headline is something else than the mean of the samples' scores."""
+    """A notice if the headline is not the mean of the samples' scores, which is what is split."""
     if not run.has_report:
         return
     headline = run.report().summary.headline
@@ -235,8 +241,7 @@ def _headline_notice(run: RunFolder, name: str, mean: float) -> Iterator[str]:
 
 
 def _names(runs: Sequence[RunFolder], folders: Sequence[Path]) -> list[str]:
-    """The models' names where they differ, else the folders as they were given: what sets the
-    runs apart is told beside."""
+    """Names of the runs that differ: of their models, else of their folders, else their paths."""
     for names in (
         [run.info.model for run in runs],
         [folder.name for folder in folders],
@@ -248,28 +253,37 @@ def _names(runs: Sequence[RunFolder], folders: Sequence[Path]) -> list[str]:
 
 
 def _open_single_run(path: Path) -> RunFolder:
-    """The run of a folder, or the only one in it."""
-    found = find_runs(path)
-    if len(found) > 1:
+    """The run of a folder, or the only run in it. Raises UsageError if there are several."""
+    runs = find_runs(path)
+    if len(runs) > 1:
         raise UsageError(
-            f"{path} holds {len(found)} runs; name one, e.g. {path / found[0].path.name}"
+            f"{path} holds {len(runs)} runs; name one, e.g. {path / runs[0].path.name}"
         )
-    return open_run(found[0].path)
+    return open_run(runs[0].path)
 
 
 def _side(run: RunFolder, name: str) -> RunRecords:
     records = chain(run.records(), run.failures())
     info = run.info
-    return RunRecords(name, info.benchmark, {one.id: one for one in records}, info.failures, info)
+    return RunRecords(
+        name, info.benchmark, {record.id: record for record in records}, info.failures, info
+    )
 
 
 def _import_predictions(
     path: Path, run: RunFolder, moved: Sequence[str]
 ) -> tuple[RunRecords, tuple[str, ...]]:
-    """Predictions through the flow of the run's own benchmark; for its samples alone."""
-    read = read_predictions(path)
-    records, warnings = score_replies(benchmark_with_data(run, moved), read.replies(), read.digest)
-    asked = {one.id for one in chain(run.records(), run.failures())}
-    kept = {one.id: one for one in records if run.info.config.limit is None or one.id in asked}
+    """Score a file of predictions by the benchmark of a run, for the samples of that run."""
+    predictions = read_predictions(path)
+    records, warnings = score_replies(
+        benchmark_with_data(run, moved), predictions.replies(), predictions.digest
+    )
+    ids = {record.id for record in chain(run.records(), run.failures())}
+    records_by_id = {
+        record.id: record for record in records if run.info.config.limit is None or record.id in ids
+    }
     name, failures = path.name, run.info.failures
-    return RunRecords(name, run.info.benchmark, kept, failures), (*read.warnings, *warnings)
+    return RunRecords(name, run.info.benchmark, records_by_id, failures), (
+        *predictions.warnings,
+        *warnings,
+    )

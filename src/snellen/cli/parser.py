@@ -43,12 +43,12 @@ class CommandLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '(.+?)' \(choose from (.+)\)", message)
         if choice:
-            known = re.findall(r"[\w-]+", choice[2])
-            message += _suggestion(choice[1], known)
-        number = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
-        if number:
-            kind = "whole number" if number[2] == "int" else "number"
-            message = f"argument {number[1]}: got {number[3]}; expected a {kind}"
+            names = re.findall(r"[\w-]+", choice[2])
+            message += _suggestion(choice[1], names)
+        value = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
+        if value:
+            kind = "whole number" if value[2] == "int" else "number"
+            message = f"argument {value[1]}: got {value[3]}; expected a {kind}"
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
 
     def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
@@ -56,8 +56,8 @@ class CommandLineParser(argparse.ArgumentParser):
         word = arguments[0].partition("=")[0]
         flags = self._option_string_actions
         if not word.startswith("-"):
-            again = "; to name several, repeat the flag: -b A -b B" if "-b" in flags else ""
-            self.error(f"unexpected argument {arguments[0]!r}{again}")
+            advice = "; to name several, repeat the flag: -b A -b B" if "-b" in flags else ""
+            self.error(f"unexpected argument {arguments[0]!r}{advice}")
         option = word.lstrip("-").replace("-", "_")
         if "-m" in flags and option in _model_options():
             self.error(

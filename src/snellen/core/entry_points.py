@@ -1,4 +1,8 @@
-"""Extension points: the plug-ins of a group that other installed packages declare."""
+"""Plug-ins: entry points of other installed packages.
+
+What comes with Snellen is not an entry point: each room has a table of its own, so that a source
+checkout works without metadata.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +15,21 @@ from snellen.core.errors import UsageError
 
 @functools.cache
 def plugin_entry_points(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name, from the metadata of installed packages."""
-    return {entry.name: entry for entry in entry_points(group=group)}
+    """Entry points of a group by name. Those of Snellen itself, in stale metadata of an older
+    version, are left out."""
+    return {
+        entry.name: entry
+        for entry in entry_points(group=group)
+        if entry.dist is None or entry.dist.name != "snellen"
+    }
 
 
 def load_entry_point(entry: EntryPoint) -> Any:
-    """The object behind an entry point. Raises UsageError if a plug-in cannot be imported."""
+    """The object behind an entry point. Raises UsageError if the plug-in cannot be imported."""
     try:
         return entry.load()
     except (ImportError, AttributeError, SyntaxError) as error:
-        package = entry.dist.name if entry.dist else "snellen"
+        package = entry.dist.name if entry.dist else "another package"
         raise UsageError(
             f"the plug-in {entry.name!r} ({entry.value}, from {package}) cannot be loaded: "
             f"{error}; update or uninstall that package"

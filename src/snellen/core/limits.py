@@ -1,4 +1,4 @@
-"""How much of what comes from outside is read. `docs/limits.md` lists every limit."""
+"""Limits on the size of input. `docs/limits.md` lists them."""
 
 from __future__ import annotations
 
@@ -12,53 +12,54 @@ GB = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Each field is a setting: `row_mb` is read from `SNELLEN_MAX_ROW_MB`, and so on."""
+    """Limits on input; `row_mb` is read from the variable `SNELLEN_MAX_ROW_MB`, and so on."""
 
     row_mb: int = 128
     """MB of one row of a TSV or CSV file, or of one line of a JSON Lines file."""
     columns: int = 100_000
     """Columns of a table, and cells of one row."""
     cells: int = 10_000_000
-    """Cells of a workbook, which is held in memory."""
+    """Cells of a workbook, which is read into memory."""
     depth: int = 100
-    """How deep lists and objects of a JSON value stand in each other."""
+    """Nesting depth of lists and objects in a JSON value."""
     document_mb: int = 4096
-    """MB of a file that is held in memory: a JSON document, a workbook, a log of lmms-eval, a
+    """MB of a file that is read into memory: a JSON document, a workbook, a log of lmms-eval, a
     text file of MME."""
     member_mb: int = 512
     """MB of one member of a `.eval` archive or a workbook, unpacked."""
     unpacked_gb: int = 50
-    """GB that one `.gz` file, or all members of an archive, may hold unpacked."""
+    """GB of one `.gz` file, or of all members of an archive, unpacked."""
     ratio: int = 100
-    """How many times its packed size a `.gz` file or a member may hold, from 256 MB on."""
+    """Ratio of unpacked to packed size of a `.gz` file or a member, from 256 MB on."""
     picture_mb: int = 512
-    """MB of a picture in a file of its own."""
+    """MB of an image file."""
     megapixels: int = 100
-    """Millions of pixels of a picture."""
+    """Millions of pixels of an image."""
     template_s: int = 30
     """Seconds in which the chat template of a checkpoint renders a prompt."""
     connections: int = 64
-    """Connections of browsers to `snellen view` at one time."""
+    """Simultaneous connections to `snellen view`."""
 
 
 DEFAULT_LIMITS = Limits()
 PREFIX = "SNELLEN_MAX_"
 RATIO_FROM = 256 * MB
-"""Bytes up to which no file is taken for one that was made to fill a disk."""
+"""Bytes up to which the ratio is not checked: such a file cannot fill a disk."""
 
 
 def limit_variable(name: str) -> str:
-    """The environment variable of a limit."""
+    """The environment variable that sets a limit."""
     return PREFIX + name.upper()
 
 
 def raising_advice(name: str) -> str:
-    """What to do about a limit, as the end of a sentence."""
+    """End of a sentence: how to raise a limit."""
     return f"to go on all the same, raise {limit_variable(name)}"
 
 
 def is_too_deep(value: object, depth: int) -> bool:
-    """Whether lists and objects of a decoded JSON value stand more than `depth` in each other."""
+    """Whether a decoded JSON value is nested more than `depth` deep."""
+    # Level by level instead of by recursion, which deep values would exhaust.
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(depth):
         if not level:
@@ -73,7 +74,7 @@ def is_too_deep(value: object, depth: int) -> bool:
 
 
 def nesting_error(where: str, depth: int) -> DataError:
-    """The sentence for a JSON value that `is_too_deep`."""
+    """Error for a JSON value that `is_too_deep`."""
     return DataError(
         f"{where}: its lists and objects stand more than {depth} deep in each other; "
         f"{raising_advice('depth')}"
@@ -90,8 +91,7 @@ def check_size(size: int, max_size: int, name: str, where: str) -> None:
 
 
 def check_ratio(unpacked: int, packed: int, limits: Limits, where: str) -> None:
-    """Raises DataError for `unpacked` bytes that are unpacked of `packed` and more than any real
-    table packs to."""
+    """Raises DataError if `unpacked` bytes from `packed` bytes are more than any real table has."""
     if unpacked > RATIO_FROM and unpacked > packed * limits.ratio:
         raise DataError(
             f"{where} is {_size(packed)} long and holds more than {limits.ratio} times as much, "

@@ -35,7 +35,7 @@ _SCAN = 0xDA
 
 
 class Source(Protocol):
-    """Where the original bytes of one medium are. Picklable, so that workers can read it."""
+    """Location of the original bytes of one medium. Picklable, so that workers can read it."""
 
     def read(self) -> bytes:
         """The original bytes, never re-encoded. Raises MediaError."""
@@ -43,7 +43,7 @@ class Source(Protocol):
 
 
 class InlineSource(Struct, frozen=True, gc=False):
-    """Bytes already in memory."""
+    """Bytes in memory."""
 
     data: bytes
 
@@ -52,7 +52,7 @@ class InlineSource(Struct, frozen=True, gc=False):
 
 
 class FileSource(Struct, frozen=True, gc=False):
-    """A file of its own."""
+    """A file that holds one medium."""
 
     path: str
 
@@ -64,7 +64,7 @@ class FileSource(Struct, frozen=True, gc=False):
 
 
 def digest_bytes(data: bytes) -> str:
-    """SHA-256 of the original bytes, in hex: the name of a medium everywhere in Snellen."""
+    """SHA-256 of the original bytes, in hex: how Snellen names a medium."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -144,8 +144,8 @@ def _open_image(data: bytes, max_pixels: int) -> ImageFile:
     from PIL import Image
 
     with _PILLOW_LOCK:
-        # Pillow warns above one number of pixels and refuses above another; here there is one
-        # limit, which the user can raise.
+        # Pillow warns above one number of pixels and fails above another. Here there is one limit,
+        # which users can raise.
         own_limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
         try:
             image = Image.open(io.BytesIO(data), formats=_formats())

@@ -1,4 +1,4 @@
-"""What a model is shown: messages whose parts are text and media, in the order they stand."""
+"""Prompts: messages whose parts are text and media, in order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ Role = Literal["system", "user", "assistant"]
 
 
 class Text(Struct, frozen=True, gc=False, tag="text", tag_field="type"):
+    """A text part of a message."""
+
     text: str
 
 
 class Media(Struct, frozen=True, gc=False, tag="media", tag_field="type"):
-    """A medium named by the SHA-256 of its bytes; the bytes travel beside (`Request.media`)."""
+    """A medium, named by the SHA-256 of its bytes, which `Request.media` locates."""
 
     kind: MediaKind
     digest: str
@@ -27,18 +29,22 @@ Part = Text | Media
 
 
 class Message(Struct, frozen=True, gc=False):
+    """A turn of a conversation."""
+
     role: Role
     parts: tuple[Part, ...]
 
     def text(self) -> str:
-        """The text parts joined by newlines, media left out."""
+        """Concatenate the text parts, one per line, without media."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     def media(self) -> tuple[Media, ...]:
+        """The media parts, in order."""
         return tuple([part for part in self.parts if isinstance(part, Media)])
 
 
 def user(*parts: Part) -> Message:
+    """A message of the user."""
     return Message("user", parts)
 
 
@@ -46,10 +52,8 @@ Messages = Sequence[Message]
 
 
 class LazyMessages(Sequence[Message]):
-    """Messages that are made when somebody looks at them: recorded replies are scored without.
-
-    Equal to the tuple of what it makes, and pickled as that.
-    """
+    """Messages that are built when they are first read, as recorded replies are scored without
+    reading them. Equal to the tuple of these messages, and pickled as that tuple."""
 
     __slots__ = ("_build", "_built")
 
@@ -58,7 +62,7 @@ class LazyMessages(Sequence[Message]):
         self._built: tuple[Message, ...] | None = None
 
     def cached_messages(self) -> tuple[Message, ...]:
-        """The messages if anybody looked at them, else none."""
+        """The messages if they were built already, else ()."""
         return () if self._built is None else self._built
 
     def _all(self) -> tuple[Message, ...]:
@@ -67,13 +71,13 @@ class LazyMessages(Sequence[Message]):
         return self._built
 
     @overload
-    def __getitem__(self, place: int) -> Message: ...
+    def __getitem__(self, index: int) -> Message: ...
 
     @overload
-    def __getitem__(self, place: slice) -> tuple[Message, ...]: ...
+    def __getitem__(self, index: slice) -> tuple[Message, ...]: ...
 
-    def __getitem__(self, place: int | slice) -> Message | tuple[Message, ...]:
-        return self._all()[place]
+    def __getitem__(self, index: int | slice) -> Message | tuple[Message, ...]:
+        return self._all()[index]
 
     def __len__(self) -> int:
         return len(self._all())

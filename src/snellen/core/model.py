@@ -16,8 +16,8 @@ Modality = Literal["text", "image", "video", "audio"]
 
 
 class Capabilities(Struct, frozen=True):
-    """What a model can take and give. A benchmark states what it needs; a model that lacks it is
-    skipped with that reason, never scored 0."""
+    """Inputs and outputs of a model. A model that lacks what a benchmark requires is skipped with
+    that reason, never scored 0."""
 
     inputs: frozenset[Modality] = frozenset({"text", "image"})
     outputs: frozenset[Modality] = frozenset({"text"})
@@ -27,7 +27,7 @@ class Capabilities(Struct, frozen=True):
     interleaved_output: bool = False
     """Text and images in one reply, in any order (SEED-Bench-H's level L4)."""
     similarity: bool = False
-    """Compares pictures (`Compare`), as CLIP does."""
+    """Compares images (`Compare`), as CLIP does."""
 
 
 class Identity(Struct, frozen=True):
@@ -124,21 +124,21 @@ class _UserAbilities(ModelDefaults):
 
 
 class RenderedPrompt(Struct, frozen=True):
-    """What a request becomes before the model reads it."""
+    """What the model receives for a request."""
 
     text: str | None
-    """The prompt after the chat template; None where the backend does not tell."""
+    """The prompt after the chat template; None if unknown."""
     image_sizes: tuple[tuple[int, int], ...]
-    """Width and height in pixels of the pictures as they are handed over, to the model's processor
-    or to its server, which may shrink them."""
+    """Width and height in pixels of the images as passed to the model's processor or server, which
+    may shrink them."""
 
 
 @runtime_checkable
 class PromptRenderer(Protocol):
-    """A model that can tell what its prompts look like."""
+    """A model that can render its prompts for inspection."""
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
-        """None where this prompt cannot be told."""
+        """Render a request; None if that is impossible for it."""
         ...
 
 
@@ -148,15 +148,17 @@ class BatchModel(Model, Protocol):
 
     batch_size: int
 
-    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]: ...
+    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]:
+        """Answer a batch; outputs in the order of the requests."""
+        ...
 
 
 @runtime_checkable
 class PreparingModel(BatchModel, Protocol):
-    """A local model that can make requests ready while it is busy with others."""
+    """A local model that can prepare requests while it computes others."""
 
     def prepare(self, request: Request) -> None:
-        """Told of a request that will be asked soon, from the thread that asks; must not wait."""
+        """Called on the event loop's thread for a request that follows soon; must not block."""
         ...
 
 
@@ -165,7 +167,7 @@ class SingleModel(Model, Protocol):
     """A model that answers one request: `async` (then `concurrency` are in flight) or not."""
 
     def answer(self, request: Request) -> object:
-        """An `Output`, a plain string (taken as the reply's text), or an awaitable of these."""
+        """Answer with an `Output`, a string (the reply's text), or an awaitable of these."""
         ...
 
 
@@ -188,31 +190,31 @@ class RemoteModel(ModelDefaults):
 
 @runtime_checkable
 class RestrictedSampler(Protocol):
-    """A model that does not take every temperature, top_p or seed. One without this method is
-    asked with them as they are."""
+    """A model that does not support every temperature, top_p or seed. Models without this method
+    receive any."""
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
-        """Why it cannot be sampled so and what to do: a clause; None where it can."""
+        """Why it does not support these settings and what to do, as a clause; None if it does."""
         ...
 
 
 @runtime_checkable
 class CheckableModel(Protocol):
-    """A model that can be looked at before anything is spent on it."""
+    """A model that can be checked before anything is spent on it."""
 
     async def check(self) -> None:
-        """Raises UsageError where it could answer nothing: no such server, key or model."""
+        """Raises UsageError if it could answer nothing: no such server, key or model."""
         ...
 
 
 @runtime_checkable
 class SelfReportingModel(Protocol):
-    """A model whose server says what it serves: in its list of models, and in its replies."""
+    """A model whose server reports what it serves, in its list of models and in its replies."""
 
     def reset_served(self) -> None:
-        """Called when a run begins: forget what was said before."""
+        """Forget earlier reports; called when a run begins."""
         ...
 
     def served_identity(self) -> ServedIdentity:
-        """What was said since."""
+        """What the server reported since `reset_served`."""
         ...

@@ -1,4 +1,4 @@
-"""What tokens cost."""
+"""Prices of tokens."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ class Price(Struct, frozen=True, omit_defaults=True):
     input: float
     output: float
     cached: float | None = None
-    """For tokens of the prompt that the server had cached; None: as dear as the others."""
+    """For tokens of the prompt that the server had cached; None if they cost the same."""
     currency: str = "USD"
     date: str = ""
     """When the list was read, ISO 8601."""
     source: str = ""
-    """Where it stands: a URL, or who gave it."""
+    """Where the price was found: a URL, or who provided it."""
 
 
 def cost(usage: Usage, price: Price) -> float:
-    """What a reply with that usage costs, in the price's currency."""
+    """Cost of a reply, in the price's currency."""
     cached = min(usage.cached_tokens, usage.prompt_tokens)
-    dear = (usage.prompt_tokens - cached) * price.input
-    cheap = cached * (price.input if price.cached is None else price.cached)
-    return (dear + cheap + usage.completion_tokens * price.output) / _TOKENS_PER_PRICE
+    uncached_cost = (usage.prompt_tokens - cached) * price.input
+    cached_cost = cached * (price.input if price.cached is None else price.cached)
+    return (
+        uncached_cost + cached_cost + usage.completion_tokens * price.output
+    ) / _TOKENS_PER_PRICE

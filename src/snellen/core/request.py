@@ -1,4 +1,4 @@
-"""What is asked of a model, and the digest by which an answer is stored and found again."""
+"""Requests to a model, and the digest under which an answer is stored."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ S = TypeVar("S", bound="_DigestedSettings")
 
 
 class _DigestedSettings(Struct, frozen=True, omit_defaults=True):
-    """A default is left out by what object it is, so that a copy sent to another process must
-    have the very same objects where the original has them: else its digest is another."""
+    """Base of settings that enter digests.
+
+    msgspec omits a default by identity of the object. A copy in another process must hold the very
+    same default objects, or its digest differs; so it is pickled as JSON and decoded there.
+    """
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[type[Self], bytes]]:
         return _unpickle, (type(self), msgspec.json.encode(self))
@@ -29,8 +32,8 @@ def _unpickle(kind: type[S], data: bytes) -> S:
 
 
 class Generation(_DigestedSettings, frozen=True, omit_defaults=True):
-    """Settings that can change a reply. Defaults are left out of digests, so that a setting
-    added later does not orphan stored replies."""
+    """Decoding settings. Defaults are left out of digests, so that a setting added later does not
+    invalidate stored replies."""
 
     max_new_tokens: int = 512
     temperature: float = 0.0
@@ -38,23 +41,23 @@ class Generation(_DigestedSettings, frozen=True, omit_defaults=True):
     seed: int | None = None
     stop: tuple[str, ...] = ()
     logprobs: int = 0
-    """Of how many likeliest first tokens to report the log-probability."""
+    """Number of likeliest first tokens whose log-probabilities are requested."""
 
 
 GREEDY = Generation()
 
 
 class Sampling(_DigestedSettings, frozen=True, omit_defaults=True):
-    """How replies are sampled, in place of what a benchmark asks for. None leaves a setting as the
-    benchmark has it."""
+    """Sampling settings that override those of a benchmark. None leaves a setting to the
+    benchmark."""
 
     temperature: float | None = None
     top_p: float | None = None
     seed: int | None = None
-    """Of the first draw; draw r, counted from 0, has seed + r."""
+    """Seed of the first draw; draw r, counted from 0, has seed + r."""
 
     def apply_to(self, settings: Generation, repeat: int = 0) -> Generation:
-        """The settings of draw `repeat`."""
+        """The settings of a benchmark with these overrides, for draw `repeat`."""
         return structs.replace(
             settings,
             temperature=settings.temperature if self.temperature is None else self.temperature,
@@ -64,45 +67,45 @@ class Sampling(_DigestedSettings, frozen=True, omit_defaults=True):
 
 
 class Drawing(_DigestedSettings, frozen=True, omit_defaults=True):
-    """Settings that can change a drawn picture; None leaves it to the model's own default.
+    """Settings of image generation; None leaves a setting to the model.
     `width` and `height` are in pixels."""
 
     width: int | None = None
     height: int | None = None
     steps: int | None = None
-    """Denoising steps; models that draw token by token have none."""
+    """Denoising steps; autoregressive models have none."""
     guidance: float | None = None
     """Scale of classifier-free guidance."""
     seed: int = 0
 
 
 class Ref(Struct, frozen=True, gc=False):
-    """Which question a request belongs to: for replaying recorded predictions; not digested."""
+    """The question that a request belongs to, for replaying recorded predictions; not digested."""
 
     sample: str
     turn: int = 0
     row: str | None = None
-    """Id of the data row asked, where rotations of a question are rows of their own."""
+    """Id of the data row, if rotations of a question are separate rows."""
 
 
 class Generate(Struct, frozen=True, kw_only=True):
-    """Text out."""
+    """Request for text."""
 
     messages: Messages
     ref: Ref
     settings: Generation = GREEDY
     media: Mapping[str, Source] = {}
     choices: tuple[str, ...] = ()
-    """Replies that would be valid, e.g. option labels; not shown to the model, not digested."""
+    """Valid replies, e.g. option labels; not part of the prompt, not digested."""
     to: str = "model"
-    """Who is asked: `model`, or a role such as `extractor` or `judge`."""
+    """Role of the model that is asked: `model`, `extractor`, `judge`, ..."""
     attempt: int = 0
     repeat: int = 0
-    """Which draw of the same question this is, from 0."""
+    """Index of the draw of the same question, from 0."""
 
 
 class Rank(Struct, frozen=True, kw_only=True):
-    """Log-likelihood of each candidate text as the reply after the shared context."""
+    """Request for the log-likelihood of each candidate text as the reply to a shared context."""
 
     messages: Messages
     ref: Ref
@@ -113,7 +116,7 @@ class Rank(Struct, frozen=True, kw_only=True):
 
 
 class Draw(Struct, frozen=True, kw_only=True):
-    """A picture out, after messages whose text and images may be interleaved."""
+    """Request for an image, after messages whose text and images may be interleaved."""
 
     messages: Messages
     ref: Ref
@@ -122,15 +125,15 @@ class Draw(Struct, frozen=True, kw_only=True):
     to: str = "model"
     attempt: int = 0
     repeat: int = 0
-    """As of `Generate`."""
+    """Index of the draw, as in `Generate`."""
 
 
 CLIP = "clip"
-"""The role of the model that compares pictures."""
+"""Role of the model that compares images."""
 
 
 class Compare(Struct, frozen=True, kw_only=True):
-    """How alike one picture is to each candidate picture: all named by the hash of their bytes."""
+    """Request for the similarity of one image to each candidate image, all named by their hash."""
 
     picture: str
     candidates: tuple[str, ...]
@@ -141,7 +144,7 @@ class Compare(Struct, frozen=True, kw_only=True):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The pictures as a message, the one that is compared first."""
+        """The images as a message, the compared one first."""
         return (user(*(Media("image", digest) for digest in (self.picture, *self.candidates))),)
 
 
@@ -149,19 +152,22 @@ Request = Generate | Rank | Draw | Compare
 
 
 def request_digest(request: Request, identity: str) -> bytes:
-    """SHA-256 (32 bytes) of everything that can change the reply: canonical JSON of the model's
-    identity digest, the messages with media as hashes, the settings and the attempt; of a repeated
-    question the draw too. The first leaves it out: its reply is that of a question asked once."""
-    wire: tuple[object, ...]
+    """SHA-256 (32 bytes) of everything that can change the reply.
+
+    That is the canonical JSON of the model's identity digest, the messages with media as hashes,
+    the settings, the attempt, and the index of the draw. The first draw leaves the index out, so
+    that it shares its reply with a question that is asked once.
+    """
+    content: tuple[object, ...]
     if isinstance(request, Generate):
-        wire = (identity, "generate", tuple(request.messages), request.settings, request.attempt)
+        content = (identity, "generate", tuple(request.messages), request.settings, request.attempt)
     elif isinstance(request, Rank):
-        wire = (identity, "rank", tuple(request.messages), request.candidates, request.attempt)
+        content = (identity, "rank", tuple(request.messages), request.candidates, request.attempt)
     elif isinstance(request, Draw):
-        wire = (identity, "draw", tuple(request.messages), request.settings, request.attempt)
+        content = (identity, "draw", tuple(request.messages), request.settings, request.attempt)
     else:
-        wire = (identity, "compare", request.picture, request.candidates, request.attempt)
+        content = (identity, "compare", request.picture, request.candidates, request.attempt)
     repeat = 0 if isinstance(request, Rank | Compare) else request.repeat
     if repeat:
-        wire = (*wire, ("repeat", repeat))
-    return hashlib.sha256(_encoder.encode(wire)).digest()
+        content = (*content, ("repeat", repeat))
+    return hashlib.sha256(_encoder.encode(content)).digest()

@@ -12,8 +12,10 @@ from snellen.core.media import MediaKind, Source
 
 
 def sampling_key(seed: int | str, name: str) -> bytes:
-    """What names are sorted by: SHA-256 of seed and name. The first of an order are also the first
-    of every longer one (100 samples are part of 200)."""
+    """Sort key for seeded sampling: SHA-256 of seed and name.
+
+    Smaller samples are prefixes of larger ones (100 samples are part of 200).
+    """
     return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
 
@@ -21,7 +23,7 @@ Kind = Literal["choice", "yes_no", "open"]
 
 
 class MediaRef(Struct, frozen=True, gc=False):
-    """A medium of a row: its hash, and where its bytes are."""
+    """A medium of a row: its hash and the location of its bytes."""
 
     digest: str
     source: Source
@@ -31,8 +33,8 @@ class MediaRef(Struct, frozen=True, gc=False):
 class Row(Struct, frozen=True, gc=False):
     """One row of a data source: text cells by column name, and its media.
 
-    Column names are those of the file, except that other tools' names for the same thing are
-    joined by the data room. Empty cells are absent.
+    Column names are those of the file, except that synonyms of other tools are unified by
+    `snellen.data`. Empty cells are absent.
     """
 
     index: int
@@ -42,7 +44,7 @@ class Row(Struct, frozen=True, gc=False):
 
 
 class Rotation(Struct, frozen=True, gc=False):
-    """One circular pass that the data file holds as a row of its own."""
+    """One circular pass that the data file holds as a separate row."""
 
     row: str
     options: Mapping[str, str]
@@ -73,15 +75,16 @@ class Sample(Struct, frozen=True, gc=False):
     media: tuple[MediaRef, ...] = ()
     hint: str = ""
     groups: Mapping[str, str] = {}
-    """Where the sample is counted: column name to label, e.g. {"category": "colour"}."""
+    """Groups that the sample counts in: column name to label, e.g. {"category": "colour"}."""
     rotations: tuple[Rotation, ...] = ()
     option_images: Mapping[str, MediaRef] = {}
-    """Options that are pictures, by label: what a drawn answer is compared with. Not shown."""
+    """Images of options, by label, which a drawn answer is compared with. Not in the prompt."""
     regions: tuple[Region, ...] = ()
-    """Places in the first image that the question speaks of, where the data hold them apart."""
+    """Regions of the first image that the question refers to, if the data list them."""
     unit: str = ""
     """Samples of one unit belong together (the two questions about an MME image): a limit keeps
-    or drops them as one, intervals resample them as one. Empty: the sample is its own unit."""
+    or drops all of them, intervals resample them together. Empty: a unit of this sample alone."""
 
     def sources(self) -> dict[str, Source]:
+        """Locations of the media, by digest."""
         return {ref.digest: ref.source for ref in self.media}

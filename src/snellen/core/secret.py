@@ -1,4 +1,4 @@
-"""Keys and passwords: values that no text, file or message may hold."""
+"""Keys and passwords, which no text, file or message may contain."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from weakref import WeakSet
 
 MASK = "***"
 MIN_LENGTH = 8
-"""Characters from which a secret is looked for in texts: a shorter one, such as the `EMPTY` that
-servers of one's own are given, cannot be told from other words."""
+"""Shortest secret, in characters, that is searched for in texts: shorter ones, such as the `EMPTY`
+that local servers accept, also occur as ordinary words."""
 MIN_REPLY_LENGTH = 20
-"""Characters from which a secret is like no answer that a model could give."""
+"""Shortest secret, in characters, that is searched for in replies: no answer looks like it."""
 
 
 class Secret:
-    """A value that is read from the environment, and shown to nobody but its server.
+    """A value from the environment that only its server may see.
 
     It prints and formats as `***`; JSON, msgspec, copies and pickles refuse it. While it exists,
-    `hide` takes it out of texts.
+    `hide` removes it from texts.
     """
 
     __slots__ = ("__weakref__", "_form", "_value")
@@ -39,19 +39,19 @@ class Secret:
         raise TypeError("a secret is not copied or stored")
 
     def reveal(self) -> str:
-        """The value itself: for the header of a request, and for nothing else."""
+        """The value, for the header of a request and nothing else."""
         return self._value
 
     def fits_header(self) -> bool:
-        """Whether a header can hold it: printable ASCII alone."""
+        """Whether it is printable ASCII, as HTTP headers require."""
         return self._value.isascii() and self._value.isprintable()
 
     def fingerprint(self) -> str:
-        """Eight hexadecimal digits of its SHA-256, to tell two secrets apart."""
+        """Eight hexadecimal digits of its SHA-256, to distinguish secrets."""
         return hashlib.sha256(self._value.encode()).hexdigest()[:8]
 
     def hide_in(self, text: str, min_length: int = MIN_LENGTH) -> str:
-        """The text with `***` in place of the secret."""
+        """Replace the secret in a text by `***`."""
         return self._form.sub(MASK, text) if len(self._value) >= min_length else text
 
 
@@ -59,16 +59,18 @@ _LIVE_SECRETS: WeakSet[Secret] = WeakSet()
 
 
 def hide(text: str, min_length: int = MIN_LENGTH) -> str:
-    """The text without the secrets of at least so many characters that this process holds, also
-    as a URL (`%2B`) or JSON (`\\u002b`, `\\/`) writes them. To be called before a text is cut: the
-    beginning of a secret is not recognised."""
+    """Replace the secrets of this process, of `min_length` characters or more, by `***`.
+
+    Also finds them as URLs (`%2B`) and JSON (`\\u002b`, `\\/`) escape them. Call it before a text
+    is truncated: a part of a secret is not recognised.
+    """
     for secret in list(_LIVE_SECRETS):
         text = secret.hide_in(text, min_length)
     return text
 
 
 def _escaped_forms(sign: str) -> str:
-    """A pattern for one character, plain or escaped in full."""
+    """Pattern for one character, plain or escaped."""
     url = "".join(f"%{byte:02x}" for byte in sign.encode())
     escaped = f"u{ord(sign):04x}"
     plain = re.escape(sign)

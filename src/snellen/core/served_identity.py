@@ -1,4 +1,4 @@
-"""What servers say of the models behind their addresses, and where that changes."""
+"""What servers report about the models that they serve, and when that changes."""
 
 from __future__ import annotations
 
@@ -8,32 +8,35 @@ from itertools import pairwise
 from msgspec import Struct
 
 COMPARED_FACTS = ("id", "root", "owned_by", "max_model_len")
-"""Facts of a listing that tell one model from another. `created` is not among them: vLLM and
-llama.cpp give the time of the request there."""
+"""Fields of a listing that distinguish models. Not `created`: vLLM and llama.cpp report the time of
+the request there."""
 _MAX_NAMES = 4
-"""Names in a sentence."""
+"""Names that a sentence lists."""
 
 
 class ServedIdentity(Struct, frozen=True, omit_defaults=True):
-    """What a server said of a model while it was asked. It is noted beside a run and part of no
-    digest: a model's name and options are its identity, and who serves them may change."""
+    """What a server reported about a model during a run.
+
+    Recorded with a run, but part of no digest: a model's name and options are its identity, and who
+    serves it may change.
+    """
 
     since: str = ""
-    """When the first start in which it said so began; UTC, ISO 8601."""
+    """Begin of the first start in which it was reported; UTC, ISO 8601."""
     listed: dict[str, str] = {}
-    """The model's entry in the server's list of models, as far as it is given: `id`, `root`,
-    `owned_by`, `created`, `max_model_len`."""
+    """The model's entry in the server's list of models: those of `id`, `root`, `owned_by`,
+    `created`, `max_model_len` that it has."""
     models: dict[str, int] = {}
-    """The model that replies say they are by, and how many replies say so."""
+    """Models that replies name, with the number of replies."""
     fingerprints: dict[str, int] = {}
-    """The same of their `system_fingerprint`, which stands for the server's software and
-    settings."""
+    """Values of `system_fingerprint`, which stands for the server's software and settings, with
+    the number of replies."""
 
     def __bool__(self) -> bool:
         return bool(self.listed or self.models or self.fingerprints)
 
     def merge(self, later: ServedIdentity) -> ServedIdentity:
-        """Both as one; counts are added."""
+        """Merge with a later report; counts are added."""
         return ServedIdentity(
             self.since or later.since,
             {**self.listed, **later.listed},
@@ -45,7 +48,7 @@ class ServedIdentity(Struct, frozen=True, omit_defaults=True):
 def append_served(
     before: tuple[ServedIdentity, ...], now: ServedIdentity
 ) -> tuple[ServedIdentity, ...]:
-    """What earlier starts of a run were told, and what this one is: one with the last where
+    """Append the report of this start to those of earlier starts, merged with the last one if
     nothing changed."""
     if not now:
         return before
@@ -55,13 +58,15 @@ def append_served(
 
 
 def identity_differences(first: ServedIdentity, second: ServedIdentity) -> Iterator[str]:
-    """In what two servers say that they serve different models, in words. What one of them does
-    not tell is no difference; nor are several fingerprints, as large services have them, as long
-    as both have one of them."""
+    """Differences between two reports, in words.
+
+    What only one of them states is not a difference; nor are different fingerprints, of which large
+    services have many, as long as the two share one.
+    """
     for name in COMPARED_FACTS:
-        one, other = first.listed.get(name), second.listed.get(name)
-        if one and other and one != other:
-            yield f"{name} {one}, then {other}"
+        before, after = first.listed.get(name), second.listed.get(name)
+        if before and after and before != after:
+            yield f"{name} {before}, then {after}"
     if first.models and second.models and set(first.models) != set(second.models):
         yield f"replies by {_names(first.models)}, then by {_names(second.models)}"
     if (
@@ -69,20 +74,19 @@ def identity_differences(first: ServedIdentity, second: ServedIdentity) -> Itera
         and second.fingerprints
         and not set(first.fingerprints) & set(second.fingerprints)
     ):
-        one, other = _names(first.fingerprints), _names(second.fingerprints)
-        yield f"system_fingerprint {one}, then {other}"
+        before, after = _names(first.fingerprints), _names(second.fingerprints)
+        yield f"system_fingerprint {before}, then {after}"
 
 
 def identity_changes(role: str, starts: tuple[ServedIdentity, ...]) -> Iterator[str]:
-    """A sentence for each change of what answered under one name in one run: between two starts,
-    and within one."""
+    """A sentence for each change of the served model in one run, between starts and within one."""
     who = "the model" if role == "model" else f"the {role}"
     for before, after in pairwise(starts):
         description = "; ".join(identity_differences(before, after))
         when = f" (from {after.since} on)" if after.since else ""
         yield f"what the server says of {who} changed between two starts{when}: {description}"
-    for one in starts:
-        for what, counts in (("model", one.models), ("system_fingerprint", one.fingerprints)):
+    for start in starts:
+        for what, counts in (("model", start.models), ("system_fingerprint", start.fingerprints)):
             if len(counts) > 1:
                 names = _names_with_counts(counts)
                 yield f"replies of {who} came from more than one {what}: {names}"

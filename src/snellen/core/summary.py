@@ -1,4 +1,4 @@
-"""What a set of records amounts to: named numbers with n and an interval, and outcomes."""
+"""Summary of a set of records: named numbers with n and an interval, and outcomes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Unit = Literal["percent", "points"]
 
 
 class Metric(Struct, frozen=True, gc=False, omit_defaults=True):
-    """A named number. `value` is None when nothing could be scored, or a gate withheld it.
+    """A named number. `value` is None if nothing could be scored, or a gate withheld it.
 
     `percent` runs from 0 to 100; `points` has the range its benchmark declares, up to `top`.
     """
@@ -32,7 +32,7 @@ class Metric(Struct, frozen=True, gc=False, omit_defaults=True):
     note: str = ""
     unit: Unit = "percent"
     top: float = 100.0
-    """The highest value there can be."""
+    """The highest possible value."""
 
 
 class Bounds(Struct, frozen=True, gc=False):
@@ -43,42 +43,42 @@ class Bounds(Struct, frozen=True, gc=False):
 
 
 class Draws(Struct, frozen=True, omit_defaults=True):
-    """What several draws of each question tell. Scores are means over questions in percent; those
-    at k draws are expectations over all subsets of k, and have k as their key."""
+    """Results of repeated draws. Scores are means over questions in percent; those at k draws are
+    expectations over all subsets of k draws, keyed by k."""
 
     repeats: int
-    """How often each question was asked."""
+    """Draws of each question."""
     questions: int
-    """Questions of which a draw has a score."""
+    """Questions with at least one scored draw."""
     verdicts: int = 1
-    """How often each verdict of a judge was asked for."""
+    """Repeats of each verdict of a judge."""
     runs: tuple[float | None, ...] = ()
-    """The headline of each draw by itself, as if it were the whole run."""
+    """The headline of each draw alone."""
     these: Interval | None = None
-    """Of the headline over these very questions: the draws alone vary."""
+    """Interval of the headline for these questions: only the draws vary."""
     alike: Interval | None = None
-    """Of the headline over questions like these: questions and draws vary."""
+    """Interval of the headline for questions like these: questions and draws vary."""
     best: dict[int, float] = {}
-    """The best of k draws: pass@k where every draw is right or wrong."""
+    """Best of k draws: pass@k if every draw is right or wrong."""
     right_or_wrong: bool = True
     majority: dict[int, float] = {}
-    """The commonest answer of k draws; empty where answers cannot be counted."""
+    """Majority vote of k draws; empty if answers cannot be counted."""
     same_answer: float | None = None
-    """Chance in percent that two draws of a question give the same answer; one without an answer
-    agrees with none. None where answers cannot be counted."""
+    """Probability in percent that two draws of a question give the same answer; a draw without an
+    answer agrees with none. None if answers cannot be counted."""
     same_score: float | None = None
     between: float | None = None
     """Variance of one draw's score (0..1) between questions; None for a single draw."""
     within: float | None = None
-    """The same between the draws of a question."""
+    """Variance between the draws of a question."""
     judge: float | None = None
-    """The same between repeated verdicts of one judge about one reply. Of this, each draw's score
-    holds a part: 1 / `verdicts`."""
+    """Variance between repeated verdicts of one judge about one reply. Each draw's score contains
+    the part 1 / `verdicts` of it."""
     errors: dict[int, float] = {}
-    """The standard error of the mean score over questions like these, in points, were each asked
-    so often."""
+    """Standard error in points of the mean score over questions like these, by draws per
+    question."""
     floor: float | None = None
-    """The same, were each asked without end."""
+    """Limit of this standard error for infinitely many draws."""
 
 
 class Summary(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -97,6 +97,6 @@ class Summary(Struct, frozen=True, gc=False, omit_defaults=True):
     bounds: Bounds | None = None
     notices: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    """Names of metrics that stand beside the headline in tables of runs."""
+    """Names of secondary metrics, in tables of runs next to the headline."""
     draws: Draws | None = None
-    """Where each question was asked several times."""
+    """Set if each question was asked more than once."""

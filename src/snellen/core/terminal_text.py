@@ -1,4 +1,4 @@
-"""Texts of others on a terminal."""
+"""Untrusted text on a terminal."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def escape_controls(text: str) -> str:
-    r"""The text with control characters in letters: ESC as `\x1b`.
+    r"""Escape control characters: ESC as `\x1b`.
 
-    What a data file, a model or a server says may move the cursor, hide lines or set the title of
-    a terminal; printed so, it does not.
+    Text of a data file, a model or a server could otherwise move the cursor, hide lines or set
+    the title of a terminal.
     """
     if text.isprintable():
         return text

@@ -254,10 +254,10 @@ def join_columns(cells: dict[str, str], column_map: Mapping[str, str]) -> None:
 
 
 def _find_column(name: str, columns: Sequence[str]) -> str:
-    found = name if name in columns else column_name(name, 0)
-    if found not in columns:
+    column = name if name in columns else column_name(name, 0)
+    if column not in columns:
         raise UnknownName("column", name, columns)
-    return found
+    return column
 
 
 def canonical_column(name: str) -> str:

@@ -108,24 +108,24 @@ def wrong_checksum(path: Path, remote: RemoteFile, cache: Path) -> str | None:
 
 def manual_instructions(remote: RemoteFile, target: Path) -> str:
     """A clause that tells the user where to put the file by hand."""
-    wanted = remote.checksum()
-    check = f" ({wanted[0]} {wanted[1]})" if wanted else ""
+    expected = remote.checksum()
+    check = f" ({expected[0]} {expected[1]})" if expected else ""
     return f"fetch {' or '.join(remote.urls)}{check} elsewhere and put it at {target}"
 
 
 def _check_existing(remote: RemoteFile, target: Path, cache: Path) -> Path:
-    found = wrong_checksum(target, remote, cache)
-    if found:
+    wrong = wrong_checksum(target, remote, cache)
+    if wrong:
         raise DataError(
-            _mismatch_message(remote, target, found) + f"; delete {target} to fetch it again"
+            _mismatch_message(remote, target, wrong) + f"; delete {target} to fetch it again"
         )
     return target
 
 
 def _mismatch_message(remote: RemoteFile, target: Path, checksum: str) -> str:
-    wanted = remote.checksum()
-    assert wanted is not None
-    return f"{target.name} has the {wanted[0]} {checksum}, but {wanted[1]} was expected"
+    expected = remote.checksum()
+    assert expected is not None
+    return f"{target.name} has the {expected[0]} {checksum}, but {expected[1]} was expected"
 
 
 def _fetch(
@@ -135,20 +135,24 @@ def _fetch(
     progress: DownloadProgress | None,
     retries: DownloadRetries,
 ) -> Path:
+    """Download to a partial file, verify its checksum and rename it to `target`.
+
+    If a resumed download has a wrong checksum, it is repeated once from the start.
+    """
     part = target.with_name(target.name + ".part")
     resumed = _part_size(part) > 0
     _download_part(remote, target, part, progress, retries)
-    found = wrong_checksum(part, remote, cache)
-    if found and resumed:
-        # The beginning may be of an older file: once more from the start.
+    wrong = wrong_checksum(part, remote, cache)
+    if wrong and resumed:
+        # The first part may come from an older version of the file: start over once.
         part.unlink()
         _download_part(remote, target, part, progress, retries)
-        found = wrong_checksum(part, remote, cache)
-    if found:
+        wrong = wrong_checksum(part, remote, cache)
+    if wrong:
         part.unlink()
         _etag_file(part).unlink(missing_ok=True)
         raise DataError(
-            _mismatch_message(remote, target, found)
+            _mismatch_message(remote, target, wrong)
             + "; it was not kept, the file there may have changed"
         )
     with part.open("rb") as file:
@@ -182,7 +186,8 @@ def _download_part(
                 may_succeed = True
                 progressed = _part_size(part) > size_before
             if progressed:
-                break  # The same address goes on best.
+                # Some bytes came: wait, then start again with the first address.
+                break
         if not may_succeed:
             break
         failures = 0 if progressed else failures + 1
@@ -208,7 +213,7 @@ def _attempt_download(
     with _translate_errors(part), _open_url(url, part, offset, timeout) as response:
         resumed = getattr(response, "status", 200) == http.HTTPStatus.PARTIAL_CONTENT
         if offset and not resumed:
-            offset = 0  # The server does not resume, or the file there is another now.
+            offset = 0  # The server cannot resume, or has another version of the file.
         remaining = response.headers.get("Content-Length")
         total = offset + int(remaining) if remaining else None
         _check_free_space(part, total, offset)
@@ -253,7 +258,7 @@ def _translate_errors(part: Path) -> Iterator[None]:
         if error.code in _TRANSIENT_STATUSES:
             raise _TransientError(problem) from error
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            part.unlink(missing_ok=True)  # More is here than there: another file, begin anew.
+            part.unlink(missing_ok=True)  # Longer than the file there: another version.
             raise _TransientError(problem) from error
         raise _PermanentError(problem) from error
     except urllib.error.URLError as error:

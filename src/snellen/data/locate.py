@@ -124,9 +124,10 @@ def wrong_content_checksum(
 
 
 def _other_release_message(path: Path, remote: RemoteFile, checksum: str) -> str:
-    algorithm, wanted = remote.checksum() or ("checksum", "none")
+    algorithm, expected = remote.checksum() or ("checksum", "none")
     return (
         f"{path} in the current folder has the name of the published file and is not that file "
-        f"({algorithm} {checksum}, the published file has {wanted}); to use it all the same, name "
-        f"it: --data {path}; to use the published file, move this one or work in another folder"
+        f"({algorithm} {checksum}, the published file has {expected}); to use it all the same, "
+        f"name it: --data {path}; to use the published file, move this one or work in another "
+        "folder"
     )

@@ -81,13 +81,14 @@ def match_rows(predictions: Predictions, table: Table) -> Predictions:
         return predictions
     shared = _shared_column(predictions, table)
     if shared == predictions.id_columns:
+        # Unique ids in the data's own id column: nothing to match, and the rows need not be read.
         own = next((name for name in ID_COLUMNS if name in table.columns), None)
         if shared == (own,) and DATA_ROW not in predictions.columns:
             return predictions
     rows = _data_rows(table)
     by_value = _match_by_value(predictions, rows, shared) if shared else []
     by_name = _match_by_image_name(predictions, rows)
-    # The number of a picture may be the id of another's row.
+    # An image's number may by chance be the id of a row with another image.
     by_id = [] if predictions.id_columns == ("image_id",) else _match_by_id(predictions, rows)
     candidates = [
         by_value,
@@ -103,6 +104,7 @@ def match_rows(predictions: Predictions, table: Table) -> Predictions:
     ]
     if agreed:
         return _with_row_ids(predictions, max(agreed, key=_matched_count))
+    # Without questions or gold answers to check, ids and names are all there is to go by.
     by_names = next((matches for matches in (by_value, by_id, by_name) if any(matches)), None)
     if by_names is not None and not _is_checkable(predictions, rows):
         return _with_row_ids(predictions, by_names)
@@ -193,7 +195,7 @@ def _distinct_rows(predictions: Predictions) -> Iterator[Prediction]:
 
 
 def _has_unique_ids(predictions: Predictions) -> bool:
-    return bool(_unique_values(one.id for one in _distinct_rows(predictions)))
+    return bool(_unique_values(prediction.id for prediction in _distinct_rows(predictions)))
 
 
 def _match_by_id(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
@@ -212,8 +214,8 @@ def _match_by_id(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_Da
 
 
 def _figure_id(name: str) -> str | None:
-    found = _FIGURE_ID.fullmatch(name)
-    return "/".join(found.groups()) if found else None
+    match = _FIGURE_ID.fullmatch(name)
+    return "/".join(match.groups()) if match else None
 
 
 def _match_by_image_name(
@@ -247,8 +249,8 @@ def _image_names(cell: str) -> list[str]:
 
 def _image_number(name: str) -> str:
     """The number at the end of an image's name: 42 for COCO_val2014_000000000042.jpg."""
-    found = _TRAILING_NUMBER.search(name)
-    return str(int(found[1])) if found else name
+    match = _TRAILING_NUMBER.search(name)
+    return str(int(match[1])) if match else name
 
 
 def _match_by_row_number(
@@ -314,9 +316,9 @@ def _group_keys(row: _DataRow) -> set[str]:
 
 def _is_checkable(predictions: Predictions, rows: Sequence[_DataRow]) -> bool:
     """Whether predictions and data both hold questions or gold answers to check a matching by."""
-    return any(one.gold or normalised_question(one.cells) for one in predictions) and any(
-        row.gold or row.question for row in rows
-    )
+    return any(
+        prediction.gold or normalised_question(prediction.cells) for prediction in predictions
+    ) and any(row.gold or row.question for row in rows)
 
 
 def _is_consistent(predictions: Predictions, matches: Sequence[_DataRow | None]) -> bool:

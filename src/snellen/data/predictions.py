@@ -101,8 +101,8 @@ def check_repeats(
 
 def _has_other_question(first: Prediction, second: Prediction) -> bool:
     """Whether two rows hold two questions, as for two questions about one image."""
-    asked = normalised_question(first.cells), normalised_question(second.cells)
-    return all(asked) and asked[0] != asked[1]
+    questions = normalised_question(first.cells), normalised_question(second.cells)
+    return all(questions) and questions[0] != questions[1]
 
 
 def _clash_message(
@@ -189,19 +189,19 @@ class Predictions:
         return iter(self.rows)
 
     def names(self) -> list[str]:
-        """An id for each row; a row that stands there again is told apart by its number."""
-        seen: set[str] = set()
+        """An id for each row; the second row with the same id has its number appended."""
+        earlier_ids: set[str] = set()
         names = []
         for row in self.rows:
-            names.append(f"{row.id} (row {row.number})" if row.id in seen else row.id)
-            seen.add(row.id)
+            names.append(f"{row.id} (row {row.number})" if row.id in earlier_ids else row.id)
+            earlier_ids.add(row.id)
         return names
 
     def replies(self) -> dict[str, Generated | Failure]:
         """Replies by row name. A row with an error is a Failure; a row without a reply is left
         out."""
-        named = zip(self.names(), self.rows, strict=True)
-        return {name: _as_output(row) for name, row in named if not row.missing}
+        named_rows = zip(self.names(), self.rows, strict=True)
+        return {name: _as_output(row) for name, row in named_rows if not row.missing}
 
     def with_empty_replies(self) -> Predictions:
         """The same with empty replies in place of missing ones."""
@@ -260,8 +260,8 @@ class PredictionTable:
         return iter(self.predictions.names())
 
     def __iter__(self) -> Iterator[Row]:
-        named = zip(self.predictions.names(), self.predictions.rows, strict=True)
-        for number, (name, row) in enumerate(named):
+        named_rows = zip(self.predictions.names(), self.predictions.rows, strict=True)
+        for number, (name, row) in enumerate(named_rows):
             cells = {**row.cells, ID_COLUMNS[0]: name}
             if self.predictions.reply_column in GOLD_COLUMNS:
                 cells.pop(self.predictions.reply_column, None)
@@ -313,7 +313,7 @@ def read_predictions(
             f"{', '.join(ID_COLUMNS)}, but the columns are {_column_list(names)}; "
             "choose one with --columns id=..."
         )
-    # A table has a cell in every row: an empty one is a reply of no words.
+    # In a table every row has the reply column, so an empty cell is an empty reply.
     has_reply_column = reply_column in scan.columns
     rows = tuple(
         _prediction(cells, number, id_columns, reply_column, gold, has_reply_column, name)
@@ -332,6 +332,8 @@ def _prediction(
     has_reply_column: bool,
     name: str,
 ) -> Prediction:
+    """One row of the file. A row is missing if it has no error and its reply cell is null or
+    absent."""
     failure = _failure_message(cells, reply_column)
     return Prediction(
         _row_id(cells, id_columns, number, name),
@@ -355,6 +357,7 @@ def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
 
 
 def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
+    """Pick the reader by content and suffix, and read the file. Raises DataError."""
     limits = settings.limits
     packed = path.suffix.lower() == ".gz"
     suffix = Path(path.stem if packed else path.name).suffix.lower()
@@ -427,7 +430,14 @@ def _id_columns(columns: Sequence[str]) -> tuple[str, ...]:
     for column in ID_COLUMNS:
         if column in columns:
             return FIGURE_IDS if figures and column == FIGURE_IDS[-1] else (column,)
-    return next((one for one in COMPOSITE_IDS[::-1] if set(one) <= set(columns)), ())
+    return next(
+        (
+            columns_of_id
+            for columns_of_id in COMPOSITE_IDS[::-1]
+            if set(columns_of_id) <= set(columns)
+        ),
+        (),
+    )
 
 
 def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:

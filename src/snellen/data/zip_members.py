@@ -60,7 +60,7 @@ def _read_packed(file: IO[bytes], info: ZipInfo) -> bytes:
         raise BadZipFile(f"Bad magic number for file header of {info.filename!r}")
     _, name, extra = _LOCAL_HEADER.unpack(header)
     file.seek(name + extra, 1)
-    # What is read is no longer than the file, whatever the archive says.
+    # At most the rest of the file is read, whatever size the directory gives.
     return file.read(info.compress_size)
 
 

@@ -1,5 +1,5 @@
-"""Runs things.
+"""Runs benchmarks on models.
 
-A run (`loop`), its limits, stop rules, runs without a model (`offline`), servers and Ray; what a
-benchmark asks is not decided here.
+A run (`loop`), request limits, stop rules (`anytime`), scoring and estimates without a run
+(`offline`), servers and Ray. What a benchmark asks, and how it counts, is not decided here.
 """

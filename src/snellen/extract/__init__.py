@@ -1,5 +1,4 @@
-"""Reply to answer.
+"""Parse replies into answers: choices, yes or no, numbers, free text, and the verdicts of judges.
 
-Every parsing rule, and the prompts of the LLM that extracts what no rule can parse; scores are
-computed in `scoring`.
+Whether an answer is right is decided in `scoring`; which parser a benchmark uses, in `benchmarks`.
 """

@@ -1,10 +1,9 @@
-"""Read a reply to a multiple-choice question into the label of an option.
+"""Parse a reply to a multiple-choice question into the label of an option.
 
-What a reply marks as its conclusion (a tag, a box, a key of JSON) is read before all else. The
-order inside it, and of replies without one, is that of MMBench (arXiv:2307.06281, Sec. 4.1) and
-MMT-Bench (arXiv:2404.16006, Sec. 4.1): labels first, then contents, then nobody could read it.
-Never a random option. A wrong reading is worse than none: a rule that finds two options reads
-neither.
+A marked conclusion (a tag, a box, a key of JSON) is parsed before all else. Inside it, and in
+replies without one, the order is that of MMBench (arXiv:2307.06281, Sec. 4.1) and MMT-Bench
+(arXiv:2404.16006, Sec. 4.1): labels first, then contents, then unparsed. Never a random option. A
+wrong answer is worse than none: a rule that finds two options returns neither.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from snellen.extract.options import Options, prepare_options
 NO_MATCH_LABEL = "Z"
 """MMBench's pseudo choice for "no option fits"."""
 _MAX_DEPTH = 3
-"""Marks inside marks that are looked into."""
+"""Levels of marks inside marks that are parsed."""
 _AFTER_BOX = re.compile(r"[\s$.,]{0,9}[(\[](?P<letter>[A-Z])[)\]]")
 _BEFORE_BOX = re.compile(r"[(\[](?P<letter>[A-Z])[)\]][\s$:.\\a-z]{0,20}\Z")
 _EDGE_SIGNS = " \n\t*`\"'()[]<>$.,:"
@@ -45,27 +44,27 @@ _WEAK_RULES = frozenset(
     {"last line", "only label", "label and content", "chosen label", "mentioned content"}
     | {"concluded content", "part of content"}
 )
-"""Rules that go by what a whole reply says: of a reply that was cut off they may see half."""
+"""Rules that depend on the complete reply: of a reply that was cut off they may see half."""
 _STATED_RULES = frozenset({"stated answer", "stated content"})
 _ASSERTION = re.compile(
     rf"(?:[:=]|->|→|{phrases.STATING_VERBS_CJK}|\b(?:{phrases.STATING_VERBS})\b)[^.;\n]{{0,40}}\Z",
     re.IGNORECASE,
 )
 _VERB_REACH = 60
-"""Characters before a stated option in which its verb stands."""
+"""Characters before a stated option that are searched for its verb."""
 
 
 def parse_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "stop") -> Answer:
-    """The label of the option that `reply` chooses, or the typed reason why not.
+    """The label of the option that `reply` chooses, or the typed reason why there is none.
 
-    `options` maps labels (capital letters) to their texts; texts may be empty, and with no
-    options at all the labels are unknown and any capital letter is accepted.
-    `stop_reason` "length" turns an unread reply into `Truncated`, and so one that only a weak rule
-    reads: of "Let me think about the answer A" nobody knows how it goes on.
+    `options` maps labels (capital letters) to their texts; texts may be empty, and without options
+    any capital letter is accepted as a label. `stop_reason` "length" turns an unparsed reply into
+    `Truncated`, and also one that only a weak rule parses: "Let me think about the answer A" may go
+    on in any way.
     """
     plain = _parse_plain_reply(reply, options)
     if plain:
-        return plain
+        return plain  # most replies end here, without a regular expression
     core = reply.strip()
     if not core:
         return Truncated() if stop_reason == "length" else Empty()
@@ -88,8 +87,8 @@ def parse_choice(reply: str, options: Mapping[str, str], *, stop_reason: str = "
 
 
 def _is_firm(reading: LabelMatch, folded: str) -> bool:
-    """Whether a reading stands whatever the reply would have said next: the reply opens with it,
-    marks it, or states it with a verb or a colon."""
+    """Whether a match holds however the reply would go on: the reply opens with it, marks it, or
+    states it with a verb or a colon."""
     rule = reading.rule
     if rule in _STATED_RULES:
         return (
@@ -100,7 +99,7 @@ def _is_firm(reading: LabelMatch, folded: str) -> bool:
 
 
 def _parse_plain_reply(reply: str, options: Mapping[str, str]) -> ParsedAnswer | None:
-    """The two commonest replies without a regular expression: "(B)", and "B. its text"."""
+    """Parse the two most common replies without regular expressions: "(B)", and "B. its text"."""
     core = reply.strip(_EDGE_SIGNS)
     if len(core) == 1:
         is_label = core in options if options else "A" <= core < NO_MATCH_LABEL
@@ -118,7 +117,7 @@ def _parse_plain_reply(reply: str, options: Mapping[str, str]) -> ParsedAnswer |
 
 
 def _parse_folded(folded: str, options: Options, depth: int = 0) -> LabelMatch | Answer | None:
-    """The reading of a reply; an answer where it is known why there is none."""
+    """Parse a folded reply: a match, or an answer if it is clear why there is none, or None."""
     if phrases.API_FAILURE in folded:
         return None
     folded = without_thinking(folded)
@@ -134,27 +133,31 @@ def _parse_folded(folded: str, options: Options, depth: int = 0) -> LabelMatch |
 def _parse_mark(
     folded: str, mark: AnswerMark, options: Options, depth: int
 ) -> LabelMatch | Answer | None:
-    """The content of the reply's last mark, read as a reply of its own. Beside a box that holds no
-    option ("\\boxed{42 cm}") the reply may state its option; nothing weaker is believed then."""
+    r"""Parse the content of the reply's last mark like a reply.
+
+    If the mark is a box without an option ("\boxed{42 cm}"), the reply may also state its option
+    next to it; weaker rules are not applied then.
+    """
     inside = folded[mark.start : mark.end]
-    found = None
+    result = None
     if depth < _MAX_DEPTH and not has_joined_boxes(folded, mark):
-        found = _parse_folded(inside, options, depth + 1)
-        if found is None and options.by_content:
-            found = contents.part_of_content(clean_reply(inside), options)
-    if isinstance(found, LabelMatch):
+        result = _parse_folded(inside, options, depth + 1)
+        if result is None and options.by_content:
+            result = contents.part_of_content(clean_reply(inside), options)
+    if isinstance(result, LabelMatch):
         return LabelMatch(
-            found.label,
-            f"{mark.kind}: {found.rule}",
-            found.start + mark.start,
-            found.end + mark.start,
+            result.label,
+            f"{mark.kind}: {result.rule}",
+            result.start + mark.start,
+            result.end + mark.start,
         )
-    if found is not None:
-        return found
+    if result is not None:
+        return result
     if mark.kind != BOX:
         return _classify_unparsed(inside)
     after = clean_reply(" " * mark.outer_end + folded[mark.outer_end :])
     before = clean_reply(folded[: mark.start])
+    # Nothing usable in the box: try text behind it, a statement before it, a label next to it.
     stated = _parse_text(after, options) or statements.stated_answer(before, options)
     stated = stated or _parse_next_to_box(after, before, mark, options)
     return stated or _classify_unparsed(
@@ -165,20 +168,20 @@ def _parse_mark(
 def _parse_next_to_box(
     after: CleanedReply, before: CleanedReply, mark: AnswerMark, options: Options
 ) -> LabelMatch | None:
-    """A label in brackets right behind a box, or right before it: "\\boxed{6} (C)"."""
-    found = _AFTER_BOX.match(after.plain, mark.outer_end) or _BEFORE_BOX.search(before.plain)
-    if not found or not options.has(found["letter"]):
+    r"""Match a label in brackets right behind a box, or right before it: "\boxed{6} (C)"."""
+    match = _AFTER_BOX.match(after.plain, mark.outer_end) or _BEFORE_BOX.search(before.plain)
+    if not match or not options.has(match["letter"]):
         return None
-    return LabelMatch(found["letter"], "beside the box", *found.span("letter"))
+    return LabelMatch(match["letter"], "beside the box", *match.span("letter"))
 
 
 def _parse_under_heading(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """What stands under the last heading that announces a conclusion."""
+    """Parse the text under the last heading that announces a conclusion."""
     start = heading_end(text.low)
     if start is None:
         return None
-    rest = CleanedReply(text.plain[start:], text.low[start:])
-    reading = _parse_text(rest, options)
+    conclusion = CleanedReply(text.plain[start:], text.low[start:])
+    reading = _parse_text(conclusion, options)
     if reading is None:
         return None
     rule = f"conclusion: {reading.rule}"
@@ -186,7 +189,7 @@ def _parse_under_heading(text: CleanedReply, options: Options) -> LabelMatch | N
 
 
 def _parse_text(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """Label rules from the plainest to the weakest, then content rules."""
+    """Apply label rules from the plainest to the weakest, then content rules."""
     reading = labels.bare_label(text.plain, options)
     if reading is None and options.by_content:
         reading = contents.equal_content(text, options)
@@ -200,6 +203,11 @@ def _parse_text(text: CleanedReply, options: Options) -> LabelMatch | None:
 
 
 def _parse_by_label(text: CleanedReply, options: Options) -> LabelMatch | None:
+    """Apply the label rules: stated, leading, chosen, last line, only label.
+
+    If two of the first rules find different labels, the later one counts only if the reply takes
+    the first back.
+    """
     stated = statements.stated_answer(text, options) if statements.may_state(text) else None
     first = stated or labels.leading_label(text.plain, options)
     if first is None:
@@ -218,6 +226,7 @@ def _parse_by_label(text: CleanedReply, options: Options) -> LabelMatch | None:
 
 
 def _parse_by_content(text: CleanedReply, options: Options) -> LabelMatch | None:
+    """Apply the content rules that allow text around the content."""
     leading = contents.leading_content(text, options) or contents.leading_line(text, options)
     if leading:
         return leading
@@ -232,6 +241,7 @@ def _declines(text: CleanedReply) -> bool:
 
 
 def _classify_unparsed(folded: str) -> Answer:
+    """The kind of a reply that no rule parsed: no option fits, refused, or unparsed."""
     text = clean_reply(folded)
     if _LABEL_Z.match(text.plain):
         return NoMatch("label Z")
@@ -251,7 +261,7 @@ def _search(pattern: re.Pattern[str], stems: tuple[str, ...], low: str) -> re.Ma
 
 
 def _opens_or_ends(low: str, position: int) -> bool:
-    """Is the place in the opening or in the last sentence of the reply?"""
+    """Whether a position is in the opening or in the last sentence of the reply."""
     return position < _OPENING_LENGTH or not _SENTENCE_END.search(
         low, position, len(low.rstrip()) - 1
     )

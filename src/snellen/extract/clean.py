@@ -1,6 +1,6 @@
-"""Replies without markup and in half-width signs, every character still in its place.
+"""Blank out markup and normalise signs, keeping every character at its offset.
 
-All changes keep the length, so that a span found in the cleaned text holds in the raw reply.
+All changes keep the length, so a span in the cleaned text is valid in the raw reply.
 """
 
 from __future__ import annotations
@@ -63,27 +63,27 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def fold(text: str) -> str:
-    """Full-width letters, digits and signs as their plain forms; same length."""
+    """Replace full-width letters, digits and signs by their plain forms; same length."""
     if text.isascii():
         return text.replace("\t", " ").replace("\r", " ")
     return text.translate(_FOLD_TABLE)
 
 
 def blank_markup(text: str) -> str:
-    """Folded text with bold, code, LaTeX and special-token marks blanked out; same length."""
+    """Blank out bold, code, LaTeX and special tokens in folded text; same length."""
     if _MARKUP_HINT.search(text):
         return _MARKUP.sub(_blank, text)
     return text
 
 
 def clean_reply(folded: str) -> CleanedReply:
-    """A folded reply without markup; U+0130, whose lower case is longer, is folded away before."""
+    """A folded reply without markup. U+0130, whose lower case is longer, was folded away before."""
     plain = blank_markup(folded)
     return CleanedReply(plain, plain.lower())
 
 
 def contains_any(text: str, stems: tuple[str, ...]) -> bool:
-    """Whether the text holds one of the stems: a cheap look before a regular expression."""
+    """Whether the text contains one of the stems: a cheap test before a regular expression."""
     for stem in stems:  # noqa: SIM110 - a generator costs more than all the looks
         if stem in text:
             return True
@@ -91,15 +91,14 @@ def contains_any(text: str, stems: tuple[str, ...]) -> bool:
 
 
 def without_thinking(folded: str) -> str:
-    """The reply with everything up to the end of its thinking blanked out, unless nothing follows;
-    same length."""
+    """The reply with its thinking blanked out, unless nothing follows; same length."""
     start = thinking_end(folded)
     return " " * start + folded[start:] if start else folded
 
 
 def thinking_end(text: str) -> int:
-    """Where the reply begins behind its thinking (</think> and its like); 0 where it has none, or
-    nothing follows."""
+    """Offset of the reply behind its thinking (</think> or similar); 0 if it has none or nothing
+    follows."""
     if not contains_any(text, _THINKING_HINTS):
         return 0
     last = None
@@ -111,5 +110,5 @@ def thinking_end(text: str) -> int:
 
 
 def is_only_thinking(text: str) -> bool:
-    """Does the reply open with thinking that never ends?"""
+    """Whether the reply opens with thinking that never ends."""
     return _THINKING_START.match(text) is not None and _THINKING_END.search(text) is None

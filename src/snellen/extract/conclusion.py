@@ -1,4 +1,4 @@
-"""Where a reply concludes: behind its last "Answer:", or under its last heading of a conclusion."""
+"""Find where a reply concludes: behind its last "Answer:", or under its last conclusion heading."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ _HEADING = re.compile(
 
 
 def heading_end(low: str) -> int | None:
-    """Where the text under the last heading such as "Final answer" begins, in a reply in lower case
-    and without markup; None where there is no such heading, or nothing follows."""
+    """Offset of the text under the last heading such as "Final answer", or None.
+
+    `low` is a reply in lower case, without markup. None if there is no such heading or nothing
+    follows.
+    """
     last = None
     for last in _HEADING.finditer(low):  # noqa: B007
         pass
@@ -26,13 +29,15 @@ def heading_end(low: str) -> int | None:
 
 
 class Conclusion(NamedTuple):
+    """The concluding part of a reply."""
+
     text: str
     start: int
-    """Where it begins in the reply, in characters."""
+    """Offset in the reply, in characters."""
 
 
 def find_conclusion(reply: str) -> Conclusion | None:
-    """The text after the last "Answer:" of a reply; None where it has none, or nothing follows."""
+    """The text after the last "Answer:" of a reply; None if there is none or nothing follows."""
     last = None
     for match in _ANSWER.finditer(reply):
         last = match
@@ -42,7 +47,7 @@ def find_conclusion(reply: str) -> Conclusion | None:
 
 
 def shift_span(answer: Answer, offset: int) -> Answer:
-    """An answer read from a part of a reply, its evidence placed in the whole."""
+    """Move the span of an answer that was parsed from a part of a reply, `offset` characters in."""
     if not isinstance(answer, ParsedAnswer):
         return answer
     span = answer.span and (answer.span[0] + offset, answer.span[1] + offset)

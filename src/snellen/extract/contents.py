@@ -13,7 +13,7 @@ _LEADING_CONTENT = re.compile(
     r"[\s\"'(\[]{0,40}(?P<content>(?:[^.,;:!?\n–—]|[.,:](?=\d)){1,200}?)\s{0,9}(?:[.,:](?!\d)|[;!?\n–—]|\s-\s)"
 )
 _LABEL_BEFORE = re.compile(r"\b([A-Z0-9])\s*[.):]\W*(?:(?:an?|the)\s)?\Z", re.IGNORECASE)
-"""A label right before a content: another one than its own leaves the reply unread."""
+"""A label right before a content; if it is another option's, the reply stays unparsed."""
 _LABEL_REACH = 12
 _LABEL_AFTER = re.compile(r"[\"'.]?\s?\(([A-Z])\)")
 _SENTENCE_END = re.compile(r"[.!?\n]")
@@ -25,7 +25,7 @@ _EDGE_LENGTH = 12
 _MAX_LINES = 30
 _MAX_MENTIONS = 20
 _MIN_DISTINCTIVE_LENGTH = 12
-"""A content of several words and at least so many characters is hardly named in passing."""
+"""A content of several words and at least this many characters is hardly named in passing."""
 _CONCLUSION = re.compile(
     rf"(?:^|[.!?]\s|\n)[\s\"'>\-]{{0,9}}"
     rf"(?:{phrases.CONCLUSION_WORDS}|consequently|to conclude|in summary)\b"
@@ -33,7 +33,7 @@ _CONCLUSION = re.compile(
 
 
 def equal_content(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """The whole reply is the text of one option."""
+    """Match a reply that is the text of one option."""
     if len(text.plain) > options.max_length + _EDGE_LENGTH and len(text.plain.strip()) > (
         options.max_length + _EDGE_LENGTH
     ):
@@ -46,7 +46,7 @@ def equal_content(text: CleanedReply, options: Options) -> LabelMatch | None:
 
 
 def leading_content(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """The reply opens with the text of an option, then a pause: "Yes, there is ..."."""
+    """Match a reply that opens with the text of an option, then a pause: "Yes, there is ..."."""
     match = _LEADING_CONTENT.match(text.plain)
     label = match and options.by_content.get(normalise_content(match["content"]))
     if not match or label is None or text.plain[match.end() - 1] == "?":
@@ -59,28 +59,30 @@ def leading_content(text: CleanedReply, options: Options) -> LabelMatch | None:
 
 
 def part_of_content(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """A few words or a number that stand in the text of exactly one option: "12" for "12 cm"."""
+    """Match a few words or a number contained in exactly one option: "12" for "12 cm"."""
     part = normalise_content(text.plain)
     if not part or part in _COMMON_CONTENTS or len(part) > options.max_length:
         return None
-    held = [label for label, content in options.contents.items() if _contains_whole(content, part)]
-    if not held or not all(options.has_same_content(held[0], label) for label in held):
+    labels = [
+        label for label, content in options.contents.items() if _contains_whole(content, part)
+    ]
+    if not labels or not all(options.has_same_content(labels[0], label) for label in labels):
         return None
-    label = min(held)
+    label = min(labels)
     return LabelMatch(label, "part of content", 0, len(text.plain.rstrip()))
 
 
 def _contains_whole(content: str, part: str) -> bool:
-    place = content.find(part)
-    while place >= 0:
-        if _is_whole_word(content, place, place + len(part)):
+    index = content.find(part)
+    while index >= 0:
+        if _is_whole_word(content, index, index + len(part)):
             return True
-        place = content.find(part, place + 1)
+        index = content.find(part, index + 1)
     return False
 
 
 def leading_line(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """The first line is the text of an option, and no other line is that of another."""
+    """Match a first line that is an option's text, if no other line is another option's."""
     lines = text.plain.lstrip().split("\n", _MAX_LINES)
     if len(lines) < 2 or len(lines[0]) > options.max_length + _EDGE_LENGTH:
         return None
@@ -92,13 +94,16 @@ def leading_line(text: CleanedReply, options: Options) -> LabelMatch | None:
 
 
 def mentioned_content(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """Exactly one option's text is asserted: in a reply of a few sentences, or in its last sentence
-    that opens as a conclusion ("Therefore ..."); in a longer one, if it is of several words."""
+    """Match the only option whose text the reply asserts.
+
+    Searched in a reply of a few sentences, or in the last sentence that opens as a conclusion
+    ("Therefore ..."), or, for a text of several words, in a longer reply.
+    """
     size = len(text.plain)
     if size <= _MAX_MENTION_LENGTH or _mentions_single_option(text.low, options):
-        found = find_mention(text, 0, size, options, "mentioned content")
-        if found:
-            return found
+        mention = find_mention(text, 0, size, options, "mentioned content")
+        if mention:
+            return mention
     last = None
     for last in _CONCLUSION.finditer(text.low):  # noqa: B007
         pass
@@ -108,7 +113,7 @@ def mentioned_content(text: CleanedReply, options: Options) -> LabelMatch | None
 
 
 def _mentions_single_option(low: str, options: Options) -> bool:
-    """Does a long reply hold the text of one option alone, of several words, a few times?"""
+    """Whether a long reply contains the text of only one option, of several words, a few times."""
     contained = [content for content in options.contents.values() if content in low]
     is_single = (
         len(contained) == 1 and " " in contained[0] and len(contained[0]) >= _MIN_DISTINCTIVE_LENGTH
@@ -119,8 +124,10 @@ def _mentions_single_option(low: str, options: Options) -> bool:
 def find_mention(
     text: CleanedReply, start: int, end: int, options: Options, rule: str
 ) -> LabelMatch | None:
-    """The one option whose text is asserted between start and end; longest texts come first,
-    so that "light blue" is no mention of "blue"."""
+    """The only option whose text is asserted between start and end.
+
+    Longer texts are searched first, so "light blue" is no mention of "blue".
+    """
     spans: list[tuple[int, int]] = []
     mention: LabelMatch | None = None
     for label, content in options.contents.items():
@@ -146,13 +153,13 @@ def find_mention(
 
 
 def _is_question(text: str, position: int) -> bool:
-    """Does the sentence end with a question mark?"""
+    """Whether the sentence at `position` ends with a question mark."""
     stop = _SENTENCE_END.search(text, position)
     return stop is not None and stop[0] == "?"
 
 
 def _mentions_other(text: CleanedReply, start: int, label: str, options: Options) -> bool:
-    """Is the text of another option mentioned after `start`?"""
+    """Whether the text of another option is mentioned after `start`."""
     return any(
         not options.has_same_content(label, other)
         and _find_spans(text.low, content, start, len(text.low))
@@ -161,7 +168,7 @@ def _mentions_other(text: CleanedReply, start: int, label: str, options: Options
 
 
 def _find_spans(low: str, content: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where `content` stands as whole words (whole numbers) in low[start:end]."""
+    """Spans of `content` as complete words (complete numbers) in low[start:end]."""
     if content not in DIGIT_WORDS and low.find(content, start, end) < 0:
         return []
     if content in _COMMON_CONTENTS or (
@@ -179,13 +186,14 @@ def _find_spans(low: str, content: str, start: int, end: int) -> list[tuple[int,
 
 
 def _is_whole_word(low: str, start: int, end: int) -> bool:
+    """Whether low[start:end] begins and ends at word (or number) boundaries."""
     if start and _continues(low[start], low[start - 1], low[start - 2 : start - 1]):
         return False
     return end == len(low) or not _continues(low[end - 1], low[end], low[end + 1 : end + 2])
 
 
 def _continues(edge: str, following: str, after_next: str) -> bool:
-    """Does the word or number with this edge character go on with the next ones?"""
+    """Whether a word or number with this edge character continues with the next ones."""
     if not _is_latin(edge):
         return False
     if _is_latin(following) or following == "-" or (following == "'" and _is_latin(after_next)):
@@ -197,9 +205,9 @@ def _is_latin(character: str) -> bool:
     return (character.isascii() and character.isalnum()) or "\u00c0" <= character <= "\u024f"
 
 
-def _other_number(low: str, start: int, end: int, found: LabelMatch) -> bool:
+def _other_number(low: str, start: int, end: int, mention: LabelMatch) -> bool:
     return any(
-        match.end() <= found.start or match.start() >= found.end
+        match.end() <= mention.start or match.start() >= mention.end
         for match in NUMBER.finditer(low, start, end)
-        if match[0] != low[found.start : found.end]
+        if match[0] != low[mention.start : mention.end]
     )

@@ -1,8 +1,8 @@
-"""Read a reply to an open question whose gold answer has one of a few forms: true or false, or
-labels of options that stand in the picture ("b,d").
+"""Parse a reply to an open question whose gold answers have one of a few forms.
 
-The form of the gold is that of the question ("True or false: ...", "Which of a to e ...?"), so that
-a reply may be read for it: "True. Because ..." is True, and "(b) 0.42" is b.
+The forms are true or false, and labels of options inside the image ("b,d"). The question asks for
+the form ("True or false: ...", "Which of a to e ...?"), so using it gives nothing away: "True.
+Because ..." is True, and "(b) 0.42" is b.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TRUTH_WORD = re.compile(r"\b(?:(?P<true>true)|(?P<false>false))\b", re.IGNORECA
 
 
 def answer_form(golds: Sequence[str]) -> Form | None:
-    """The form that every gold answer has; None where they have none of these."""
+    """The form that every gold answer has; None if they have none of these forms."""
     if not golds:
         return None
     if all(gold.strip().lower() in ("true", "false") for gold in golds):
@@ -54,7 +54,7 @@ def answer_form(golds: Sequence[str]) -> Form | None:
 def parse_form(
     reply: str, form: Form, golds: Sequence[str], *, stop_reason: str = "stop"
 ) -> Answer:
-    """The reply as an answer of the form, else as any open reply."""
+    """Parse the reply as an answer of the form, else as any open reply."""
     if form == "truth":
         return parse_truth(reply, stop_reason=stop_reason)
     letters = parse_multi_label(
@@ -71,9 +71,9 @@ def parse_truth(reply: str, *, stop_reason: str = "stop") -> Answer:
     mark = innermost_mark(without_thinking(fold(reply)))
     if mark:
         text = " " * mark.start + text[mark.start : mark.end]
-    found = _find_truth(text)
-    if found:
-        return replace(found, rule=mark.kind) if mark else found
+    answer_in_text = _find_truth(text)
+    if answer_in_text:
+        return replace(answer_in_text, rule=mark.kind) if mark else answer_in_text
     answer = parse_yes_no(reply, stop_reason=stop_reason)
     if isinstance(answer, ParsedAnswer):
         return replace(answer, value=TRUE if answer.value == YES else FALSE)
@@ -101,7 +101,7 @@ def _find_truth(text: str) -> ParsedAnswer | None:
 
 
 def _label_range(golds: Sequence[str]) -> list[str]:
-    """All labels up to the last that a gold names, and at least A to E."""
+    """All labels up to the last one in a gold answer, at least A to E."""
     last = max(letter for gold in golds for letter in gold.upper() if letter.isalpha())
     return [chr(code) for code in range(ord("A"), ord(max(last, "E")) + 1)]
 
@@ -110,5 +110,5 @@ _LONE_SMALL_LETTER = re.compile(r"(?<![\w'])([b-z]|a(?=[).,\]\s]*(?:,|and|&|\Z|\
 
 
 def _capitalise_lone_letters(reply: str) -> str:
-    """The reply with small letters that stand alone as capitals, each in its place."""
+    """The reply with single lower-case letters as capitals; same length."""
     return _LONE_SMALL_LETTER.sub(lambda match: match[0].upper(), reply)

@@ -42,12 +42,12 @@ _MARKED_LABEL = re.compile(
 )
 
 _LABEL_HINTS = ("(", "[", *phrases.OPTION_NOUNS.split("|"))
-"""In ASCII, what `_MARKED_LABEL` finds holds one of these: looked for first, which is cheaper."""
+"""In ASCII text, any match of `_MARKED_LABEL` contains one of these: a cheaper test."""
 _FIGURE_NOUN = re.compile(
     r"(?:image|picture|photo|figure|fig\.|panel|point|box|region|curve|part|one)s?\s*\Z",
     re.IGNORECASE,
 )
-"""A bracketed letter after one of these may name a part of the picture, not an option."""
+"""A bracketed letter after one of these may name a part of the image, not an option."""
 _FIGURE_NOUN_REACH = 12
 _CLOSED_LABEL = re.compile(
     r"(?:\((?P<one>[A-Z])\)[.:]?|(?:^|\n)[ \-]{0,9}(?P<two>[A-Z])[).:])\s{0,3}"
@@ -56,7 +56,7 @@ _CLOSED_LABEL = re.compile(
 
 
 def bare_label(text: str, options: Options) -> LabelMatch | None:
-    """The reply is a label and nothing else but its dress: "(B)", "Answer: B", "选项B"."""
+    """Match a reply that is only a label and signs around it: "(B)", "Answer: B", "选项B"."""
     core = text.strip()
     match = _BARE_LABEL.match(core) if len(core) <= _MAX_BARE_LENGTH else None
     if not match:
@@ -75,7 +75,7 @@ def bare_label(text: str, options: Options) -> LabelMatch | None:
 
 
 def leading_label(text: str, options: Options) -> LabelMatch | None:
-    """The reply opens with a label: "B. green", "(B) because ..."; not an echoed list."""
+    """Match a reply that opens with a label: "B. green", "(B) because ..."; not an echoed list."""
     match = _LEADING_LABEL.match(text)
     if not match or not options.has(match["letter"].upper()):
         return None
@@ -90,12 +90,12 @@ def leading_label(text: str, options: Options) -> LabelMatch | None:
         return None
     if lists_options(text, options):
         return None
-    several = names_multiple(text, start, end, options)
-    return LabelMatch(None if several else match["letter"].upper(), "leading label", start, end)
+    is_list = names_multiple(text, start, end, options)
+    return LabelMatch(None if is_list else match["letter"].upper(), "leading label", start, end)
 
 
 def last_line(text: str, options: Options) -> LabelMatch | None:
-    """The last line is a label, or opens with one while no other line does."""
+    """Match a last line that is a label, or that alone opens with one."""
     start = text.rstrip().rfind("\n") + 1
     if start == 0:
         return None
@@ -109,16 +109,16 @@ def last_line(text: str, options: Options) -> LabelMatch | None:
 
 
 def only_label(text: str, options: Options) -> LabelMatch | None:
-    """Exactly one label is marked as such anywhere: "(B)", "option B"; and it is not denied."""
+    """Match the only marked label, "(B)" or "option B", if it is not denied."""
     if text.isascii() and not contains_any(text.lower(), _LABEL_HINTS):
         return None
-    found: LabelMatch | None = None
+    single: LabelMatch | None = None
     for match in _MARKED_LABEL.finditer(text):
         letter = match["one"] or match["two"]
         if not options.has(letter):
             continue
         start, end = match.span("one" if match["one"] else "two")
-        if found and found.label != letter:
+        if single and single.label != letter:
             return None
         before = max(0, match.start() - _FIGURE_NOUN_REACH)
         if options.contents and _FIGURE_NOUN.search(text, before, match.start()):
@@ -127,12 +127,12 @@ def only_label(text: str, options: Options) -> LabelMatch | None:
             return None
         if _follows_other_content(text[: match.start()].lower().rstrip(), letter, options):
             return None
-        found = found or LabelMatch(letter, "only label", start, end)
-    return found
+        single = single or LabelMatch(letter, "only label", start, end)
+    return single
 
 
 def _follows_other_content(before: str, label: str, options: Options) -> bool:
-    """Does the text of another option stand right before the label: "elm (C)"?"""
+    """Whether another option's text comes right before the label: "elm (C)"."""
     return any(
         before.endswith(content) and not options.has_same_content(other, label)
         for other, content in options.contents.items()
@@ -141,8 +141,11 @@ def _follows_other_content(before: str, label: str, options: Options) -> bool:
 
 
 def label_with_content(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """Exactly one option is named by its label and its own text: "... is most likely (A) oak"; or
-    the options are bare letters, and exactly one of them stands in the reply."""
+    """Match the only option that is named by its label and its own text: "... is most likely (A)
+    oak".
+
+    If the options are bare letters, match the only one in the reply.
+    """
     if not options.contents or lists_options(text.plain, options):
         return None
     if all(content.upper() == label for label, content in options.contents.items()):
@@ -162,7 +165,7 @@ def label_with_content(text: CleanedReply, options: Options) -> LabelMatch | Non
 
 
 def _only_letter(text: str, options: Options) -> LabelMatch | None:
-    """Where the options are bare letters: the one that the reply speaks of."""
+    """Match the only label in the reply, for options that are bare letters."""
     single: LabelMatch | None = None
     for token in TOKEN.finditer(text):
         letter, span = token[0], token.span()
@@ -175,11 +178,11 @@ def _only_letter(text: str, options: Options) -> LabelMatch | None:
 
 
 def contradicts(text: str, reading: LabelMatch, options: Options) -> bool:
-    """Does the text right after the label equal the content of another option: "B. blue"?"""
+    """Whether the text right after the label is another option's content: "B. blue"."""
     if not options.by_content or reading.label is None:
         return False
-    rest = text[reading.end :].lstrip(" )].:,\"'-–")
-    line = rest.split("\n", 1)[0]
+    following = text[reading.end :].lstrip(" )].:,\"'-–")
+    line = following.split("\n", 1)[0]
     if not line or len(line) > options.max_length + 8:
         return False
     other = options.by_content.get(normalise_content(line))

@@ -1,4 +1,4 @@
-"""Single letters in running text: which stand for an option, and what is said about them."""
+"""Single letters in running text: which of them are labels, and whether they are denied."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from snellen.extract.options import Options
 
 
 class LabelMatch(NamedTuple):
-    """A label with the rule that found it and its place.
+    """A label with the rule that found it and its span.
 
-    No label means that several were named there, so that no weaker rule may pick one of them.
+    `label` is None if several labels were named there: weaker rules must not pick one of them.
     """
 
     label: str | None
@@ -22,13 +22,13 @@ class LabelMatch(NamedTuple):
 
 
 WORD = "A-Za-z0-9_\u00c0-\u024f"
-"""Characters of words in Latin script; Chinese text has no spaces, so \\b is of no use."""
+r"""Characters of words in Latin script. Chinese text has no spaces, so \b does not work."""
 
 END = rf"(?![{WORD}]|'[A-Za-z]|-\w|[+#°]|/[{WORD}]|\.[A-Za-z0-9])"
-"""A letter that ends here: neither a word, nor B's, B-52, C++, A/B, U.S."""
+"""End of a single letter: not part of a word, nor B's, B-52, C++, A/B, U.S."""
 
 LETTER = rf"(?:[A-Z]{END}|[a-z](?=[)\]]|[\s.\"'!]*(?:\n|$)))"
-"""A label in running text; in lower case only closed by a bracket or at the end of a line."""
+"""A label in running text; in lower case only before a bracket or at the end of a line."""
 
 TOKEN = re.compile(rf"[A-Z]{END}(?<![{WORD}'\-/&$][A-Z])(?<![A-Za-z]\.[A-Z])")
 CLOSERS = r"[)\]\"'$>]{0,6}"
@@ -73,7 +73,7 @@ def any_pattern(fragments: tuple[str, ...]) -> str:
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
-    """Is the mention at start..end under a negation or a condition, or called wrong after it?"""
+    """Whether the mention at start..end is negated, conditional, or called wrong after it."""
     if _DENIED_AFTER.match(text, end):
         return True
     second = _NEXT_LETTER.match(text, end)
@@ -88,7 +88,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
 
 
 def is_article(text: str, start: int, end: int, options: Options) -> bool:
-    """Is the capital A (or I) before a word the article (or pronoun), not a label?"""
+    """Whether a capital A (or I) before a word is the article (or pronoun), not a label."""
     letter = text[start:end]
     if letter not in ("A", "I") or text[end : end + 1] != " ":
         return False
@@ -101,7 +101,7 @@ def is_article(text: str, start: int, end: int, options: Options) -> bool:
 
 
 def is_content_start(text: str, start: int, options: Options) -> bool:
-    """Is the letter at `start` the beginning of another option's text: "E. coli", "B cells"?"""
+    """Whether the letter at `start` begins another option's text: "E. coli", "B cells"."""
     if not options.contents:
         return False
     low = text.lower()
@@ -112,7 +112,7 @@ def is_content_start(text: str, start: int, options: Options) -> bool:
 
 
 def names_multiple(text: str, start: int, end: int, options: Options) -> bool:
-    """Is the label at start..end one of a list: "A or B", "(A), (C)"?"""
+    """Whether the label at start..end is one of a list: "A or B", "(A), (C)"."""
     after = _NEXT_LETTER.match(text, end)
     if after and _is_other(after["letter"], text[start], options):
         clause = after["verb"] and after["comma"]
@@ -128,8 +128,8 @@ def names_multiple(text: str, start: int, end: int, options: Options) -> bool:
 
 
 def _sentence_end(text: str, start: int) -> int:
-    found = _SENTENCE_END.search(text, start, start + _MAX_SENTENCE)
-    return found.start() if found else min(len(text), start + _MAX_SENTENCE)
+    match = _SENTENCE_END.search(text, start, start + _MAX_SENTENCE)
+    return match.start() if match else min(len(text), start + _MAX_SENTENCE)
 
 
 def _is_other(letter: str, label: str, options: Options) -> bool:
@@ -138,20 +138,24 @@ def _is_other(letter: str, label: str, options: Options) -> bool:
 
 def line_letters(text: str, options: Options) -> list[str]:
     """The labels that begin lines, each once, in order."""
-    found = dict.fromkeys(one or two or three for one, two, three in _LINE_LETTER.findall(text))
-    return [letter for letter in found if options.has(letter)]
+    letters = dict.fromkeys(one or two or three for one, two, three in _LINE_LETTER.findall(text))
+    return [letter for letter in letters if options.has(letter)]
 
 
 def lists_options(text: str, options: Options) -> bool:
-    """Does the text repeat the list of options: each label with its content, or A, B, C in order
-    where the contents are unknown?"""
+    """Whether the text repeats the list of options.
+
+    That is labels with their contents, or A, B, C in order if the contents are unknown.
+    """
     low = text.lower()
     if not options.contents:
         marked = dict.fromkeys(_INLINE_LETTER.findall(text))
         return len(marked) >= _MIN_LIST_SIZE and "".join(marked) == ALPHABET[: len(marked)]
-    named = {
+    labels_with_content = {
         match[1]
         for match in _INLINE_LETTER.finditer(text)
         if match[1] in options.contents and low.startswith(options.contents[match[1]], match.end())
     }
-    return len(named) >= _MIN_LIST_SIZE or (len(named) >= 2 and len(named) == len(options.contents))
+    return len(labels_with_content) >= _MIN_LIST_SIZE or (
+        len(labels_with_content) >= 2 and len(labels_with_content) == len(options.contents)
+    )

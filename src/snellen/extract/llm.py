@@ -1,8 +1,9 @@
-"""A language model reads replies that no rule could match: MMBench's second step (Sec. 4.1).
+"""Ask a language model to extract the choice from an unparsed reply: MMBench's second step (Sec.
+4.1).
 
-A flow: it asks the role `extractor`, whatever model that is. The prompt is the paper's Figure 21,
-word for word, and a Chinese translation of it for questions with Chinese characters; letters are
-named as far as the question has options. The pseudo choice Z means that no option fits.
+A flow that asks the role `extractor`. The prompt is the paper's Figure 21, verbatim, or its Chinese
+translation for questions with Chinese characters; letters are listed as far as the question has
+options. The pseudo choice Z means that no option fits.
 """
 
 from __future__ import annotations
@@ -28,29 +29,31 @@ SETTINGS = Generation(max_new_tokens=64)
 
 _LABEL = re.compile(r"\b[A-Z]\b")
 _MAX_WORDS = 5
-"""A verdict of up to so many words that names one label means it: it was asked for a letter."""
+"""A verdict of up to this many words that names one label means it: it was asked for a letter."""
 _CHINESE_CHARACTER = re.compile(r"[\u4e00-\u9fff]")
 
 
 class Extraction(Struct, frozen=True):
-    """What the extractor said, and what it means; None when it failed."""
+    """The extractor's output and the answer in it; None if the extractor failed."""
 
     output: Output
     answer: Answer | None
 
 
 def is_unmatched(output: Generated, answer: Answer | None) -> bool:
-    """Whether the extractor is to read a reply: the model wrote it, and the rules found no answer
-    in it, whatever they took it for (unread, refused, no option, cut short)."""
+    """Whether the extractor should see a reply: the model wrote it and the rules found no
+    answer."""
     return (
         not isinstance(answer, ParsedAnswer) and not output.is_refusal and bool(output.text.strip())
     )
 
 
 def resolve_answer(by_rules: Answer | None, extracted: Answer | None) -> Answer | None:
-    """What a reply means once the extractor has read it. Where it finds no answer either, a reply
-    that the rules know as refused, cut short or without an option stays what it is. None where the
-    extractor failed."""
+    """Combine the rules' answer with the extractor's; None if the extractor failed.
+
+    If the extractor finds no answer either, a reply that the rules classified as refused, cut off
+    or without an option keeps that kind.
+    """
     if extracted is None or isinstance(extracted, ParsedAnswer):
         return extracted
     return extracted if isinstance(by_rules, ParsedAnswer | Unparsed | None) else by_rules
@@ -76,7 +79,7 @@ def extraction_prompt(question: str, options: Mapping[str, str], reply: str) -> 
     labels = ", ".join(options)
     listed = " ".join(f"{label}. {text}" for label, text in options.items())
     filled = {"{labels}": labels, "{question}": question, "{options}": listed, "{answer}": reply}
-    # One pass, so that braces in a question or reply are never taken for fields.
+    # One pass, so braces in a question or reply are never replaced as fields.
     return re.sub(
         r"\{(?:labels|question|options|answer)\}",
         lambda match: filled[match[0]],
@@ -85,16 +88,20 @@ def extraction_prompt(question: str, options: Mapping[str, str], reply: str) -> 
 
 
 def parse_extractor_reply(output: Output, options: Mapping[str, str]) -> Answer | None:
-    """The extractor's reply as an answer. None when it failed; never a guess."""
+    """Parse the extractor's reply. None if it failed; never a guess."""
     if isinstance(output, Failure) or not isinstance(output, Generated):
         return None
     if output.is_refusal:
         return Unparsed()
     labels = {label: label for label in (*options, NONE_FITS)}
     answer = parse_choice(output.text, labels, stop_reason=output.stop_reason)
-    named = set(_LABEL.findall(output.text)) & labels.keys()
-    if isinstance(answer, Unparsed) and len(named) == 1 and len(output.text.split()) <= _MAX_WORDS:
-        answer = ParsedAnswer(named.pop(), RULE)
+    mentioned = set(_LABEL.findall(output.text)) & labels.keys()
+    if (
+        isinstance(answer, Unparsed)
+        and len(mentioned) == 1
+        and len(output.text.split()) <= _MAX_WORDS
+    ):
+        answer = ParsedAnswer(mentioned.pop(), RULE)
     if not isinstance(answer, ParsedAnswer):
         return NoMatch(RULE) if isinstance(answer, NoMatch) else Unparsed()
     return NoMatch(RULE) if answer.value == NONE_FITS else ParsedAnswer(answer.value, RULE)

@@ -1,8 +1,8 @@
-"""Conclusions that a reply marks as such: in a tag of its own, in a box, or under a key of JSON.
+r"""Conclusions that a reply marks: in a tag, in a box, or under a JSON key.
 
-Models that think first close with <answer>B</answer>, <CONCLUSION> B </CONCLUSION>, \\boxed{B},
-<|begin_of_box|>B<|end_of_box|> or {"answer": "B"}. What stands there is the answer, whatever
-letters and numbers the reasoning before it names.
+Reasoning models end with <answer>B</answer>, <CONCLUSION> B </CONCLUSION>, \boxed{B},
+<|begin_of_box|>B<|end_of_box|> or {"answer": "B"}. The marked text is the answer, whatever letters
+and numbers the reasoning before it names.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _CONCLUSION_NAMES = (
     r"|最终答案|答案|结论|回答|答え|정답|답"
     r"|r[ée]ponse|antwort|respuesta|resposta|risposta|ответ|cevap|jawaban|الإجابة"
 )
-"""Names of tags that hold a conclusion wherever they stand."""
+"""Names of tags that hold a conclusion anywhere."""
 _WRAPPER_NAMES = r"response|result|output|solution|choice|option|prediction|selection"
-"""Names that may stand for other things too: they count as the last thing of a reply alone."""
+"""Names with other uses: they count only at the end of a reply."""
 _TAG = re.compile(
     rf"<\s?(?P<close>/?)\s?(?P<name>{_CONCLUSION_NAMES}|{_WRAPPER_NAMES})\s?>"
     rf"|\[(?P<shut>/?)(?P<bracket>{_CONCLUSION_NAMES})\]"
@@ -56,31 +56,31 @@ _MARK_HINTS = ("<", "oxed", "fbox", "[", '"', "'")
 
 
 def last_mark(text: str, start: int = 0, end: int | None = None) -> AnswerMark | None:
-    """The last conclusion that is marked in text[start:end] and is not empty, if there is one.
+    """The last marked conclusion in text[start:end] that is not empty, or None.
 
     A tag that is never closed reaches to the end. Marks inside a mark are its content.
     """
     stop = len(text) if end is None else end
     if not any(sign in text for sign in _MARK_HINTS):
         return None
-    found = [mark for mark in _find_marks(text, start, stop) if text[mark.start : mark.end].strip()]
-    if not found:
+    marks = [mark for mark in _find_marks(text, start, stop) if text[mark.start : mark.end].strip()]
+    if not marks:
         return None
-    return max(found, key=lambda mark: (mark.outer_end, -mark.start))
+    return max(marks, key=lambda mark: (mark.outer_end, -mark.start))
 
 
 def innermost_mark(text: str, start: int = 0) -> AnswerMark | None:
-    """The last mark, or the last one inside it, and so on."""
-    found = last_mark(text, start)
-    inner = found
+    """The last mark, or the last one inside it, recursively."""
+    outer = last_mark(text, start)
+    inner = outer
     while inner is not None:
-        found = inner
-        inner = last_mark(text, found.start, found.end)
-    return found
+        outer = inner
+        inner = last_mark(text, outer.start, outer.end)
+    return outer
 
 
 def has_joined_boxes(text: str, mark: AnswerMark, start: int = 0) -> bool:
-    """Is the mark the last of several that are named together: "\\boxed{A} or \\boxed{C}"?"""
+    r"""Whether the mark is the last of several boxes: "\boxed{A} or \boxed{C}"."""
     boxes = [
         box for box in _find_boxes(text, start, mark.outer_end) if box.outer_end < mark.outer_end
     ]
@@ -103,10 +103,14 @@ def _find_marks(text: str, start: int, end: int) -> list[AnswerMark]:
 
 
 def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
-    """Tags with their contents: from the last opening one before a closing one."""
+    """Tags with their contents: from the last opening tag before a closing one.
+
+    A wrapper tag counts once, and only if nothing but markup follows. An opening tag that is never
+    closed counts if it is the last tag.
+    """
     if "<" not in text and "[" not in text:
         return []
-    found: list[AnswerMark] = []
+    marks: list[AnswerMark] = []
     opened: dict[str, re.Match[str]] = {}
     repeated = set()
     for tag in _TAG.finditer(text, start, end):
@@ -118,16 +122,16 @@ def _find_tags(text: str, start: int, end: int) -> list[AnswerMark]:
             opener = opened.pop(name)
             wraps = _WRAPPER.fullmatch(name) is not None
             if not wraps or (name not in repeated and _ONLY_MARKUP.match(text, tag.end(), end)):
-                found.append(AnswerMark(TAG, opener.end(), tag.start(), tag.end()))
+                marks.append(AnswerMark(TAG, opener.end(), tag.start(), tag.end()))
             repeated.add(name)
     open_ones = [
         tag for name, tag in opened.items() if not _WRAPPER.fullmatch(name) and not tag["bracket"]
     ]
     if open_ones:
         last = max(open_ones, key=lambda tag: tag.start())
-        if not found or last.start() > found[-1].outer_end:
-            found.append(AnswerMark(TAG, last.end(), end, end))
-    return found
+        if not marks or last.start() > marks[-1].outer_end:
+            marks.append(AnswerMark(TAG, last.end(), end, end))
+    return marks
 
 
 def _find_boxes(text: str, start: int, end: int) -> list[AnswerMark]:
@@ -159,8 +163,8 @@ def _closing_brace(text: str, start: int, end: int) -> int | None:
 def _find_keys(text: str, start: int, end: int) -> list[AnswerMark]:
     if ":" not in text:
         return []
-    found = []
+    marks = []
     for key in _KEY.finditer(text, start, end):
         group = next(name for name in _JSON_VALUES if key[name] is not None)
-        found.append(AnswerMark(KEY, *key.span(group), key.end()))
-    return found
+        marks.append(AnswerMark(KEY, *key.span(group), key.end()))
+    return marks

@@ -1,4 +1,4 @@
-"""Read a reply to a question with several right labels (LogicVista) into the set it names."""
+"""Parse a reply to a question with several right labels (LogicVista) into the set of labels."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _LIST_END = re.compile(r"[)\]\"']*\s*(?:$|[.:;\n]|because\b|since\b|as\b)")
 def parse_multi_label(reply: str, labels: Iterable[str], *, stop_reason: str = "stop") -> Answer:
     """The labels a reply names, as one value in alphabetical order ("B, D").
 
-    A list of labels counts where it is the whole reply ("BD", "B and D"), opens it, or is stated
-    ("the answers are B and D"); else the reply is read as a choice of one. "B or D" is no list.
+    A list of labels counts if it is the complete reply ("BD", "B and D"), opens it, or is stated
+    ("the answers are B and D"); else the reply is parsed as a single choice. "B or D" is no list.
     """
     known_labels = frozenset(labels)
     text = clean_reply(without_thinking(fold(reply)))
@@ -37,7 +37,7 @@ def parse_multi_label(reply: str, labels: Iterable[str], *, stop_reason: str = "
 
 
 def _find_lists(text: CleanedReply) -> list[tuple[tuple[int, int], str]]:
-    """Places of lists of labels with the rule that found them, the most trusted first."""
+    """Spans of lists of labels with the rule that found them, the most trusted first."""
     run = _LABEL_RUN.match(text.plain)
     spans = [(run.span("run"), "bare labels")] if run else []
     spans += [(span, "stated answers") for span in reversed(_find_stated_lists(text))]

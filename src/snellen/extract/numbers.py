@@ -1,7 +1,7 @@
-"""Read a reply whose answer is a number or a list of numbers.
+"""Parse a reply whose answer is a number or a list of numbers.
 
-The number in what the reply marks as its answer, else the only number of its last line, else the
-only number of the reply. Two numbers that may both be meant are none: nobody could read it.
+The number in the marked answer, else the only number of the last line, else the only number of the
+reply. If two numbers may be meant, the reply is unparsed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _FRACTION = re.compile(r"\\[dt]?frac\s*\{[^{}]*\}\s*\{[^{}]*\}|(?<![\w.])-?\d+\s
 
 
 def parse_numeric_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The number a reply gives, as it is written there; fractions are kept as such."""
+    """The number in a reply, as it is written there; fractions stay fractions."""
     answer = parse_open(reply, stop_reason=stop_reason)
     if not isinstance(answer, ParsedAnswer):
         return answer
     start = answer.span[0] if answer.span else 0
-    found = _single_number(answer.value, answer.rule, start)
-    if found is not None:
-        return found
+    number = _single_number(answer.value, answer.rule, start)
+    if number is not None:
+        return number
     if answer.rule in _MARKED_RULES:
         return Unparsed()
     begin = reply.rstrip().rfind("\n") + 1
@@ -49,9 +49,12 @@ def parse_list_answer(reply: str, *, stop_reason: str = "stop") -> Answer:
 
 
 def _single_number(text: str, rule: str, offset: int) -> ParsedAnswer | None:
+    """The only number or fraction in a text, or None."""
     fractions = list(_FRACTION.finditer(text))
-    rest = _FRACTION.sub(" ", text)
-    numbers = list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(rest))
+    without_fractions = _FRACTION.sub(" ", text)
+    numbers = (
+        list(_NUMBER.finditer(text)) if not fractions else list(_NUMBER.finditer(without_fractions))
+    )
     if fractions and not numbers and len(fractions) == 1:
         match = fractions[0]
     elif numbers and not fractions and len({number[0] for number in numbers}) == 1:

@@ -1,9 +1,9 @@
-"""Read a free reply into the text of its answer.
+r"""Parse a free reply into the text of its answer.
 
-The answer is what the reply marks as such: the last \\boxed{...} or <answer>...</answer> and their
-like (see `marks`), else the last "the answer is ...". A short reply of one line is its own answer,
-a final dot and quotes taken off; of a longer one a last line of a few words is. Otherwise the reply
-is kept whole: scoring is by equality, so a long reply that marks no answer is wrong, never right by
+The answer is what the reply marks: the last \boxed{...}, <answer>...</answer> or similar (see
+`marks`), else the last "the answer is ...". A short reply of one line is its own answer, without a
+final dot and quotes; in a longer one, a last line of a few words is. Otherwise the complete reply
+is the answer. Scoring is by equality, so a long reply without a mark is wrong, never right by
 accident.
 """
 
@@ -43,11 +43,11 @@ _LAST_TOKENS = re.compile(rf"(?:\s|{_SPECIAL_TOKEN})*\Z")
 _RIGHT_EDGE = " \n\t\"'`*.,;:!"
 _MAX_SHORT_LINE = 40
 WHOLE_REPLY = "whole reply"
-"""The rule that takes a reply as it stands, where it marks no answer."""
+"""The rule that returns the complete reply, for lack of a mark."""
 
 
 def parse_open(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The answer text of a free reply as `ParsedAnswer`, or the typed reason why not.
+    """The answer text of a free reply, or the typed reason why there is none.
 
     A reply cut off at the token limit (`stop_reason` "length") is `Truncated` unless it marks its
     answer or is one short line.
@@ -72,10 +72,10 @@ def parse_open(reply: str, *, stop_reason: str = "stop") -> Answer:
 
 
 def parse_final(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The answer that a reply marks, else the whole reply as it stands: for metrics that compare
-    texts by themselves (edit distance, VQA accuracy), where a plain reply is to be left alone.
+    """The marked answer, else the complete reply unchanged.
 
-    A long reply that was cut off (`stop_reason` "length") and marks no answer is `Truncated`.
+    For metrics that compare texts themselves (edit distance, VQA accuracy) and need a plain reply
+    as it is. A long reply that was cut off (`stop_reason` "length") without a mark is `Truncated`.
     """
     whole = parse_whole(reply, stop_reason=stop_reason)
     if not isinstance(whole, ParsedAnswer) or whole.span is None:
@@ -88,10 +88,10 @@ def parse_final(reply: str, *, stop_reason: str = "stop") -> Answer:
 
 
 def parse_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The whole reply without its thinking, white space around it and special tokens at its end:
-    for captions, transcripts and metrics that look for the gold in the reply.
+    """The complete reply without thinking, surrounding white space and final special tokens.
 
-    Thinking that was cut off before it ended is `Truncated`; of other cut replies the text counts.
+    For captions, transcripts and metrics that search for the gold in the reply. Thinking that was
+    cut off is `Truncated`; of other truncated replies the text counts.
     """
     start = thinking_end(reply)
     if start == 0 and stop_reason == "length" and is_only_thinking(reply):
@@ -104,14 +104,16 @@ def parse_whole(reply: str, *, stop_reason: str = "stop") -> Answer:
 
 
 def parse_raw(reply: str, *, stop_reason: str = "stop") -> Answer:
-    """The reply as other tools take it: all of it, with the white space around it, which some of
-    them count."""
+    """The reply as other tools read it: complete, with surrounding white space, which some of them
+    count."""
     return ParsedAnswer(reply, "raw reply") if reply.strip() else Empty()
 
 
 def _strip_markup(reply: str, start: int, end: int, rule: str) -> ParsedAnswer | None:
-    """The text between start and end without quotes, marks, special tokens and a final dot, nor the
-    signs of a formula or a command for upright letters around all of it."""
+    """The text between start and end without quotes, special tokens, formula signs and a final dot.
+
+    A LaTeX command or formula around the complete text is removed too.
+    """
     edge = _LEFT_EDGE.match(fold(reply[start:end]))
     first = start + (edge.end() if edge else 0)
     last = first + len(_trim_end(fold(reply[first:end])))
@@ -130,7 +132,7 @@ def _trim_end(text: str) -> str:
 
 
 def _find_marked(reply: str, start: int) -> ParsedAnswer | None:
-    """What the reply marks as its answer, or states behind a mark or without one."""
+    """The marked answer, or the answer that is stated inside the mark or without one."""
     mark = last_mark(reply, start)
     text = blank_markup(fold(reply))
     if mark is None:
@@ -165,6 +167,7 @@ def _find_under_heading(reply: str, text: str, start: int) -> ParsedAnswer | Non
 
 
 def _parse_last_line(reply: str, start: int) -> ParsedAnswer | None:
+    """A last line of a few words."""
     begin = reply.rstrip().rfind("\n") + 1
     if begin <= start or len(reply[begin:].strip()) > _MAX_SHORT_LINE:
         return None

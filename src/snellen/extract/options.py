@@ -1,4 +1,4 @@
-"""The options of one question, prepared once for reading many replies."""
+"""The options of a question, prepared once for parsing many replies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LAST_PROSE_LABEL = "J"
 _MAX_COMMAND_LENGTH = 40
 """Characters that LaTeX commands may add to a short content."""
 NONE_FITS = "Z"
-"""MMBench's pseudo choice for "no option fits": a label only where an option has it."""
+"""MMBench's pseudo choice for "no option fits": a label only if an option has it."""
 _FRACTION = re.compile(
     r"\\[dtc]?frac(?:\s*\{(?P<over>[^{}]*)\}\s*\{(?P<under>[^{}]*)\}|\s+(?P<one>\S+)\s{2}(?P<two>\S+))"
 )
@@ -42,7 +42,7 @@ _LATEX_SIGNS = (
 
 
 def normalise_content(text: str) -> str:
-    """A content in the form in which contents are compared: equal means the same content."""
+    """The form in which contents are compared."""
     low = " ".join(blank_markup(fold(text)).lower().split()).lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE)
     article = _ARTICLE.match(low)
     if article:
@@ -53,7 +53,7 @@ def normalise_content(text: str) -> str:
 
 
 def normalise_formula(text: str) -> str:
-    """A content without LaTeX commands and blanks: "$\\frac{1}{2}$" is "1/2"."""
+    r"""A content without LaTeX commands and blanks: "$\frac{1}{2}$" is "1/2"."""
     low = _FRACTION.sub(_fraction_text, fold(text).lower())
     for sign, as_text in _LATEX_SIGNS if "\\" in low else ():
         low = sign.sub(as_text, low)
@@ -66,43 +66,45 @@ def _fraction_text(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Labels with their contents; no labels at all means they are unknown."""
+    """Labels with their contents; without labels, any capital letter may be one."""
 
     labels: frozenset[str]
     contents: dict[str, str]
-    """Label to plain content, longest first, empty contents left out."""
+    """Label to normalised content, longest first, without empty contents."""
     by_content: dict[str, str]
-    """Plain content to label; the first one of options that read the same. Contents that are the
-    same in this form alone ("a cat", "the cat") are left out."""
+    """Normalised content to label, of equal options the first. Contents that are only equal in
+    this form ("a cat", "the cat") are left out."""
     by_formula: dict[str, str]
-    """The same in the form of `normalise_formula`."""
+    """Normalised formula to label, like `by_content`."""
     numeric: bool
-    """True when every content is a number."""
+    """Whether every content is a number."""
     max_length: int
     """Characters of the longest raw content."""
 
     def label_of(self, text: str) -> str | None:
-        """The label of the option that the text is, apart from dress and spacing."""
-        found = self.by_content.get(normalise_content(text))
-        if found or len(text) > 2 * self.max_length + _MAX_COMMAND_LENGTH:
-            return found
+        """The label of the option that the text equals, apart from surrounding signs and
+        spacing."""
+        label = self.by_content.get(normalise_content(text))
+        if label or len(text) > 2 * self.max_length + _MAX_COMMAND_LENGTH:
+            return label
         return self.by_formula.get(normalise_formula(text))
 
     def has_same_content(self, label: str, other: str) -> bool:
-        """Do the two options read the same?"""
+        """Whether two options have the same content."""
         return label == other or self.contents.get(label, "") == self.contents.get(other, label)
 
     def has(self, letter: str) -> bool:
-        """Can the letter be a label in running text? Unknown labels reach to J there."""
+        """Whether the letter can be a label in running text. Unknown labels reach to J there."""
         return letter in self.labels if self.labels else "A" <= letter <= _LAST_PROSE_LABEL
 
     def has_bare(self, letter: str) -> bool:
-        """Can the letter be a label when it is the whole reply?"""
+        """Whether the letter can be a label when it is the complete reply."""
         return letter in self.labels or (not self.labels and letter != NONE_FITS)
 
 
 @lru_cache(maxsize=8192)
 def prepare_options(items: tuple[tuple[str, str], ...]) -> Options:
+    """The options in the forms that replies are compared with; cached."""
     contents = {label: normalise_content(content) for label, content in items}
     longest_first = sorted(
         ((label, content) for label, content in contents.items() if content),
@@ -123,11 +125,11 @@ def prepare_options(items: tuple[tuple[str, str], ...]) -> Options:
 
 
 def _label_by_form(forms: Mapping[str, str], raw: Mapping[str, str]) -> dict[str, str]:
-    """Form to label, where one option alone has it, or all that have it are written alike."""
-    found: dict[str, str] = {}
+    """Form to label, for forms of a single option, or of options that are written alike."""
+    label_by_form: dict[str, str] = {}
     differing = set()
     for label, form in forms.items():
-        first = found.setdefault(form, label)
+        first = label_by_form.setdefault(form, label)
         if raw[first] != raw[label]:
             differing.add(form)
-    return {form: label for form, label in found.items() if form and form not in differing}
+    return {form: label for form, label in label_by_form.items() if form and form not in differing}

@@ -1,6 +1,6 @@
-"""The words that announce an answer, deny it or refuse one: data for the reading rules.
+"""Phrases that announce an answer, deny it or refuse one: data for the parsing rules.
 
-Every value is a fragment of a regular expression, written in lower case and used ignoring case.
+Every value is a fragment of a regular expression, in lower case, matched ignoring case.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CORRECT_PHRASES: tuple[str, ...] = (
     r"est (?:la )?(?:bonne |correcte?|juste)|ist (?:die )?(?:richtig|korrekt)",
     r"es (?:la )?(?:respuesta )?correct[ao]|é (?:a )?(?:resposta )?(?:corret[ao]|cert[ao])",
 )
-"""What follows a label that is called the right one: "B is correct"."""
+"""Follow a label that is called the right one: "B is correct"."""
 
 CHOICE_PHRASES = (
     r"choose|chose|select|pick|opt for|vote for|suggest|choosing|selecting|picking"
@@ -75,10 +75,10 @@ CHOICE_PHRASES = (
     r"|(?:corresponds?|leads?|points?|refers?|matches|equivalent|belongs) to (?:the )?"
     r"(?:option|choice)"
 )
-"""Weaker announcements, believed only when no answer is stated outright."""
+"""Weaker announcements, used only if no answer is stated."""
 
 CONCLUSION_WORDS = r"therefore|thus|hence|so|finally|in conclusion|overall|所以|因此|综上|故"
-"""Words that open a conclusion: what is chosen after one stands against what came before."""
+"""Words that open a conclusion; a choice after one overrides an earlier choice."""
 
 CHOICE_PHRASES_CJK = r"我认为是?|我觉得是?|应该?是|选"
 
@@ -97,7 +97,7 @@ NEGATORS = (
     r"|non|pas|nicht|kein|nunca|нет|не|değil|ليس)\b"
     r"|不是|不选|并非|没有|不会|不对|错误|如果|是否"
 )
-"""Words that take the assertion out of what follows in the same clause."""
+"""Words that negate, or make conditional, what follows in the same clause."""
 
 DENIAL_PHRASES = (
     r"\s{0,6}(?:(?:is|are|was|were|would be|can be|could be|seems|does|do|did|can|has)\s{0,6}"
@@ -105,7 +105,7 @@ DENIAL_PHRASES = (
     r"(?:not\b|n'?t\b|wrong|incorrect|false|unlikely|excluded|ruled out|eliminated|never)"
     r"|(?:cannot|isn'?t|wasn'?t|doesn'?t|can'?t|aren'?t)\b|不正确|不对|不是(?:正确|答案|对)|错误?)"
 )
-"""What follows a label or a content that is denied: "B is wrong"."""
+"""Follow a label or a content that is denied: "B is wrong"."""
 
 NONE_FITS = (
     r"\bnone of (?:the|these|those)\b(?: (?:above|options?|choices?|answers?|given|provided|listed"
@@ -128,14 +128,15 @@ REFUSALS = (
     r"|(?:对不起|抱歉|很遗憾)|无法(?:回答|确定|判断|提供|识别|看到|查看|得知)|不能(?:回答|确定|判断|提供)"
     r"|不知道|作为(?:一个)?(?:ai|人工智能|语言模型)"
 )
-"""A reply that declines to answer or says that it cannot tell."""
+"""A reply that declines to answer or says that it cannot."""
 
 NONE_FITS_STEMS = ("none of ", "no ", "neither of ")
 REFUSAL_STEMS = (
     *("sorry", "afraid", "apolog", "unable", "not ", "n't", "cant", "wont", "dont", "imposs"),
     *("difficult to", "as a", "insufficient", "without the"),
 )
-"""In ASCII, `NONE_FITS` and `REFUSALS` hold one of these: looked for first, which is cheaper."""
+"""In ASCII text, any match of `NONE_FITS` and `REFUSALS` contains one of these: a cheaper test."""
 
 API_FAILURE = "Failed to obtain answer via API"
-"""A failure text that another tool stores as if it were a reply: nothing in it may be read."""
+"""A failure message that another tool stores in place of a reply: no answer must be parsed from
+it."""

@@ -1,15 +1,14 @@
-"""What a judge only repeats from the reply it judges is no verdict.
+"""Blank out the parts of a judge's verdict that only repeat the judged reply.
 
-A reply may hold a grade of its own ("Score: 10"), by chance or to talk to the judge, and judges
-quote what they judge. So before a verdict is read, three things are blanked out in it:
+A reply may contain a grade ("Score: 10"), by chance or to manipulate the judge, and judges quote
+what they judge. So before a verdict is parsed, three things are blanked out:
 
-- text in quotation marks, code marks or a block quote that also stands in the reply;
-- a run of at least `MIN_RUN` words that also stands in the reply;
-- a shorter run that the reply states as a verdict ("Score: 10"), where the judge says more than
-  that.
+- text in quotation marks, code marks or a block quote that also occurs in the reply;
+- a run of at least `MIN_RUN` words that also occurs in the reply;
+- a shorter run that the reply states as a verdict ("Score: 10"), if the judge says more than that.
 
-What is left is the judge's own. Where nothing of a verdict is left it is unread, and asked for
-again: a grade that cannot be told from a quoted one is never believed.
+The remaining text is the judge's own. If it has no verdict, the verdict is unparsed and asked for
+again: a grade that may be a quoted one is never believed.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 MIN_RUN = 6
-"""Words and signs of a run that is taken for a quote without any marks around it."""
+"""Words and signs of a run that counts as a quote without quotation marks."""
 _MAX_OTHER_WORDS = 3
-"""Words and signs beside a repeated verdict up to which it is all that the judge says."""
+"""With at most this many words and signs besides a repeated verdict, the verdict is all the judge
+says."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 _QUOTE = re.compile(
     r"```.*?(?:```|\Z)|(?:^[ \t]*>[^\n]*(?:\n|\Z))+|\"[^\"]{1,4000}\"|“[^”]{1,4000}”|«[^»]{1,4000}»"
@@ -63,8 +63,10 @@ def contains_verdict(reply: str) -> bool:
 
 
 def without_quotes(verdict: str, reply: str) -> str:
-    """The verdict with what it repeats from the judged reply blanked out; same length. A verdict
-    that is nothing else, such as a bare grade, stays as it is."""
+    """The verdict with everything it repeats from the judged reply blanked out; same length.
+
+    A verdict that is nothing else, such as a bare grade, stays as it is.
+    """
     words = [token.text for token in _tokens(reply)]
     positions: dict[str, list[int]] = {}
     for position, word in enumerate(words):
@@ -72,7 +74,7 @@ def without_quotes(verdict: str, reply: str) -> str:
     remaining = verdict
     opening, closing = verdict.find("{"), verdict.rfind("}")
     for quote in _QUOTE.finditer(verdict):
-        # In an object of JSON or Python quotation marks are no quotes.
+        # In a JSON or Python object, quotation marks delimit strings.
         if 0 <= opening < quote.start() and quote.end() <= closing:
             continue
         inside = [token.text for token in _tokens(quote[0]) if token.text not in _QUOTE_MARKS]
@@ -85,20 +87,20 @@ def without_quotes(verdict: str, reply: str) -> str:
 
 
 def _tokens(text: str) -> list[_Token]:
-    return [_Token(one[0].casefold(), *one.span()) for one in _WORD.finditer(text)]
+    return [_Token(match[0].casefold(), *match.span()) for match in _WORD.finditer(text)]
 
 
 def _contains_run(
     part: Sequence[str], words: Sequence[str], positions: Mapping[str, Sequence[int]]
 ) -> bool:
-    """`positions` are those of each word in `words`."""
+    """Whether `words` contain `part` as a run; `positions` has the indices of each word."""
     starts = positions.get(part[0], ())
-    # A word that the reply repeats without end would be compared as often; a loop is no quote.
-    return any(list(words[at : at + len(part)]) == list(part) for at in starts[:1000])
+    # Limited because a looping reply has as many starts as words; a loop is no quote.
+    return any(list(words[start : start + len(part)]) == list(part) for start in starts[:1000])
 
 
 def _repeated_runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Places in the verdict of runs of at least `MIN_RUN` words that stand in the reply."""
+    """Spans in the verdict of runs of at least `MIN_RUN` words that occur in the reply."""
     runs_of_reply = {
         tuple(words[index : index + MIN_RUN]) for index in range(len(words) - MIN_RUN + 1)
     }
@@ -118,7 +120,7 @@ def _repeated_runs(verdict: str, words: Sequence[str]) -> Iterator[tuple[int, in
 
 
 def _blank_repeated_verdicts(verdict: str, reply: str) -> str:
-    """Short statements such as "Score: 10" that stand in both, where the judge says more."""
+    """Blank out short statements such as "Score: 10" that occur in both, if the judge says more."""
     planted = {
         tuple(token.text for token in _tokens(match[0])) for match in _VERDICT.finditer(reply)
     }
@@ -135,5 +137,5 @@ def _blank_repeated_verdicts(verdict: str, reply: str) -> str:
 
 
 def _blank(text: str, start: int, end: int) -> str:
-    kept = "".join("\n" if sign == "\n" else " " for sign in text[start:end])
-    return text[:start] + kept + text[end:]
+    blanks = "".join("\n" if sign == "\n" else " " for sign in text[start:end])
+    return text[:start] + blanks + text[end:]

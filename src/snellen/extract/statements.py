@@ -63,8 +63,8 @@ _END_OF_LATIN = "\u0250"
 _LIST_NOUNS = ("options", "choices")
 _LIST_REACH = 1500
 _MAX_ANNOUNCEMENTS = 200
-"""Announcements, or labels, of one reply that are looked at, the last ones: a reply with more is a
-loop, and all of them would take seconds."""
+"""Limit of announcements, or labels, that are examined in one reply, counted from the end: a reply
+with more is a loop, and examining all of them would take seconds."""
 
 
 def may_state(text: CleanedReply) -> bool:
@@ -73,7 +73,7 @@ def may_state(text: CleanedReply) -> bool:
 
 
 def stated_answer(text: CleanedReply, options: Options) -> LabelMatch | None:
-    """The last "answer is ...": a label, or a clause that is or mentions one option's text.
+    """Match the last "answer is ...": a label, or a clause that is or mentions one option's text.
 
     "is not B" and "is a cat" (the article) state no label.
     """
@@ -93,7 +93,8 @@ def stated_answer(text: CleanedReply, options: Options) -> LabelMatch | None:
 
 
 def announcements(text: CleanedReply) -> Iterator[tuple[int, list[int]]]:
-    """Where each noun ends, and where what it states may begin: there, or after a verb."""
+    """The end of each announcing noun, and the offsets where its statement may begin: there, or
+    behind a verb."""
     for noun in deque(_NOUN.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
         if _inside_word(text.low, noun.start()):
             continue
@@ -105,17 +106,17 @@ def announcements(text: CleanedReply) -> Iterator[tuple[int, list[int]]]:
             [end, *(verb.end() for verb in verbs if not _inside_word(text.low, verb.start()))],
         )
     if not text.plain.isascii():
-        for chosen in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
-            yield chosen.end(), [chosen.end()]
+        for verb_match in deque(_CHOSEN_CJK.finditer(text.low), maxlen=_MAX_ANNOUNCEMENTS):
+            yield verb_match.end(), [verb_match.end()]
 
 
 def announces_list(text: CleanedReply, noun_end: int) -> bool:
-    """Does the noun announce what there is to choose from: "the options: ..."?"""
+    """Whether the noun announces the options to choose from: "the options: ..."."""
     return text.low.endswith(_LIST_NOUNS, 0, noun_end)
 
 
 def _inside_word(low: str, start: int) -> bool:
-    """Does a Latin letter stand before a Latin word that begins at `start`?"""
+    """Whether a Latin letter comes before a Latin word that begins at `start`."""
     if start == 0 or not low[start].isalpha() or not low[start - 1].isalpha():
         return False
     return low[start - 1] < _END_OF_LATIN and low[start] < _END_OF_LATIN
@@ -135,12 +136,12 @@ def _label_at(
         return None
     if _begins_list(text, noun_end, start, options):
         return None
-    several = names_multiple(text.plain, start, end, options)
-    return LabelMatch(None if several else letter, "stated answer", start, end)
+    is_list = names_multiple(text.plain, start, end, options)
+    return LabelMatch(None if is_list else letter, "stated answer", start, end)
 
 
 def _begins_list(text: CleanedReply, noun_end: int, start: int, options: Options) -> bool:
-    """Does a list of several labelled lines follow the announcement?"""
+    """Whether a list of several labelled lines follows the announcement."""
     return (
         "\n" in text.plain[noun_end:start]
         and len(line_letters(text.plain[noun_end : noun_end + _LIST_REACH], options)) > 1
@@ -163,22 +164,23 @@ def _content_at(text: CleanedReply, position: int, options: Options) -> LabelMat
 
 
 def chosen_label(text: CleanedReply, options: Options, start: int = 0) -> LabelMatch | None:
-    """The label that is chosen in passing ("I would go with B") or called right ("B is correct"),
-    after `start`.
+    """Match a label that is chosen in passing ("I would go with B") or called right ("B is
+    correct").
 
-    Two different ones leave the choice open, unless the second takes the first back.
+    Searches after `start`. Two different labels leave the choice open, unless the second corrects
+    the first.
     """
     last: LabelMatch | None = None
     for token in deque(TOKEN.finditer(text.plain, start), maxlen=_MAX_ANNOUNCEMENTS):
-        letter, place = token[0], token.span()
-        if not options.has(letter) or is_article(text.plain, *place, options):
+        letter, span = token[0], token.span()
+        if not options.has(letter) or is_article(text.plain, *span, options):
             continue
-        if not (_is_called_correct(text, place[1]) or _is_chosen(text, place[0], options)):
+        if not (_is_called_correct(text, span[1]) or _is_chosen(text, span[0], options)):
             continue
-        if is_denied(text.plain, *place):
+        if is_denied(text.plain, *span):
             continue
-        reading = LabelMatch(letter, "chosen label", *place)
-        if names_multiple(text.plain, *place, options) or (
+        reading = LabelMatch(letter, "chosen label", *span)
+        if names_multiple(text.plain, *span, options) or (
             last and last.label != letter and not is_corrected(text, last, reading)
         ):
             reading = reading._replace(label=None)
@@ -200,7 +202,7 @@ def _is_called_correct(text: CleanedReply, end: int) -> bool:
 
 
 def is_corrected(text: CleanedReply, earlier: LabelMatch, later: LabelMatch) -> bool:
-    """Does the reply take back the earlier choice before the later one?"""
+    """Whether the reply takes back the earlier choice before the later one."""
     return later.start > earlier.start and bool(
         _CORRECTION.search(text.low, earlier.end, later.start)
     )

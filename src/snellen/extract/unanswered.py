@@ -1,4 +1,4 @@
-"""Replies that hold no answer of the model's own, whoever would read or grade them."""
+"""Replies that hold no answer by the model: refused by a filter, cut off or empty."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from snellen.core.answer import Empty, Refused, Truncated
 from snellen.core.output import Generated
 
 FILTER_REFUSAL = Refused("stop reason")
-"""What a reply that a provider's filter wrote, cut off or kept back amounts to."""
+"""A reply that a provider's content filter wrote, cut off or withheld."""
 
 
 def non_answer(output: Generated) -> Refused | Truncated | Empty | None:
-    """Refused where a filter spoke. Truncated where the token limit came before any word (in the
-    middle of a thought), Empty where nothing was said. None for a reply that can be read."""
+    """The kind of a reply without text by the model, or None for a reply that can be parsed.
+
+    Refused if a content filter replied, Truncated if the token limit came before any text (in the
+    middle of thinking), Empty if there is no text.
+    """
     if output.is_refusal:
         return FILTER_REFUSAL
     if output.text.strip():
@@ -20,5 +23,5 @@ def non_answer(output: Generated) -> Refused | Truncated | Empty | None:
 
 
 def model_text(output: Generated) -> str:
-    """What the model itself said: nothing, where a filter spoke."""
+    """The text that the model itself wrote; empty if a content filter replied."""
     return "" if output.is_refusal else output.text

@@ -1,7 +1,7 @@
-"""Read what a judge replied: a grade, two grades, a yes or no, an object of marks, a short answer.
+"""Parse a judge's reply: a grade, two grades, a yes or no, an object of grades, a short answer.
 
-Every reader returns None where the reply does not say it in a form that was asked for. None is
-never a grade: whoever asks may ask again, and else leaves the sample ungraded.
+Every parser returns None if the reply does not have a requested form. None is never a grade: the
+caller may ask again, or leave the sample ungraded.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from snellen.extract.clean import without_thinking
 
 
 class ParsedVerdict(NamedTuple):
-    """What a verdict says: grades by dimension, in the rubric's own range, or a text."""
+    """The content of a verdict: grades by dimension, in the rubric's own range, or a text."""
 
     values: Mapping[str, float] = {}
     text: str | None = None
 
 
 GRADE = "grade"
-"""Name of the only grade, where there is one."""
+"""Name of the only grade, if there is one."""
 _NUMBER = re.compile(r"[-+]?(?:(?<!\d)\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]{0,40}\d)")
-"""What is looked ahead, and how much space may stand between words, is bounded: else a reply that
-repeats one sign for ever takes minutes."""
+"""Look-ahead, and the space between words, is bounded: else a reply that repeats one sign
+endlessly takes minutes."""
 _EDGE_SIGNS = " \t\n\"'`*_.[](){}"
 _LABELLED_GRADE = re.compile(
     r"(?:score|grade|rating|correctness|judge?ment|verdict|mark)\b\W{0,12}?(?:is\W{1,4})?"
@@ -42,8 +42,8 @@ _NEGATIVE = frozenset({"no", "incorrect", "false", "wrong", "inconsistent", "0"}
 _VERDICT_WORDS = _POSITIVE | _NEGATIVE
 _WORD = re.compile(r"[a-z]+|\d+")
 _AMBIGUOUS_WORDS = frozenset({"yes", "no", "1", "0"})
-"""Words that often mean something else ("no difference", "option 1"): behind the opening they count
-where they are a clause of their own, or said of something."""
+"""Words with other meanings ("no difference", "option 1"): after the opening they count only as a
+clause of their own, or behind a form of "be"."""
 _RIGHT_HAND_SIDE = re.compile(r"\b(?:the|on|to|at|upper|lower|top|bottom|far)\s+(?P<word>right)\b")
 _LONE_WORDS = re.compile(
     r"(?:(?:^|[.,;:!?\n]\s{0,40})|\b(?:is|are|was|be|it's)\s+(?:not\s+)?)"
@@ -65,69 +65,75 @@ _NO_OPTION = re.compile(r"(?:none|neither|no option)\b", re.IGNORECASE)
 _LABEL_RUN = re.compile(r"[A-Y]{1,9}")
 _LABEL = re.compile(r"[A-Za-z]|\d+")
 FAILS_TO_ANSWER = "fail to answer"
-"""In small letters: what an extractor writes where a reply says that the pages cannot be seen."""
+"""In lower case: what an extractor writes if a reply says that the pages cannot be seen."""
 _EXTRACTED_MARK = re.compile(r"extracted answer\W{0,4}?:", re.IGNORECASE)
 _FORMAT_MARK = re.compile(r"[\s*`]{0,20}answer format\W{0,4}?:", re.IGNORECASE)
 _FENCE = re.compile(r"```(?:json|python)?(.*?)```", re.DOTALL)
 _PYTHON_QUOTES = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[:,}\]])")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
-"""After the last item, as Python and many judges write it; JSON has none there."""
+"""After the last item, as Python and many judges write it; JSON does not allow it."""
 _MAX_DECODED = 1_000_000
-"""Characters of attempts to read an object: in a long reply of many braces the first and the last
-ones are tried."""
+"""Characters of attempts to decode an object: in a long reply of many braces, the first and the
+last ones are tried."""
 _NO_ANSWER = frozenset({"none", "null", "n/a", "na", "z", "no answer", "not answered", "unknown"})
 
 
 def parse_grade(
     reply: str, low: float, high: float, *, integers_only: bool = False
 ) -> ParsedVerdict | None:
-    """One number in low..high: the whole reply, a labelled one ("Score: 4"), or the only number
-    there is. Of several labelled ones that differ, the one in the last line counts; without one
-    there, none does. `integers_only` accepts integers alone."""
+    """One number in low..high: the complete reply, a labelled one ("Score: 4"), or the only number.
+
+    Of several labelled ones that differ, the one in the last line counts; without one there, none
+    does. `integers_only` rejects other numbers.
+    """
     text = without_thinking(reply).strip()
     bare = _OUT_OF.sub("", _strip_markup(text))
     labelled = _LABELLED_GRADE.findall(text)
     last = _LABELLED_GRADE.findall(text[text.rfind("\n") + 1 :])
     numbers = _NUMBER.findall(_OUT_OF.sub("", text))
     if _NUMBER.fullmatch(bare):
-        found = bare
+        number = bare
     elif len(set(last)) == 1:
-        found = last[0]
+        number = last[0]
     elif len(set(labelled)) == 1:
-        found = labelled[0]
+        number = labelled[0]
     elif len(numbers) == 1:
-        found = numbers[0]
+        number = numbers[0]
     else:
         return None
-    value = float(found)
+    value = float(number)
     if not low <= value <= high or (integers_only and value != int(value)):
         return None
     return ParsedVerdict({GRADE: value})
 
 
 def parse_pair(reply: str, names: tuple[str, str], low: float, high: float) -> ParsedVerdict | None:
-    """Two numbers in low..high in the first line that is not empty, as LLaVA-Bench's judge is
-    told to begin: "8 10", "8, 10"."""
+    """Two numbers in low..high in the first line that is not empty: "8 10", "8, 10".
+
+    LLaVA-Bench's judge is asked to begin so.
+    """
     lines = [line for line in without_thinking(reply).splitlines() if line.strip()]
     if not lines:
         return None
-    found = _GRADE_PAIR.search(lines[0])
-    if found is None or len(_NUMBER.findall(lines[0])) != 2:
+    match = _GRADE_PAIR.search(lines[0])
+    if match is None or len(_NUMBER.findall(lines[0])) != 2:
         return None
-    pair = [float(found[1]), float(found[2])]
+    pair = [float(match[1]), float(match[2])]
     if not all(low <= value <= high for value in pair):
         return None
     return ParsedVerdict(dict(zip(names, pair, strict=True)))
 
 
 def parse_correctness(reply: str) -> ParsedVerdict | None:
-    """Right (1) or wrong (0): yes/no, correct/incorrect, true/false, 1/0. The verdict that is
-    stated last counts, on a line of its own or behind "verdict:" and its like; without one, what
-    the opening word and all others say together. None where they differ: "Correct. ... However, it
-    is wrong." is no verdict."""
+    """Right (1) or wrong (0): yes/no, correct/incorrect, true/false, 1/0.
+
+    The last stated verdict counts, on a line of its own or behind "verdict:" or similar; without
+    one, the opening word and all others together. None if they differ: "Correct. ... However, it is
+    wrong." is no verdict.
+    """
     text = without_thinking(reply).lower().replace("n't", " not").strip()
     end = len(text.rstrip(_EDGE_SIGNS))
-    stated = [one for one in _STATED_VERDICT.finditer(text) if one.end() >= end]
+    stated = [match for match in _STATED_VERDICT.finditer(text) if match.end() >= end]
     if stated:
         words = _WORD.findall(stated[-1]["verdict"])
         return ParsedVerdict({GRADE: float((words[-1] in _POSITIVE) != ("not" in words))})
@@ -145,12 +151,17 @@ def parse_correctness(reply: str) -> ParsedVerdict | None:
 
 
 def parse_grades(reply: str, names: Sequence[str], low: float, high: float) -> ParsedVerdict | None:
-    """A mark for every name, from an object of JSON or as Python writes it. Marks outside
-    low..high are clipped (MMDU's rule); a name that is absent leaves the whole unread."""
-    found = parse_object(reply)
-    if found is None:
+    """A grade for every name, from an object in JSON or Python syntax.
+
+    Grades outside low..high are clipped (MMDU's rule); if a name is missing, the verdict is
+    unparsed.
+    """
+    decoded = parse_object(reply)
+    if decoded is None:
         return None
-    grade_of = {re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in found.items()}
+    grade_of = {
+        re.sub(r"[\s_]+", " ", str(key)).strip().casefold(): v for key, v in decoded.items()
+    }
     marks: dict[str, float] = {}
     for name in names:
         mark = _as_number(grade_of.get(name.casefold()))
@@ -176,8 +187,10 @@ def parse_object(reply: str) -> Mapping[str, object] | None:
 
 
 def parse_extracted_answer(reply: str) -> ParsedVerdict | None:
-    """The short answer that a judge extracted: the reply's last line without a lead-in. A judge
-    that found none gives the empty text."""
+    """The short answer that a judge extracted: the reply's last line without a lead-in.
+
+    If the judge found none, the text is empty.
+    """
     text = without_thinking(reply).strip()
     if not text:
         return None
@@ -189,9 +202,12 @@ def parse_extracted_answer(reply: str) -> ParsedVerdict | None:
 
 
 def parse_extracted_document_answer(reply: str) -> ParsedVerdict | None:
-    """The short answer that was to be written as `Extracted answer: ...` before a line `Answer
-    format: ...`; a reply without the first mark is the answer itself. The empty text where the
-    mark has nothing behind it, None for a reply of nothing."""
+    """The short answer that was requested as `Extracted answer: ...` before a line `Answer format:
+    ...`.
+
+    A reply without the first mark is the answer itself. The text is empty if nothing follows the
+    mark; None for an empty reply.
+    """
     text = without_thinking(reply).strip()
     if not text:
         return None
@@ -202,9 +218,12 @@ def parse_extracted_document_answer(reply: str) -> ParsedVerdict | None:
 
 
 def parse_labels(reply: str) -> ParsedVerdict | None:
-    """The labels a judge was to write, in alphabetical order ("B, D"): capitals in one run, or
-    single letters and numbers of any case apart. Z, an empty list, a single word that is no label
-    and "None of the options" are the empty text. None for any other sentence."""
+    """The labels a judge was asked to write, in alphabetical order ("B, D").
+
+    Capitals in one run, or separate letters and numbers of any case. Z, an empty list, a single
+    word that is no label and "None of the options" give the empty text. None for any other
+    sentence.
+    """
     core = _LABELS_LEAD_IN.sub("", without_thinking(reply).strip())
     tokens = [token for token in _TOKEN.findall(core) if not _NO_OPTION_LABEL.fullmatch(token)]
     if not core or core.isspace():
@@ -244,5 +263,5 @@ def _as_number(value: object) -> float | None:
 
 
 def _strip_markup(text: str) -> str:
-    """Without marks around it; a dot before digits is theirs (".5")."""
+    """The text without surrounding marks; a dot before digits stays (".5")."""
     return text.lstrip(_EDGE_SIGNS.replace(".", "")).rstrip(_EDGE_SIGNS)

@@ -1,12 +1,13 @@
-"""Read a reply to a yes/no question. Three named readings, so that a number says how it was read.
+"""Parse a reply to a yes/no question, by one of three named rules, so that a number says how it
+was parsed.
 
-`word`      the default: whole words, and in a conclusion that the reply marks (see `marks`) before
-            all else; the last stated answer, else the opening word, else the only one of yes and
-            no in the reply. Other languages, and true and false, where they open it.
+`word`      the default: complete words, in a marked conclusion (see `marks`) before all else; the
+            last stated answer, else the opening word, else the only one of yes and no in the reply.
+            Other languages, and true and false, if they open it.
 `official`  the script published with MME (arXiv:2306.13394, `eval_tool`): "yes", then "no" is
-            looked for in the first four characters of the lower-cased reply, blanks included
-            ("not sure" is a no there).
-`paper`     MME Sec. 4: a reply with no yes or no at its beginning is a wrong answer.
+            searched in the first four characters of the lower-cased reply, blanks included ("not
+            sure" is a no there).
+`paper`     MME Sec. 4: a reply without yes or no at its beginning is a wrong answer.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _OTHER_WORD = re.compile(
     r"(?=\s{0,9}(?:[.,;:!\n)、]|\Z|-\s|[–—]))(?![.,]\w)",
     re.IGNORECASE,
 )
-"""A word of another language, or of another kind of question, that opens the reply alone."""
+"""A word of another language, or of another kind of question, that alone opens the reply."""
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CJK_OPENING = re.compile(
     r"[\s\W]*(?:(?:答案|回答)(?:应该)?(?:是|为)?[\s::]*[\"'(\[]?)?"
@@ -80,9 +81,9 @@ _NEGATOR_REACH = 60
 
 
 def parse_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "stop") -> Answer:
-    """The reply as `ParsedAnswer` "Yes" or "No", or the typed reason why not.
+    """The reply as "Yes" or "No", or the typed reason why not.
 
-    `stop_reason` "length" turns an unread reply into `Truncated`.
+    `stop_reason` "length" turns an unparsed reply into `Truncated`.
     """
     if not reply.strip():
         return Truncated() if stop_reason == "length" else Empty()
@@ -103,12 +104,12 @@ def parse_yes_no(reply: str, rule: YesNoRule = "word", *, stop_reason: str = "st
 
 
 def _parse_official(reply: str) -> ParsedAnswer | None:
-    # Blanks before the word count: the script cuts nothing off.
+    # Leading blanks count among the characters: the script does not strip the reply.
     head = reply.lower()[:_OFFICIAL_REACH]
     for word, value in (("yes", YES), ("no", NO)):
-        place = head.find(word)
-        if place >= 0:
-            return ParsedAnswer(value, "official", (place, place + len(word)))
+        index = head.find(word)
+        if index >= 0:
+            return ParsedAnswer(value, "official", (index, index + len(word)))
     return None
 
 
@@ -123,11 +124,11 @@ def _parse_opening(text: str, rule: str) -> ParsedAnswer | None:
     match = _OPENING_WORD.match(text)
     if not match:
         return None
-    found = _answer_from_match(match, rule)
+    answer = _answer_from_match(match, rule)
     second = _SECOND_WORD.match(text, match.end())
-    if found and second and second[1].lower() != found.value.lower():
+    if answer and second and second[1].lower() != answer.value.lower():
         return None
-    return found
+    return answer
 
 
 def _parse_by_words(reply: str) -> Answer | None:
@@ -154,12 +155,12 @@ def _apply_rules(text: str) -> ParsedAnswer | None:
 
 
 def _parse_mark(folded: str, mark: AnswerMark) -> Answer | None:
-    """What a marked conclusion says; beside a box of something else, a stated answer."""
+    """Parse a marked conclusion; if a box contains something else, a stated answer next to it."""
     text = blank_markup(folded)
     inside = " " * mark.start + text[mark.start : mark.end]
-    found = _apply_rules(inside)
-    if found:
-        return msgspec.structs.replace(found, rule=mark.kind)
+    answer = _apply_rules(inside)
+    if answer:
+        return msgspec.structs.replace(answer, rule=mark.kind)
     if mark.kind == BOX:
         return _apply_rules(" " * mark.outer_end + text[mark.outer_end :]) or _parse_stated(
             text[: mark.start]
@@ -176,7 +177,7 @@ def _parse_other_word(text: str) -> ParsedAnswer | None:
 
 
 def _parse_stated(text: str) -> ParsedAnswer | None:
-    """The last "the answer is yes", unless it is denied or hangs on an "if"."""
+    """The last "the answer is yes", unless it is negated or conditional."""
     last = None
     for match in _STATED_WORD.finditer(text):
         if not _is_negated(text, match.start()):
@@ -185,8 +186,9 @@ def _parse_stated(text: str) -> ParsedAnswer | None:
 
 
 def _parse_only_word(text: str) -> ParsedAnswer | None:
-    """The one of yes and no that the reply holds; "no" before a noun ("has no tail") is none."""
-    found: ParsedAnswer | None = None
+    """The only one of yes and no in the reply; "no" before a noun ("has no tail") does not
+    count."""
+    answer: ParsedAnswer | None = None
     for match in _WORD.finditer(text):
         if match["pair"]:
             return None
@@ -195,10 +197,10 @@ def _parse_only_word(text: str) -> ParsedAnswer | None:
         if match["no"] and _NO_AS_DETERMINER.match(text, match.end()):
             continue
         word = _answer_from_match(match, "only word")
-        if found and word and found.value != word.value:
+        if answer and word and answer.value != word.value:
             return None
-        found = found or word
-    return found
+        answer = answer or word
+    return answer
 
 
 def _parse_chinese(text: str) -> ParsedAnswer | None:

@@ -1,7 +1,7 @@
-"""`clip/<hub id or folder>`: how alike pictures are, by a CLIP model (arXiv 2103.00020).
+"""`clip/<hub id or folder>`: similarity of images, by a CLIP model (arXiv 2103.00020).
 
-It answers `Compare` alone: the cosine of the projected image features of one picture and of each
-candidate. Any transformers model with image features of its own will do (CLIP, SigLIP, ...).
+It answers `Compare` requests only: the cosine between the projected features of one image and of
+each candidate. Any transformers model with `get_image_features` works (CLIP, SigLIP, ...).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ OPTIONS = (
     ModelOption("batch_size", "pictures embedded at once; default 16", kind="count"),
 )
 _MAX_CACHED_FEATURES = 4096
-"""Pictures whose features are kept: candidates come back, e.g. with another model's drawing."""
+"""Images whose features are cached: candidates recur, e.g. with the image of another model."""
 
 
 class ClipModel(ModelDefaults):
-    """A checkpoint that embeds pictures. Weights load on the first request."""
+    """A checkpoint that embeds images. Weights load on the first request."""
 
     def __init__(
         self, checkpoint: Checkpoint, identity: Identity, device: str, dtype: str, batch_size: int
@@ -54,7 +54,7 @@ class ClipModel(ModelDefaults):
         return "it compares pictures and draws nothing; leave out temperature, top_p and seed"
 
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
-        """Outputs in the order of the requests; what fails, fails alone."""
+        """Outputs in the order of the requests; a request that fails does not affect the others."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
@@ -63,34 +63,34 @@ class ClipModel(ModelDefaults):
         started = time.perf_counter()
         digests = list(dict.fromkeys((request.picture, *request.candidates)))
         try:
-            self._embed([name for name in digests if name not in self._features], request)
+            self._embed([digest for digest in digests if digest not in self._features], request)
         except MediaError as error:
             return Failure("media", str(error))
-        except _EmbeddingFailed as failed:
-            return failed.failure
+        except _EmbeddingFailed as error:
+            return error.failure
         image_features = self._features[request.picture]
         similarities = tuple(
-            float(image_features @ self._features[name]) for name in request.candidates
+            float(image_features @ self._features[digest]) for digest in request.candidates
         )
-        for name in digests:
-            self._features.move_to_end(name)
+        for digest in digests:
+            self._features.move_to_end(digest)
         while len(self._features) > max(_MAX_CACHED_FEATURES, len(digests)):
             self._features.popitem(last=False)
         return Compared(similarities, seconds=round(time.perf_counter() - started, 6))
 
     def _embed(self, digests: Sequence[str], request: Compare) -> None:
+        """Add the features of these images to the cache. Raises MediaError, _EmbeddingFailed."""
         for start in range(0, len(digests), self.batch_size):
             batch = digests[start : start + self.batch_size]
-            images = [self._image_cache.get(name, request.media) for name in batch]
-            for name, features in zip(
-                batch, split_and_retry(images, self._compute_features), strict=True
-            ):
+            images = [self._image_cache.get(digest, request.media) for digest in batch]
+            results = split_and_retry(images, self._compute_features)
+            for digest, features in zip(batch, results, strict=True):
                 if isinstance(features, Failure):
                     raise _EmbeddingFailed(features)
-                self._features[name] = features
+                self._features[digest] = features
 
     def _compute_features(self, images: Sequence[Any]) -> Sequence[Tensor]:
-        """Image features of length 1, in float32 on the CPU."""
+        """Normalised image features, one vector (features,) an image, in float32 on the CPU."""
         import torch
 
         model, processor = self._load()
@@ -111,10 +111,12 @@ class _LoadedClip(NamedTuple):
     model: Any
     processor: Any
     absent: list[str]
-    """Names of weights that the checkpoint lacks."""
+    """Names of weights that the checkpoint does not contain."""
 
 
 class _EmbeddingFailed(Exception):
+    """An image could not be embedded."""
+
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
@@ -135,6 +137,7 @@ def open_clip(name: str, options: Mapping[str, str]) -> Model:
 
 
 def _load(checkpoint: Checkpoint, device: str, dtype: str) -> tuple[Any, Any]:
+    """Model and image processor. Raises ModelError without image features or complete weights."""
     folder = checkpoint.fetch()
     with silence_library():
         model, processor, absent = _read_weights(checkpoint.name, folder, dtype)

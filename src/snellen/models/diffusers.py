@@ -1,7 +1,7 @@
-"""`diffusers/<hub id or folder>`: pictures by any diffusers pipeline that takes a prompt.
+"""`diffusers/<hub id or folder>`: images by any diffusers pipeline that takes a prompt.
 
-A pipeline whose call takes `image` is shown the pictures of the prompt; another one draws from
-text alone and cannot answer a prompt that holds pictures.
+A pipeline whose call takes `image` gets the images of the prompt. Any other draws from text only
+and cannot answer a prompt that contains images.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _ARGUMENTS: Mapping[DrawingSetting, tuple[str, ...]] = {
     "guidance": ("guidance_scale",),
     "seed": ("generator",),
 }
-"""What a pipeline's call takes for each setting."""
+"""Arguments of a pipeline's call that each setting needs."""
 _DIGEST_FILES = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A pipeline found: its folder in full, and what decides a picture."""
+    """A downloaded pipeline: its folder and its identity."""
 
     name: str
     folder: Path
@@ -61,8 +61,8 @@ class Pipeline:
 
 
 class DiffusersModel(ModelDefaults):
-    """A pipeline behind the batch protocol, one picture at a time: pictures of a batch would
-    differ from those drawn alone. Weights load on the first request."""
+    """A pipeline that draws one image at a time: in a batch, images would differ from those drawn
+    singly. Weights load on the first request."""
 
     batch_size = 1
 
@@ -85,6 +85,7 @@ class DiffusersModel(ModelDefaults):
         return "it draws pictures; leave out temperature, top_p and seed"
 
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
+        """Outputs in the order of the requests."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
@@ -92,7 +93,9 @@ class DiffusersModel(ModelDefaults):
             return Failure("unsupported", "a diffusers pipeline draws pictures and nothing else")
         started = time.perf_counter()
         try:
-            images = [self._image_cache.get(one.digest, request.media) for one in _media(request)]
+            images = [
+                self._image_cache.get(medium.digest, request.media) for medium in _media(request)
+            ]
         except MediaError as error:
             return Failure("media", str(error))
         if images and "image" not in self._accepted_arguments:
@@ -123,9 +126,12 @@ class DiffusersModel(ModelDefaults):
         return as_drawn(result.images[:1])
 
     def _arguments(self, request: Draw) -> dict[str, Any]:
+        """Arguments for the settings of a request. Raises Unsupported."""
         settings = request.settings
         supported = [
-            name for name, taken in _ARGUMENTS.items() if self._accepted_arguments >= set(taken)
+            setting
+            for setting, arguments in _ARGUMENTS.items()
+            if self._accepted_arguments.issuperset(arguments)
         ]
         reason = unsupported_settings(settings, self._source.class_name, supported)
         if reason:
@@ -160,7 +166,10 @@ def open_diffusers(name: str, options: Mapping[str, str]) -> Model:
 
 
 def find_pipeline(name: str, revision: str | None = None) -> Pipeline:
-    """A local folder, else a hub id, which is fetched whole. Raises UsageError."""
+    """Find a pipeline: a local folder, else a hub id, of which all files are downloaded.
+
+    Raises UsageError.
+    """
     folder = Path(name).expanduser()
     if folder.is_dir():
         if revision is not None:
@@ -202,7 +211,7 @@ def _read_pipeline_class(folder: Path) -> str:
 
 
 def _call_parameters(kind: str) -> frozenset[str]:
-    """What the pipeline's call takes. Raises UsageError for a class this diffusers lacks."""
+    """Parameters of the pipeline's call. Raises UsageError if diffusers has no such class."""
     import diffusers
 
     pipeline_class = getattr(diffusers, kind, None)

@@ -1,4 +1,4 @@
-"""What backends that draw have in common: seeds, and pictures as outputs."""
+"""Shared by backends that draw: seeds, unsupported settings, and images as outputs."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from snellen.core.output import Drawn
 from snellen.core.request import Draw, Drawing, request_digest
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 DrawingSetting = Literal["size", "steps", "guidance", "seed"]
 
 
 def requested_settings(settings: Drawing) -> list[DrawingSetting]:
-    """What a request asks for beyond the model's own ways of drawing."""
+    """The settings of a request that differ from the model's defaults."""
     requested: dict[DrawingSetting, bool] = {
         "size": settings.width is not None or settings.height is not None,
         "steps": settings.steps is not None,
         "guidance": settings.guidance is not None,
         "seed": settings.seed != 0,
     }
-    return [name for name, given in requested.items() if given]
+    return [name for name, is_requested in requested.items() if is_requested]
 
 
 def unsupported_settings(
     settings: Drawing, subject: str, supported: Collection[DrawingSetting]
 ) -> str | None:
-    """One sentence on what a request asks for and `subject` cannot do, or None: nothing that was
-    asked for is ignored."""
+    """A sentence about requested settings that `subject` does not support, or None. No requested
+    setting is ignored silently."""
     unsupported = [name for name in requested_settings(settings) if name not in supported]
     if not unsupported:
         return None
@@ -40,19 +40,19 @@ def unsupported_settings(
 
 
 def request_seed(request: Draw) -> int:
-    """A seed of the request's own, made of its settings' seed and everything else that can change
-    the picture: neighbours, order and restarts change nothing."""
+    """A seed derived from everything in a request that can change its image, so that order, other
+    requests and restarts change nothing."""
     return int.from_bytes(hashlib.sha256(request_digest(request, "")).digest()[:7])
 
 
-def as_drawn(images: Sequence[Picture], text: str = "") -> Drawn:
-    """Pictures as PNG, named by their bytes."""
-    data = [_png(picture) for picture in images]
-    names = tuple(digest_bytes(one) for one in data)
-    return Drawn(names, text, dict(zip(names, data, strict=True)))
+def as_drawn(images: Sequence[PILImage], text: str = "") -> Drawn:
+    """Encode images as PNG, named by the digests of their bytes."""
+    files = [_png(image) for image in images]
+    digests = tuple(map(digest_bytes, files))
+    return Drawn(digests, text, dict(zip(digests, files, strict=True)))
 
 
-def _png(image: Picture) -> bytes:
+def _png(image: PILImage) -> bytes:
     out = io.BytesIO()
     image.convert("RGB").save(out, "PNG")
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""Hashes of large files, remembered by path, size and times of change."""
+"""Hashes of large files, cached by path, size and times of change."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from snellen.core.errors import UsageError
 from snellen.settings import Settings
 
 _MIN_CACHED_BYTES = 32 * 2**20
-"""Bytes from which a hash is remembered; smaller files are read again (under 0.1 s)."""
+"""Bytes from which a hash is cached; smaller files are hashed again (under 0.1 s)."""
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hex. Raises UsageError when it cannot be read."""
+    """SHA-256 of a file's bytes, in hex. Raises UsageError if it cannot be read."""
     try:
         stat = path.stat()
         if stat.st_size < _MIN_CACHED_BYTES:

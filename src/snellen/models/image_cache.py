@@ -1,4 +1,4 @@
-"""Decoded pictures, kept while they are likely to be asked about again."""
+"""Decoded images, cached while further questions about them are likely."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from snellen.core.media import Source, decode_image
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 DEFAULT_MAX_PIXELS = 48_000_000
-"""Pixels kept: 144 MB in RGB."""
+"""Pixels that are cached by default: 144 MB in RGB."""
 
 
 class ImageCache:
-    """Least recently used pictures leave first; one picture is always kept."""
+    """Least recently used cache of decoded images; the latest image is always kept."""
 
     def __init__(self, max_pixels: int = DEFAULT_MAX_PIXELS) -> None:
         self._max_pixels = max_pixels
         self._pixels = 0
-        self._images: OrderedDict[str, Picture] = OrderedDict()
+        self._images: OrderedDict[str, PILImage] = OrderedDict()
 
-    def get(self, digest: str, sources: Mapping[str, Source]) -> Picture:
-        """The picture of that digest, read and decoded at most once while kept.
-
-        Raises MediaError."""
+    def get(self, digest: str, sources: Mapping[str, Source]) -> PILImage:
+        """The image with a digest, decoded from its source unless cached. Raises MediaError."""
         image = self._images.get(digest)
         if image is None:
             source = sources.get(digest)

@@ -1,4 +1,4 @@
-"""What a model that takes one image is shown of several."""
+"""Messages with several images for models that take one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from snellen.core.message import Message, Text
 
 
 def first_image(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The policy for models that take one image: all but the first left out, text joined."""
+    """Remove all images but the first; the texts of each message are joined."""
     kept: list[Message] = []
     seen = False
     for message in messages:

@@ -1,4 +1,4 @@
-"""`random`: answers by lot from the valid replies; the floor every model must beat."""
+"""`random`: picks one of the valid replies at random; the score that every model must beat."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ OPTIONS = (ModelOption("seed", "a whole number; the same seed gives the same ans
 
 
 class Random(ModelDefaults):
-    """Uniform choice among `request.choices`, and standard normal scores for candidates.
+    """Chooses uniformly among `request.choices`; scores candidates by standard normal numbers.
 
-    Each reply depends on the seed and the request's digest alone, so that order, batch and
-    restarts change nothing. A request without choices gets an empty reply.
+    A reply depends on the seed and the request's digest only, so that order, batches and restarts
+    change nothing. A request without choices gets an empty reply.
     """
 
     concurrency = 64

@@ -1,4 +1,4 @@
-"""Thoughts split off a reply, by the tags that reasoning models write them in."""
+"""Split thoughts off replies, by the tags that reasoning models put around them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SOLUTION_TAGS = ("<|begin_of_solution|>", "<|end_of_solution|>")
 
 
 class SplitReply(NamedTuple):
-    """A reply without its thoughts. `stop_reason` is "length" for a thought that never ended:
-    the text is then empty, since a thought is no answer."""
+    """A reply and its thoughts. `stop_reason` is "length" for a thought that never ended; the text
+    is empty then, since a thought is not an answer."""
 
     text: str
     reasoning: str | None
@@ -34,12 +34,11 @@ class SplitReply(NamedTuple):
 def split_reasoning(
     reply: str, stop_reason: StopReason = "stop", starts_in_thought: bool = False
 ) -> SplitReply:
-    """The reply taken apart.
+    """Split a reply into thoughts and text.
 
-    A thought opens the reply; of one that was opened in the prompt, by the chat template, the
-    closing tag alone is there. Tags later in a reply are the reply's own words.
-    `starts_in_thought`: the chat template opens a thought, so that a reply that was cut before any
-    closing tag is a thought as a whole.
+    A thought is at the start of the reply. If the chat template has opened it, the reply has only
+    the closing tag. Tags elsewhere belong to the text. With `starts_in_thought` the chat template
+    opens a thought, so that a reply cut before any closing tag is all thought.
     """
     start = reply.lstrip()
     for opening, closing in TAGS:
@@ -48,6 +47,7 @@ def split_reasoning(
             if not closed:
                 return SplitReply("", thought.strip(), "length")
             return SplitReply(_strip_solution_tags(remaining), thought.strip() or None, stop_reason)
+    # A closing tag without its opening tag before it: the thought began in the prompt.
     for opening, closing in TAGS:
         thought, closed, remaining = reply.partition(closing)
         if closed and opening not in thought:
@@ -58,12 +58,12 @@ def split_reasoning(
 
 
 def opens_thought(prompt: str) -> bool:
-    """Whether a prompt ends with the opening tag of a thought, so that the reply begins in it."""
+    """Whether a prompt ends with the opening tag of a thought, so that the reply continues it."""
     return prompt.rstrip().endswith(tuple(opening for opening, _ in TAGS))
 
 
 def without_thoughts(output: Output, starts_in_thought: bool = False) -> Output:
-    """The output with thoughts in its text, if any, moved to where they belong."""
+    """Move thoughts in the text of an output, if any, to its field `reasoning`."""
     if not isinstance(output, Generated) or output.reasoning is not None:
         return output
     split = split_reasoning(output.text, output.stop_reason, starts_in_thought)

@@ -1,4 +1,4 @@
-"""`replay`: gives recorded predictions as replies, so that a file is scored like a model."""
+"""`replay`: recorded predictions as replies, so that a file is scored like a model."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PredictionsReader = Callable[[str], Recording]
 
 
 class Replay(ModelDefaults):
-    """Answers by the id of the data row asked, else of the sample, from recorded predictions.
+    """Answers from recorded predictions, by the id of the data row, else of the sample.
 
-    A question that no prediction belongs to is a `missing` failure: never an empty reply.
+    A question without a prediction is a `missing` failure, never an empty reply.
     """
 
     concurrency = 64
@@ -52,9 +52,10 @@ class Replay(ModelDefaults):
         return self.reply(request)
 
     def reply(self, request: Request) -> Output:
-        """The recorded reply, without waiting: for scoring outside an event loop.
+        """The recorded reply, synchronously, for scoring outside an event loop.
 
-        It answers `Rank` and `Draw` too: as the letter that was chosen when it was recorded."""
+        For `Rank` and `Draw` requests it is the option letter that was chosen when recording.
+        """
         ref = request.ref
         if isinstance(request, Compare):
             return Failure("unsupported", "recorded predictions hold no pictures")

@@ -1,4 +1,4 @@
-"""`temperature`, `top_p` and `seed`: options of every model, whoever provides it."""
+"""`temperature`, `top_p` and `seed`: options of every model, whichever provider it has."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAMES = tuple(option.name for option in OPTIONS)
 
 
 class SamplingSpec(NamedTuple):
-    """A model's name without the options that say how it is sampled, these as text, and read."""
+    """A model's name without its sampling options, these options as text, and their values."""
 
     spec: str
     options: str
     sampling: Sampling | None
 
     def add_options(self, name: str) -> str:
-        """The name of the opened model with these options behind it."""
+        """The name of the opened model followed by these options."""
         if not self.options:
             return name
         return f"{name}{',' if split_options(name)[1] else ':'}{self.options}"
@@ -57,7 +57,7 @@ def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpe
 
 
 def parse_sampling(options: Mapping[str, str], where: str) -> Sampling:
-    """Raises UsageError for values that cannot be."""
+    """Parse sampling options; `where` begins the error. Raises UsageError for invalid values."""
     values: dict[str, float | None] = {"temperature": None, "top_p": None}
     for name in values.keys() & options.keys():
         try:
@@ -73,7 +73,7 @@ def parse_sampling(options: Mapping[str, str], where: str) -> Sampling:
 
 
 def check_sampling(sampling: Sampling, where: str) -> Sampling:
-    """The sampling, if there can be such. Raises UsageError."""
+    """Return the sampling if its values are valid and go together. Raises UsageError."""
     temperature, top_p = sampling.temperature, sampling.top_p
     if temperature is not None and not 0 <= temperature < math.inf:
         raise UsageError(f"{where}: temperature={temperature:g}: expected a number from 0")
@@ -89,7 +89,7 @@ def check_sampling(sampling: Sampling, where: str) -> Sampling:
 
 
 def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | None:
-    """The sampling of one model; what it leaves open is as for all. None where all is left open."""
+    """The sampling of one model, with defaults for what it leaves open; None if all is open."""
     own = sampling or Sampling()
     merged = Sampling(
         default.temperature if own.temperature is None else own.temperature,
@@ -100,7 +100,7 @@ def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | N
 
 
 def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: int) -> None:
-    """Raises UsageError where the model cannot be asked so."""
+    """Raise UsageError if the model cannot be sampled like this or asked repeatedly."""
     if repeats > 1 and abilities(model).by_row:
         raise UsageError(f"{name} holds one reply to each question; leave out --repeats")
     reason = None

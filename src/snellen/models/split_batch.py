@@ -1,4 +1,4 @@
-"""A batch that fails is halved, so that one bad request fails alone."""
+"""Split a batch that fails in halves and retry, so that one bad request fails alone."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ MODEL_ERRORS = (
     TypeError,
     ValueError,
 )
-"""What the code of thousands of architectures has been seen to raise on an odd request."""
+"""What the code of some architecture is known to raise for an unusual request."""
 
 _OUT_OF_MEMORY_SIGNS = (
     "out of memory",
     "can't allocate memory",
     "not enough memory",
-    # cuBLAS and cuDNN, which take memory past torch's allocator.
+    # cuBLAS and cuDNN, which allocate memory without torch.
     "_status_alloc_failed",
 )
-"""What errors say where memory was short."""
+"""Parts of messages of errors about memory."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -42,7 +42,8 @@ class Unsupported(ModelError):
 def split_and_retry(
     items: Sequence[T], work: Callable[[Sequence[T]], Sequence[R]]
 ) -> list[R | Failure]:
-    """`work(items)`; when it fails, of each half, down to one item, whose result is a Failure."""
+    """Compute `work(items)`; if it raises one of `MODEL_ERRORS`, compute each half instead, down to
+    single items, whose result is a Failure then. Results are in the order of the items."""
     try:
         return list(work(items))
     except MODEL_ERRORS as error:
@@ -57,7 +58,7 @@ def split_and_retry(
 
 
 def failure_from_error(error: Exception) -> Failure:
-    """What a model raised, as a typed failure."""
+    """Turn an error that a model has raised into a typed failure."""
     message = " ".join(str(error).split())[:300] or type(error).__name__
     if isinstance(error, Unsupported):
         return Failure("unsupported", message)

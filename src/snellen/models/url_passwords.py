@@ -1,4 +1,4 @@
-"""Addresses with a password or a key in them, which nothing that is recorded may hold."""
+"""Refuse URLs that contain a password or a key, because URLs are recorded with a run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ _VARIABLE = re.compile(r"[:,]key_env=(\w+)")
 
 
 def refuse_password(spec: str) -> None:
-    """Raises UsageError for a model or a URL such as `https://user:password@host` or
-    `https://host/v1?key=...`: what the command says is recorded. The sentence does not hold the
-    password, for the same reason."""
+    """Raise UsageError for a model or URL such as `https://user:password@host` or
+    `https://host/v1?key=...`. The message does not repeat the password."""
     userinfo, query = _USERINFO.search(spec), _QUERY.search(spec)
     if userinfo is None and query is None:
         return

@@ -90,7 +90,7 @@ class ImagePool:
             other = self._draw_other(ref.kind, excluded, rng)
             if other is None:
                 raise UsageError(
-                    f"--control wrong-image: the data hold too few other pictures for the sample "
+                    f"--control wrong-image: the data hold too few other images for the sample "
                     f"{sample.id!r}, which has {len(sample.media)}; ask more samples, or use black"
                 )
             excluded.add(other.digest)
@@ -101,6 +101,7 @@ class ImagePool:
         self, kind: MediaKind, excluded: set[str], rng: random.Random
     ) -> MediaRef | None:
         pool = self.by_kind.get(kind, ())
+        # Nearly always one of the first draws is allowed; only if not, the pool is filtered.
         for _ in range(4 if pool else 0):
             other = rng.choice(pool)
             if other.digest not in excluded:

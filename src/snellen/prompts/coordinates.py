@@ -72,6 +72,7 @@ def rewrite_coordinates(
     factors = _factors(to, size)
     distinct = len(set(options.values()))
     digits = NORMALISED_DIGITS if to == "normalised" else PIXEL_DIGITS
+    # More decimals until options that differed still differ, or to the limit.
     while True:
         scale = _scaler(factors, digits)
         changed = {label: _LIST.sub(scale, text) for label, text in options.items()}

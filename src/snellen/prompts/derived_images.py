@@ -21,7 +21,7 @@ from snellen.core.sample import MediaRef, Sample
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 _PLACEHOLDER = re.compile(r"<image ?(\d*)>")
 
@@ -37,12 +37,12 @@ class UnavailableImage:
         raise MediaError(self.problem)
 
 
-def load_image(ref: MediaRef) -> Picture:
+def load_image(ref: MediaRef) -> PILImage:
     """Decode the image to RGB, upright. Raises MediaError."""
     return decode_image(ref.source.read(), max_image_pixels())
 
 
-def derived_image(image: Picture) -> MediaRef:
+def derived_image(image: PILImage) -> MediaRef:
     """A medium of its own for `image`."""
     buffer = io.BytesIO()
     image.save(buffer, "PNG", compress_level=6)

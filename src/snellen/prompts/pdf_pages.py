@@ -34,7 +34,7 @@ def _page_images(ref: MediaRef) -> Iterator[MediaRef]:
     try:
         data = ref.source.read()
     except MediaError:
-        yield ref  # it fails again, and is reported, when its picture is asked for
+        yield ref  # it fails again, and is reported, when its image is read
         return
     if not data.startswith(MAGIC):
         yield ref

@@ -20,7 +20,7 @@ from snellen.core.sample import Region, Sample
 from snellen.prompts.derived_images import derived_image, load_image, unavailable_image
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 Referring = Literal["box", "pixel", "normalised", "both"]
 
@@ -70,7 +70,7 @@ def marker_colour(question: str) -> str:
     return mark["colour"].lower() if mark and mark["colour"] else DEFAULT_COLOUR
 
 
-def draw_boxes(image: Picture, regions: Sequence[Region], colour: str) -> Picture:
+def draw_boxes(image: PILImage, regions: Sequence[Region], colour: str) -> PILImage:
     """A copy of the image with a rectangle around each region."""
     from PIL import ImageDraw
 

@@ -23,7 +23,7 @@ from snellen.prompts.derived_images import (
 )
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 MAX_HEIGHT = 448
@@ -38,7 +38,7 @@ _MIN_FONT_SIZE = 14
 
 
 class _Tile(NamedTuple):
-    image: Picture
+    image: PILImage
     name: str
 
 
@@ -82,7 +82,7 @@ def combine_images(refs: Sequence[MediaRef], names: Sequence[str]) -> MediaRef:
     )
 
 
-def _resize(image: Picture, height: int) -> Picture:
+def _resize(image: PILImage, height: int) -> PILImage:
     from PIL import Image
 
     scale = min(height / image.height, _MAX_ASPECT_RATIO * height / image.width)
@@ -90,13 +90,14 @@ def _resize(image: Picture, height: int) -> Picture:
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
-def _draw_sheet(tiles: Sequence[_Tile], height: int) -> Picture:
+def _draw_sheet(tiles: Sequence[_Tile], height: int) -> PILImage:
+    """Draw the tiles in rows on white; an image is centred in its column, below its name."""
     from PIL import Image, ImageDraw, ImageFont
 
     size = max(_MIN_FONT_SIZE, height // _FONT_FRACTION)
     font = ImageFont.load_default(size)
     rows = list(_rows(tiles))
-    widths = [_column_width(cell, font) for cell in tiles]
+    widths = [_column_width(tile, font) for tile in tiles]
     spare = iter(widths)
     row_widths = [sum(next(spare) for _ in row) + GAP * (len(row) + 1) for row in rows]
     band = size + GAP
@@ -105,14 +106,14 @@ def _draw_sheet(tiles: Sequence[_Tile], height: int) -> Picture:
     )
     draw = ImageDraw.Draw(sheet)
     width = iter(widths)
-    for number, row in enumerate(rows):
-        left, top = GAP, number * (band + height + GAP)
-        for cell in row:
+    for index, row in enumerate(rows):
+        left, top = GAP, index * (band + height + GAP)
+        for tile in row:
             column = next(width)
             middle = left + column // 2
-            draw.text((middle, top + band - GAP // 2), cell.name, "black", font, anchor="ms")
-            below = top + band + (height - cell.image.height) // 2
-            sheet.paste(cell.image, (middle - cell.image.width // 2, below))
+            draw.text((middle, top + band - GAP // 2), tile.name, "black", font, anchor="ms")
+            below = top + band + (height - tile.image.height) // 2
+            sheet.paste(tile.image, (middle - tile.image.width // 2, below))
             left += column + GAP
     return sheet
 

@@ -61,8 +61,8 @@ def to_csv(runs: Sequence[Report]) -> str:
     """One line for each run and metric or group, with full precision; a missing number is an empty
     cell.
 
-    The columns are `CSV_COLUMNS`; `data` is the kind of `core.origin.Origin`. Texts that a spreadsheet
-    would read as formulas get an apostrophe in front.
+    The columns are `CSV_COLUMNS`; `data` is the kind of the data's `Origin`. Texts that a
+    spreadsheet would read as formulas get an apostrophe in front.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -163,6 +163,7 @@ def export_tables(runs: Sequence[Report]) -> Iterator[ExportTable]:
 
 
 def _overall(runs: Sequence[Report]) -> ExportTable:
+    """The runs of one benchmark with score, interval, further metrics and outcomes."""
     present = {key for report in runs for key in report.summary.metrics}
     secondary = dict.fromkeys(name for report in runs for name in report.summary.beside)
     more = [key for key in (*_CIRCULAR, *secondary, *fmt.BASELINES) if key in present]

@@ -105,7 +105,7 @@ def p_text(p: float | None) -> str:
 
 
 def p_clause(p: float) -> str:
-    """A p-value for use in a sentence, e.g. `p = 0.02`."""
+    """A p-value as it follows the letter p in a sentence: `= 0.02` or `< 0.0001`."""
     text = p_text(p)
     return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 

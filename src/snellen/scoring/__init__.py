@@ -1,5 +1,4 @@
-"""Answers to scores.
+"""From answers and records to scores: one formula per file, with paper and section.
 
-One formula per file, with paper and section; which of them a benchmark reports is declared in
-`benchmarks`.
+Which of them a benchmark reports is declared in `benchmarks`; intervals and tests live in `stats`.
 """

@@ -1,4 +1,5 @@
 """Replies by digest, and run folders.
 
-Also migrations, repair of damaged stores, and exports for other tools; nothing here asks a model.
+Also schema migrations, the repair of damaged stores, and exports for other tools. Nothing here asks
+a model or computes a score.
 """

@@ -1,12 +1,12 @@
-"""What the runs on one store have in flight, so that they need not ask the same at the same time.
+"""Requests in flight of the runs on one store, so that no request is sent twice at the same time.
 
-Each run keeps a row with a lease in `askers`. A run that is alone notes nothing else. Where there
-are several, each notes its requests in `in_flight` before they are sent and takes them out once
-they have ended; the others wait meanwhile. A run whose process is dead, or whose lease has run out
-because it was stopped, holds nothing.
+Each run keeps a row with a lease in the table `askers`. A run that is alone writes nothing else. If
+there are several runs, each writes its requests to `in_flight` before it sends them, and deletes
+them once they have ended; the other runs wait meanwhile. The rows of a run count only while its
+process is alive and its lease is valid: a suspended process does not renew its lease.
 
-All of it saves requests and decides nothing: where the file cannot be written, a run asks as if it
-were alone.
+This only saves requests, and no result depends on it: if the file cannot be written, a run goes on
+as if it were alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 from snellen.store.responses import connect
 
 LEASE = 15.0
-"""Seconds for which a run counts as alive after its latest sign."""
+"""Seconds for which a run counts as alive after its last renewal."""
 _RENEWAL_INTERVAL = 3.0
 """Seconds after which a lease is renewed."""
 
@@ -37,33 +37,33 @@ class _OtherRun(NamedTuple):
     sharing: int
 
     def is_alive(self) -> bool:
-        # A lease that ends long after any that was given: a clock was set back.
+        # A lease that ends later than any lease can: the clock was set back since.
         if not 0 <= self.lease - time.time() <= 2 * LEASE:
             return False
         return self.machine != _machine() or _is_running(self.process)
 
 
 class InFlightRequests:
-    """One run's view. Used from one thread; `path` is the store's file."""
+    """The requests in flight as one run sees them. For use from one thread; `path` is the store."""
 
     def __init__(self, path: Path) -> None:
         self._connection = connect(path)
-        # It waits for nobody for long: the event loop of the run would stand still.
+        # Milliseconds. Every wait for a locked store blocks the run's event loop.
         self._connection.execute("PRAGMA busy_timeout = 200")
         self._key = secrets.randbits(62)
         self._renewed_at = 0.0
         self.sharing = False
-        """Whether this run notes its requests."""
+        """Whether this run writes its requests to the table."""
         self.others_share = True
-        """Whether all other runs do."""
+        """Whether all other runs do so."""
 
     def enter(self) -> None:
-        """Become known to the other runs, and forget those that are dead."""
+        """Register this run, and delete the rows of dead runs."""
         self._in_transaction(self._enter)
 
     def renew(self, requests: Iterable[bytes]) -> None:
-        """Renew the lease and look for others. To be called every half second or so with what is
-        in flight."""
+        """Renew the lease and look for other runs. Call it about every half second, with the
+        digests of the requests in flight."""
         others = self._others()
         self.others_share = all(other.sharing for other in others)
         if bool(others) != self.sharing or time.monotonic() - self._renewed_at > _RENEWAL_INTERVAL:
@@ -74,7 +74,7 @@ class InFlightRequests:
         self._connection.close()
 
     def claim(self, digest: bytes) -> bool:
-        """Note a request as this run's; False while another run has it in flight."""
+        """Claim a request for this run; False while another live run has it in flight."""
         with suppress(sqlite3.Error):
             row = self._connection.execute(
                 "SELECT asker, machine, process, lease, sharing FROM in_flight "
@@ -108,8 +108,11 @@ class InFlightRequests:
         self._update_lease(())
 
     def _update_lease(self, requests: Iterable[bytes]) -> None:
-        """Begin or end to note requests, by whether others are there, and renew the lease. Inside
-        a transaction, so that of two runs that start together the second sees the first."""
+        """Renew the lease, and start or stop sharing depending on whether there are other runs.
+
+        Runs inside a transaction, so that of two runs that start together the second sees the
+        first.
+        """
         others = self._others()
         self.others_share = all(other.sharing for other in others)
         sharing = bool(others)
@@ -135,7 +138,7 @@ class InFlightRequests:
         return []
 
     def _in_transaction(self, change: Callable[[], object]) -> None:
-        """All of a change at once, or nothing where the store is held or full."""
+        """Apply a change in one transaction; does nothing if the store is locked or full."""
         with suppress(sqlite3.Error):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -147,14 +150,14 @@ class InFlightRequests:
 
 
 def count_live_runs(connection: sqlite3.Connection) -> int:
-    """How many runs use a store now."""
+    """Number of live runs that use a store."""
     rows = connection.execute("SELECT machine, process, lease, sharing FROM askers").fetchall()
     return sum(_OtherRun(*row).is_alive() for row in rows)
 
 
 @cache
 def _machine() -> str:
-    """Where process numbers mean the same: a container has its own."""
+    """Name of the machine and of its process-id namespace: a container has its own."""
     try:
         space = str(Path("/proc/self/ns/pid").readlink())
     except OSError:

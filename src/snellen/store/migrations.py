@@ -1,4 +1,4 @@
-"""The store's schema as numbered steps; `PRAGMA user_version` says how many were taken."""
+"""The store's schema as numbered migrations; `PRAGMA user_version` counts the applied ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIGRATIONS: tuple[str, ...] = (
         data BLOB NOT NULL
     );
     """,
-    # Rows from before have no checksum, no time and no run: they are read as they are.
+    # Older rows have no checksum, time or run; they are read without.
     """
     CREATE TABLE runs (
         id INTEGER PRIMARY KEY,
@@ -51,7 +51,10 @@ MIGRATIONS: tuple[str, ...] = (
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a store to the newest schema; safe when two processes open it at once."""
+    """Migrate a store to the newest schema; safe if two processes open it at once.
+
+    Raises StorageError if a newer Snellen wrote it.
+    """
     if _version(connection) == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -1,8 +1,8 @@
-"""Rows of a table read out of the pages of a SQLite file one by one, without the tree above them.
+"""Reads rows directly from the pages of a SQLite file, without the B-tree that links them.
 
-A page that cannot be read takes with it whatever the tree holds below it: SQLite finds no row
-of a table whose root is lost. The pages below are still in the file, and each says by itself what
-it holds. Their format: https://www.sqlite.org/fileformat2.html, Sec. 1.6 (pages) and 2.1 (records).
+If a page of the tree is damaged, SQLite cannot reach the pages below it, and if the root is lost it
+finds no row at all. Those pages are still in the file, and each can be parsed on its own. Format:
+https://www.sqlite.org/fileformat2.html, Sec. 1.6 (pages) and 2.1 (records).
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from typing import BinaryIO
 Value = int | float | str | bytes | None
 
 _HEADER = 100
-"""Bytes of the file's own header, at the beginning of the first page."""
+"""Bytes of the file header, at the start of the first page."""
 _INNER, _LEAF = 0x02, 0x0A
-"""Kinds of pages that hold rows of a table without row ids."""
+"""Types of pages that hold rows of a WITHOUT ROWID table (index B-tree pages)."""
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 """Bytes of an integer by its serial type."""
 
 
 def rows_on_pages(path: Path) -> Iterator[tuple[Value, ...]]:
-    """Every row of every table without row ids, and every entry of every index, in the order of
-    the file: what a caller looks for it must know by itself. What was left behind on pages that
-    are no longer used is among them, and on damaged pages what only looks like a row."""
+    """Yield every row of every WITHOUT ROWID table, and every index entry, in file order.
+
+    The pages do not name their table: the caller must recognise its rows. Deleted rows on unused
+    pages are included, and on damaged pages bytes that merely parse as a row.
+    """
     with path.open("rb") as file:
         header = file.read(_HEADER)
         size = int.from_bytes(header[16:18]) if len(header) == _HEADER else 0
@@ -39,6 +41,8 @@ def rows_on_pages(path: Path) -> Iterator[tuple[Value, ...]]:
 
 
 class _Pages:
+    """The pages of a file, by their number from 1."""
+
     def __init__(self, file: BinaryIO, size: int, usable: int, count: int) -> None:
         self._file = file
         self._size = size
@@ -47,6 +51,7 @@ class _Pages:
         self._count = count
 
     def rows(self, number: int) -> Iterator[tuple[Value, ...]]:
+        """Rows whose cells begin on a page; cells that cannot be parsed are skipped."""
         page = self._page(number)
         start = _HEADER if number == 1 else 0
         kind = page[start]
@@ -54,11 +59,11 @@ class _Pages:
             return
         first = start + (12 if kind == _INNER else 8)
         cells = int.from_bytes(page[start + 3 : start + 5])
-        for place in range(first, min(first + 2 * cells, self._usable - 1), 2):
-            at = int.from_bytes(page[place : place + 2])
+        for pointer in range(first, min(first + 2 * cells, self._usable - 1), 2):
+            offset = int.from_bytes(page[pointer : pointer + 2])
             try:
-                # On inner pages the number of the page below stands before the row.
-                payload = self._payload(page, at + 4 if kind == _INNER else at)
+                # On inner pages four bytes precede the row: the number of the child page.
+                payload = self._payload(page, offset + 4 if kind == _INNER else offset)
                 yield _record(payload)
             except (IndexError, ValueError, struct.error):
                 continue
@@ -69,70 +74,70 @@ class _Pages:
         self._file.seek(self._size * (number - 1))
         return self._file.read(self._size)
 
-    def _payload(self, page: bytes, at: int) -> bytes:
-        """A row's bytes, of which those that find no room on the page are on a chain of others
+    def _payload(self, page: bytes, offset: int) -> bytes:
+        """The bytes of a row. Those that do not fit on its page are on a chain of overflow pages
         (Sec. 1.6, "Cell Payload Overflow Pages")."""
-        length, at = _varint(page, at)
+        length, offset = _varint(page, offset)
         if length > self._size * self._count:
             raise ValueError("a row is not longer than its file")
-        most = (self._usable - 12) * 64 // 255 - 23
-        least = (self._usable - 12) * 32 // 255 - 23
-        here = length
-        if length > most:
-            here = least + (length - least) % (self._usable - 4)
-            here = here if here <= most else least
-        found = [page[at : at + here]]
-        left, follows = length - here, at + here
-        following = page[follows : follows + 4]
-        while left > 0:
-            other = self._page(int.from_bytes(following))
-            found.append(other[4 : 4 + min(left, self._usable - 4)])
-            left -= len(found[-1])
-            following = other[:4]
-        return b"".join(found)
+        max_local = (self._usable - 12) * 64 // 255 - 23
+        min_local = (self._usable - 12) * 32 // 255 - 23
+        local = length
+        if length > max_local:
+            local = min_local + (length - min_local) % (self._usable - 4)
+            local = local if local <= max_local else min_local
+        parts = [page[offset : offset + local]]
+        remaining, end = length - local, offset + local
+        next_page = page[end : end + 4]
+        while remaining > 0:
+            overflow = self._page(int.from_bytes(next_page))
+            parts.append(overflow[4 : 4 + min(remaining, self._usable - 4)])
+            remaining -= len(parts[-1])
+            next_page = overflow[:4]
+        return b"".join(parts)
 
 
 def _record(payload: bytes) -> tuple[Value, ...]:
-    """The values of a row: their serial types stand in its header."""
-    end, at = _varint(payload, 0)
+    """Decode a row: a header with the serial type of each value, then the values."""
+    end, offset = _varint(payload, 0)
     types = []
-    while at < end:
-        kind, at = _varint(payload, at)
+    while offset < end:
+        kind, offset = _varint(payload, offset)
         types.append(kind)
-    if at != end:
+    if offset != end:
         raise ValueError("the header of a row ends within a type")
     values: list[Value] = []
     for kind in types:
-        value, at = _value(payload, kind, at)
+        value, offset = _value(payload, kind, offset)
         values.append(value)
     return tuple(values)
 
 
-def _value(payload: bytes, kind: int, at: int) -> tuple[Value, int]:
-    """The value at a place, and where the next one begins."""
+def _value(payload: bytes, kind: int, offset: int) -> tuple[Value, int]:
+    """The value of serial type `kind` at an offset, and the offset of the next value."""
     if kind == 0:
-        return None, at
+        return None, offset
     if kind in (8, 9):
-        return kind - 8, at
+        return kind - 8, offset
     if kind == 7:
-        return struct.unpack_from(">d", payload, at)[0], at + 8
+        return struct.unpack_from(">d", payload, offset)[0], offset + 8
     if kind in (10, 11):
         raise ValueError("no value has this type")
     length = _INTEGERS[kind] if kind in _INTEGERS else (kind - 12) // 2
-    data = payload[at : at + length]
+    data = payload[offset : offset + length]
     if len(data) < length:
         raise ValueError("the row ends within a value")
     if kind in _INTEGERS:
-        return int.from_bytes(data, signed=True), at + length
-    return (data.decode() if kind % 2 else data), at + length
+        return int.from_bytes(data, signed=True), offset + length
+    return (data.decode() if kind % 2 else data), offset + length
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number of one to nine bytes, seven bits in each but the ninth, and where it ends."""
+def _varint(data: bytes, offset: int) -> tuple[int, int]:
+    """A variable-length integer (1 to 9 bytes of 7 bits, the ninth of 8), and where it ends."""
     value = 0
-    for place in range(at, at + 8):
-        byte = data[place]
+    for index in range(offset, offset + 8):
+        byte = data[index]
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
-            return value, place + 1
-    return value << 8 | data[at + 8], at + 9
+            return value, index + 1
+    return value << 8 | data[offset + 8], offset + 9

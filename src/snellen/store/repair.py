@@ -1,8 +1,8 @@
-"""Whether a store is sound, and saving what is sound of one that is not.
+"""Checks a store for damage, and rescues the sound rows of a damaged one.
 
-Each row proves itself by its checksum, so that rows can be taken out of a file whose pages are
-damaged: those that SQLite reaches are copied into a new store, and those on pages that it no longer
-finds, where their checksum proves them.
+Every row has a checksum, so rows can be rescued from a file with damaged pages: rows that SQLite
+can still reach are copied into a new store, and so are rows on pages that it no longer finds, if
+their checksum matches.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from snellen.store.pages import rows_on_pages
 from snellen.store.responses import checksum, connect, decode_output, is_sound_medium
 
 _DIGEST = 32
-"""Bytes of a key. Keys are hashes, spread evenly."""
+"""Bytes of a key. Keys are hashes, so they are distributed evenly."""
 _KEYS = 1 << 8 * _DIGEST
 _RANGES_PER_PAGE = 8
-"""Into how many parts of the keys of an average page what cannot be read is divided."""
+"""The search around unreadable pages ends at ranges of 1/8 of the keys of an average page."""
 _NEWER_COLUMNS = ("checksum", "stored_at", "run")
 _Row = tuple[bytes, int, int, bytes, int | None, float | None, int | None]
 """digest, model, packed, output, checksum, stored_at, run"""
 
 
 class StoreCheck(NamedTuple):
-    """What was found in a store."""
+    """The condition of a store."""
 
     replies: int
-    """Rows that can be read and are sound."""
+    """Sound rows."""
     without_checksum: int
-    """Of these, rows from before checksums: they can be read, and no more is known."""
+    """Sound rows of older versions, without a checksum: they can be decoded, which is no proof."""
     damaged: int
-    """Rows that can be reached and are not what was stored."""
+    """Rows that can be reached but differ from what was stored."""
     media: int
     damaged_media: int
     errors: tuple[str, ...]
-    """What SQLite says of the file; rows may be out of reach then."""
+    """Errors that SQLite reports; if there are any, rows may be out of reach."""
 
     @property
     def is_sound(self) -> bool:
@@ -50,22 +50,28 @@ class StoreCheck(NamedTuple):
 
 
 class StoreRepair(NamedTuple):
+    """What a repair did."""
+
     before: StoreCheck
     damaged_file: Path
-    """Where the damaged store is now."""
+    """The new path of the damaged store."""
 
 
 def check(path: Path) -> StoreCheck:
-    """Look at every row of a store; nothing is changed. Raises UsageError where there is none, and
-    StorageError where its tables cannot be read."""
+    """Check every row of a store without changing it.
+
+    Raises UsageError if there is no such file, and StorageError if its tables cannot be read.
+    """
     with closing(_open_read_only(path)) as connection:
         return _copy_sound_rows(path, connection, None)
 
 
 def repair(path: Path) -> StoreRepair | None:
-    """Copy what is sound into a new store under the same name, and keep the damaged one beside it;
-    None where the store is sound and stays as it is. Raises UsageError while a run uses it, and
-    StorageError where nothing can be saved; the damaged file stays in its place then."""
+    """Copy the sound rows into a new store under the same name, and rename the damaged one.
+
+    Returns None if the store is sound; it is then not touched. Raises UsageError while a run uses
+    it, and StorageError if nothing can be rescued; the damaged file then keeps its name.
+    """
     if check(path).is_sound:
         return None
     new = path.with_name(path.name + ".repairing")
@@ -78,10 +84,10 @@ def repair(path: Path) -> StoreRepair | None:
                 before = _copy_sound_rows(path, connection, target)
                 target.execute("COMMIT")
                 target.execute("PRAGMA journal_mode=DELETE")
-        kept = _free_name(path)
+        damaged_file = _free_name(path)
         for suffix in ("-wal", "-shm", ""):
             with suppress(FileNotFoundError):
-                _add_suffix(path, suffix).rename(_add_suffix(kept, suffix))
+                _add_suffix(path, suffix).rename(_add_suffix(damaged_file, suffix))
         new.rename(path)
     except OSError as error:
         raise StorageError(f"cannot write beside {path}: {error.strerror or error}") from error
@@ -89,65 +95,66 @@ def repair(path: Path) -> StoreRepair | None:
         raise _unusable_error(path, error) from error
     finally:
         _remove(new)
-    return StoreRepair(before, kept)
+    return StoreRepair(before, damaged_file)
 
 
 def _copy_sound_rows(
     path: Path, source: sqlite3.Connection, target: sqlite3.Connection | None
 ) -> StoreCheck:
-    """Look at every row, and copy the sound ones where there is a target."""
-    complaints = _integrity_errors(source)
+    """Check every row, and copy the sound ones if there is a target."""
+    errors = _integrity_errors(source)
     columns = {row[1] for row in source.execute("PRAGMA table_info(responses)")}
     added = [name if name in columns else "NULL" for name in _NEWER_COLUMNS]
     tables = {row[0] for row in source.execute("SELECT name FROM sqlite_master")}
     rows = f"SELECT digest, model, packed, output, {', '.join(added)} FROM responses"
-    replies = unproven = damaged = media = damaged_media = 0
+    replies = without_checksum = damaged = media = damaged_media = 0
     models: set[int] = set()
     sound: set[bytes] = set()
     (pages,) = source.execute("PRAGMA page_count").fetchone()
     min_range = _KEYS // max(1, _RANGES_PER_PAGE * pages)
     reached = _readable_rows(source, rows, min_range)
-    others = _out_of_reach(path, sound) if complaints else iter(())
-    for found in chain(reached, others):
-        kept = _sound(found)
-        if kept is None:
+    unreached = _out_of_reach(path, sound) if errors else iter(())
+    for candidate in chain(reached, unreached):
+        sound_row = _sound(candidate)
+        if sound_row is None:
             damaged += 1
             continue
-        digest, model, packed, output, expected, at, run = kept
+        digest, model, packed, output, expected, stored_at, run = sound_row
         replies += 1
-        unproven += expected is None
-        if complaints:
+        without_checksum += expected is None
+        if errors:
             sound.add(digest)
         if target is not None:
             models.add(model)
             row_checksum = checksum(digest, output)
-            values = (digest, model, packed, output, row_checksum, at, run)
+            values = (digest, model, packed, output, row_checksum, stored_at, run)
             target.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     if "media" in tables:
-        names = [str(row[0]) for row in _rows_before_damage(source, "SELECT digest FROM media")]
-        for name in names:
+        digests = [str(row[0]) for row in _rows_before_damage(source, "SELECT digest FROM media")]
+        for digest_hex in digests:
             row = next(
-                _rows_before_damage(source, "SELECT data FROM media WHERE digest = ?", name), None
+                _rows_before_damage(source, "SELECT data FROM media WHERE digest = ?", digest_hex),
+                None,
             )
-            if row is None or not is_sound_medium(name, row[0]):
+            if row is None or not is_sound_medium(digest_hex, row[0]):
                 damaged_media += 1
                 continue
             media += 1
             if target is not None:
-                target.execute("INSERT OR IGNORE INTO media VALUES (?, ?)", (name, row[0]))
+                target.execute("INSERT OR IGNORE INTO media VALUES (?, ?)", (digest_hex, row[0]))
     if target is not None:
         _copy_names(source, target, models, tables)
-    return StoreCheck(replies, unproven, damaged, media, damaged_media, complaints)
+    return StoreCheck(replies, without_checksum, damaged, media, damaged_media, errors)
 
 
 def _copy_names(
     source: sqlite3.Connection, target: sqlite3.Connection, models: set[int], tables: set[str]
 ) -> None:
-    """The models and runs that rows name by number."""
+    """Copy the models and runs, which rows refer to by number."""
     for row in _rows_before_damage(source, "SELECT id, digest, identity FROM models"):
         target.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?)", row)
     for model in models:
-        # A lost model keeps its number, so that no other model is given its replies.
+        # A model whose row is lost keeps its number: no other model may inherit its replies.
         lost = (model, f"lost {model}", "{}")
         target.execute("INSERT OR IGNORE INTO models VALUES (?, ?, ?)", lost)
     if "runs" in tables:
@@ -156,31 +163,34 @@ def _copy_names(
 
 
 def _sound(row: tuple[object, ...]) -> _Row | None:
-    """A row whose values are of the right types, as damage may change them, and what was stored."""
+    """Return a row if its values have the right types and its checksum matches, else None."""
     match row:
         case (
             bytes(digest), int(model), int(packed), bytes(output), int() | None as expected,
-            float() | int() | None as at, int() | None as run,
+            float() | int() | None as stored_at, int() | None as run,
         ):  # fmt: skip
             if decode_output(digest, packed, output, expected) is not None:
-                return digest, model, packed, output, expected, at, run
+                return digest, model, packed, output, expected, stored_at, run
     return None
 
 
 def _out_of_reach(path: Path, sound: Collection[bytes]) -> Iterator[_Row]:
-    """The rows on the pages of a file that are proven by their checksum and not among the sound
-    ones that were copied up to then."""
+    """Rows on the pages of a file whose checksum matches, other than those in `sound`, to which the
+    caller adds each row that it copies."""
     for row in rows_on_pages(path):
-        kept = _sound(row)
-        if kept is not None and kept[4] is not None and kept[0] not in sound:
-            yield kept
+        sound_row = _sound(row)
+        if sound_row is not None and sound_row[4] is not None and sound_row[0] not in sound:
+            yield sound_row
 
 
 def _readable_rows(
     source: sqlite3.Connection, rows: str, min_range: int, low: int = 0, high: int = _KEYS
 ) -> Iterator[tuple[object, ...]]:
-    """The rows whose keys lie in a range, around pages that cannot be read: from its beginning to
-    the first of them, from its end back to the last of them, and what is between in halves."""
+    """Rows whose keys lie in a range, skipping what cannot be read.
+
+    Reads forwards to the first unreadable page, then backwards from the end to the last one, and
+    recurses into both halves of what lies between, down to `min_range` keys.
+    """
     first, last = low, high
     within = f"{rows} WHERE digest >= ? AND digest < ? ORDER BY digest"
     limits = (_key(low), b"\xff" * 33 if high == _KEYS else _key(high))
@@ -209,7 +219,7 @@ def _key(number: int) -> bytes:
 
 
 def _number(key: object, otherwise: int) -> int:
-    """`otherwise` where damage has left no key."""
+    """A key as a number; `otherwise` if damage has left no key."""
     if not isinstance(key, bytes):
         return otherwise
     return int.from_bytes(key[:_DIGEST].ljust(_DIGEST, b"\0"))
@@ -224,27 +234,28 @@ def _rows_before_damage(
 
 
 def _integrity_errors(connection: sqlite3.Connection) -> tuple[str, ...]:
-    """What SQLite finds wrong with the file, the first few."""
+    """The first few errors that SQLite finds in the file."""
     try:
-        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+        messages = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
     except sqlite3.DatabaseError as error:
         return (str(error),)
-    lines = [line for text in found for line in text.splitlines() if line.strip() != "ok"]
+    lines = [line for text in messages for line in text.splitlines() if line.strip() != "ok"]
     return tuple(line for line in lines if not line.startswith("***"))[:5] if lines else ()
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
-    """A store to read from, whatever its schema."""
+    """Open a store for reading, whatever its schema."""
     if not path.is_file():
         raise UsageError(f"{path} is no store: there is no such file; expected a store.sqlite")
-    # Without a log nobody has it open, and nothing need be put beside it to read it.
-    how = "mode=ro" if _add_suffix(path, "-wal").exists() else "mode=ro&immutable=1"
+    # Without a WAL file no process has the store open; `immutable` then reads it without creating
+    # files beside it.
+    mode = "mode=ro" if _add_suffix(path, "-wal").exists() else "mode=ro&immutable=1"
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
     except sqlite3.Error as error:
         raise StorageError(f"cannot open the response store {path}: {error}") from error
     try:
-        # A file that was cut short is not opened otherwise.
+        # Otherwise SQLite refuses to open a truncated file.
         connection.execute("PRAGMA writable_schema=ON")
         connection.execute("SELECT digest, output FROM responses LIMIT 0")
     except sqlite3.DatabaseError as error:
@@ -269,7 +280,7 @@ def _refuse_while_used(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _free_name(path: Path) -> Path:
-    """Beside the store: with the day, and a number where there is one already."""
+    """A new name for the damaged store: with the date, and a number if that exists already."""
     day = time.strftime("%Y-%m-%d", time.gmtime())
     name, number = path.with_name(f"{path.name}.damaged-{day}"), 1
     while name.exists():

@@ -1,8 +1,9 @@
-"""Every output under the digest of its request: resume, cache and re-score are one mechanism.
+"""The response store: every output under the digest of its request.
 
-One SQLite file in WAL mode. Each output is committed before its flow sees it, so a killed process
-owes at most the requests that were in flight. Several processes may share a store; each writes
-from one thread. Each row has a checksum, so that a reply that was changed on disk is noticed.
+Resuming, caching and re-scoring all rest on it. It is one SQLite file in WAL mode. Each output is
+committed before its flow sees it, so a killed process loses at most the requests in flight.
+Several processes may share a store; each writes from one thread. Each row has a checksum, so that
+a reply that was changed on disk is noticed.
 """
 
 from __future__ import annotations
@@ -28,21 +29,23 @@ from snellen.store.migrations import migrate
 WAIT = 60.0
 """Seconds for which a write waits while another process holds the store."""
 _BRIEF = 0.02
-"""The same, where the caller has other things to do meanwhile."""
+"""The same for a caller on an event loop, which must not block."""
 _ROOM = 1 << 15
-"""Bytes that a few short replies take."""
+"""Bytes of a few short replies: the free space that a run requires at its start."""
 _COMPRESS_ABOVE = 512
 _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Output] = msgspec.json.Decoder(Output).decode
 
 
 class StoreBusy(StorageError):
-    """Another process holds the store."""
+    """Another process has the store locked."""
 
 
 class ReplyOrigin(NamedTuple):
-    """When a reply was stored, in seconds since 1970, and the folder of the run that asked for it.
-    Both are None for replies from before the store noted them."""
+    """When a reply was stored (seconds since 1970), and the folder of the run that asked for it.
+
+    Both are None for replies that older versions stored.
+    """
 
     stored_at: float | None
     run: str | None
@@ -77,7 +80,7 @@ class ResponseStore:
         return count
 
     def model_key(self, identity: Identity) -> int:
-        """The store's number for a model, noting its identity on first sight."""
+        """The store's number for a model; adds the model if it is new."""
         digest = identity.digest()
         if digest not in self._models:
             wire = msgspec.json.encode(identity, order="sorted").decode()
@@ -98,12 +101,13 @@ class ResponseStore:
         self._run = self._read("SELECT id FROM runs WHERE folder = ?", name)[0]
 
     def _check_room(self) -> None:
-        """With a file beside the store: SQLite writes nothing before it has something to keep."""
+        """Raises StorageError if the disk is full, tested by a file beside the store: SQLite would
+        only notice once the first reply was paid for."""
         if self.path is None:
             return
         room = self.path.with_name(self.path.name + ".room")
         try:
-            # Not zeros, which some file systems keep in no room at all.
+            # Not zeros, which some file systems store without using space.
             room.write_bytes(os.urandom(_ROOM))
         except OSError as error:
             raise StorageError(
@@ -116,7 +120,7 @@ class ResponseStore:
                 room.unlink()
 
     def reply_origin(self, digest: bytes) -> ReplyOrigin | None:
-        """When and for which run the reply to a request was stored; None where there is none."""
+        """When and for which run the reply to a request was stored; None if there is none."""
         statement = (
             "SELECT stored_at, folder FROM responses LEFT JOIN runs ON runs.id = responses.run "
             "WHERE digest = ?"
@@ -125,8 +129,8 @@ class ResponseStore:
         return None if row is None else ReplyOrigin(*row)
 
     def outputs_since(self, folder: Path, identity: Identity, since: float) -> list[Output]:
-        """The replies of a model that a run stored from a time on, drawn pictures left out. Reads
-        the whole store."""
+        """The replies of a model that a run stored since a time (seconds since 1970), without the
+        bytes of drawn images. Reads the entire store."""
         statement = (
             "SELECT digest, packed, output, checksum FROM responses "
             "WHERE run = (SELECT id FROM runs WHERE folder = ?) "
@@ -137,14 +141,14 @@ class ResponseStore:
         return [output for output in outputs if output is not None]
 
     def has_replies_of(self, identity: Identity) -> bool:
-        """Whether any reply of this model is stored."""
+        """Whether the store has any reply of this model."""
         statement = (
             "SELECT 1 FROM responses WHERE model = (SELECT id FROM models WHERE digest = ?) LIMIT 1"
         )
         return self._read(statement, identity.digest()) is not None
 
     def sample_outputs(self, identity: Identity, limit: int) -> list[Output]:
-        """Some replies of a model, drawn pictures left out: what its replies are like."""
+        """Up to `limit` replies of a model, without the bytes of drawn images, for averages."""
         statement = (
             "SELECT digest, packed, output, checksum FROM responses WHERE model = "
             "(SELECT id FROM models WHERE digest = ?) LIMIT ?"
@@ -154,8 +158,11 @@ class ResponseStore:
         return [output for output in outputs if output is not None]
 
     def get(self, digest: bytes) -> Output | None:
-        """The stored output of a request, or None. A damaged one is as good as none: it is noted
-        as unreadable, and replaced by the next output of that request."""
+        """The stored output of a request, or None.
+
+        A damaged output counts as missing: its digest is added to `unreadable`, and the next output
+        of that request replaces it.
+        """
         row = self._read("SELECT packed, output, checksum FROM responses WHERE digest = ?", digest)
         if row is None:
             return None
@@ -166,13 +173,12 @@ class ResponseStore:
         if not isinstance(output, Drawn):
             return output
         images = {name: self.medium(name) for name in output.images}
-        data = {name: picture for name, picture in images.items() if picture is not None}
-        # Without its pictures the reply is worth nothing: it is owed again.
+        data = {name: image for name, image in images.items() if image is not None}
+        # Without all of its images the reply is useless: the request is sent again.
         return structs.replace(output, data=data) if len(data) == len(images) else None
 
     def medium(self, digest: str) -> bytes | None:
-        """The bytes of a picture that a model drew, by their SHA-256 in hex; None where they are
-        lacking or damaged."""
+        """The bytes of a drawn image, by their SHA-256 in hex; None if missing or damaged."""
         row = self._read("SELECT data FROM media WHERE digest = ?", digest)
         if row is None:
             return None
@@ -183,20 +189,22 @@ class ResponseStore:
         return data
 
     def put(self, digest: bytes, output: Output, model_key: int) -> None:
-        """Store an output durably against the death of this process. A Failure is refused."""
+        """Store an output so that it survives the death of this process. Raises TypeError for a
+        Failure."""
         if isinstance(output, Failure):
             raise TypeError("a Failure is never stored: it would be taken for an answer")
         if isinstance(output, Drawn):
-            # Before the reply that names them: a death in between leaves no reply without them.
-            for name, picture in output.data.items():
+            # Images before the reply that names them: a process killed in between then leaves no
+            # reply without its images.
+            for name, image in output.data.items():
                 other = "REPLACE" if name in self._unreadable_media else "IGNORE"
-                self._write(f"INSERT OR {other} INTO media VALUES (?, ?)", (name, picture))
+                self._write(f"INSERT OR {other} INTO media VALUES (?, ?)", (name, image))
             output = output.without_data()
         data = _encode(output)
         packed = len(data) > _COMPRESS_ABOVE
         if packed:
             data = zlib.compress(data, 1)
-        # Of two processes that ask the same at once the first counts.
+        # If two processes send the same request at once, the first reply counts.
         other = "REPLACE" if digest in self.unreadable else "IGNORE"
         self._write(
             f"INSERT OR {other} INTO responses (digest, model, packed, output, checksum, "
@@ -205,7 +213,7 @@ class ResponseStore:
         )
 
     def put_unless_busy(self, digest: bytes, output: Output, model_key: int) -> None:
-        """`put`, but without waiting for another process that holds the store. Raises StoreBusy."""
+        """`put` without waiting for a process that has the store locked. Raises StoreBusy."""
         self._set_busy_timeout(_BRIEF)
         try:
             self.put(digest, output, model_key)
@@ -216,7 +224,7 @@ class ResponseStore:
         self._connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
     def _read(self, statement: str, key: bytes | str) -> Any:
-        """The one row of a key, or None."""
+        """The first row of a query with one parameter, or None."""
         try:
             return self._connection.execute(statement, (key,)).fetchone()
         except sqlite3.OperationalError as error:
@@ -241,16 +249,16 @@ class ResponseStore:
 
 
 def checksum(digest: bytes, data: bytes) -> int:
-    """CRC-32 of a row: of its key and its output as it is stored. It shows accidents, not forgery:
-    whoever may write the store can write the checksum too."""
+    """CRC-32 of a row's key and its output as stored. It detects accidents, not forgery: whoever
+    can write the store can also write the checksum."""
     return zlib.crc32(data, zlib.crc32(digest))
 
 
 def decode_output(
     digest: bytes, packed: object, data: bytes, expected: int | None
 ) -> Output | None:
-    """An output as it was stored, or None where it is damaged. Rows from before checksums
-    (`expected` is None) are damaged where they cannot be read."""
+    """Decode a stored output; None if it is damaged. A row of an older version, without a checksum
+    (`expected` is None), counts as damaged only if it cannot be decoded."""
     try:
         if expected is not None and checksum(digest, data) != expected:
             return None
@@ -260,24 +268,24 @@ def decode_output(
 
 
 def is_sound_medium(digest: str, data: object) -> bool:
-    """Whether bytes are those that their name, their SHA-256 in hex, says."""
+    """Whether the data are bytes with this SHA-256 (hex)."""
     return isinstance(data, bytes) and hashlib.sha256(data).hexdigest() == digest
 
 
 def connect(path: Path | None) -> sqlite3.Connection:
-    """A store's file in the newest schema; None: in memory. Raises StorageError."""
+    """Open a store and migrate it to the newest schema; None: in memory. Raises StorageError."""
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-        # Autocommit: each output is its own transaction; WAL without a sync per commit survives
-        # the death of the process, which is what resume needs.
+        # Autocommit: each output is a transaction of its own. WAL without a sync per commit
+        # survives the death of the process (not of the machine), which is what resuming requires.
         connection = sqlite3.connect(
             path or ":memory:", isolation_level=None, timeout=WAIT, check_same_thread=False
         )
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
-        # Keys are hashes, so every reply dirties a page of its own: copied back less often, the
-        # pages of a large store are written fewer times.
+        # Keys are hashes, so every reply changes another page. The less often the log is copied
+        # back, the fewer times the pages of a large store are written.
         connection.execute("PRAGMA wal_autocheckpoint=4000")
         migrate(connection)
     except (OSError, sqlite3.OperationalError) as error:

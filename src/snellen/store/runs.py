@@ -1,10 +1,10 @@
 """Run folders: self-describing, append-only, readable without Snellen.
 
 run.json         what was run: config, versions, digests, hardware, counts
-samples.jsonl    one finished sample per line; a torn last line is one owed sample
-failures.jsonl   samples that failed in the latest start: owed on the next
-left-out.jsonl   lines that were taken out of samples.jsonl, where there were any
-spent.jsonl      what was spent since run.json was last written; gone once the run has ended
+samples.jsonl    one finished sample per line; the sample of a torn last line is asked again
+failures.jsonl   samples that failed in the latest start; they are asked again on the next
+left-out.jsonl   lines that were removed from samples.jsonl, if any
+spent.jsonl      what was spent since run.json was last written; deleted when the run has ended
 report.json      the numbers
 report.html      the same for a person
 media/           thumbnails
@@ -40,7 +40,7 @@ S = TypeVar("S", bound=Struct)
 
 
 class ResumeRecord(Struct, frozen=True, gc=False):
-    """What a restart needs to know of a record."""
+    """The fields of a record that resuming a run requires."""
 
     id: str
     media: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ _NO_VALUES: dict[str, float] = {}
 
 
 class RunFolder:
-    """A run folder for reading. Raises UsageError when the folder is no run."""
+    """A run folder for reading. Raises UsageError if the folder is not a run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -67,14 +67,14 @@ class RunFolder:
 
     @property
     def has_report(self) -> bool:
-        """Whether the run came to an end, good or bad, of its own."""
+        """Whether the run ended by itself, complete or not, rather than being killed."""
         return (self.path / REPORT_FILE).is_file()
 
     def report(self) -> Report:
         return _read_json(self.path / REPORT_FILE, Report)
 
     def records(self) -> Iterator[Record]:
-        """Finished samples in the order they ended, each once."""
+        """Finished samples, in the order they ended and without duplicates."""
         return distinct_records(read_records(self.path / SAMPLES_FILE))
 
     def failures(self) -> Iterator[Record]:
@@ -82,15 +82,15 @@ class RunFolder:
         return read_records(self.path / FAILURES_FILE)
 
     def read_as(self, kind: type[S]) -> list[S]:
-        """Finished samples, then failures, with the fields of `kind` alone: quick, because what
-        is not wanted is not decoded."""
+        """Finished samples, then failures, decoded as `kind`: fast, because only the fields of
+        `kind` are decoded."""
         decoder = msgspec.json.Decoder(kind)
         files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
-        return [one for file in files if file.exists() for one in _read_lines(file, decoder)]
+        return [record for file in files if file.exists() for record in _read_lines(file, decoder)]
 
 
 def open_run(path: Path | str) -> RunFolder:
-    """Open a run folder for reading."""
+    """Open a run folder for reading. Raises UsageError if it is not one."""
     path = Path(path)
     if not _is_run(path):
         raise UsageError(
@@ -100,8 +100,8 @@ def open_run(path: Path | str) -> RunFolder:
 
 
 def require_single(runs: Iterable[RunFolder], what: str) -> None:
-    """Raises UsageError where a run asked each question several times, and `what` looks at the one
-    reply to each."""
+    """Raises UsageError if a run asked each question several times; `what` names the analysis that
+    takes one reply to each."""
     for run in runs:
         if run.info.config.repeats > 1:
             raise UsageError(
@@ -112,25 +112,26 @@ def require_single(runs: Iterable[RunFolder], what: str) -> None:
 
 
 def find_runs(path: Path | str) -> list[RunFolder]:
-    """The run at `path`, or every run in the folder `path`, by name."""
+    """The run at `path`, or every run in the folder `path`, sorted by name. Raises UsageError if
+    there is none."""
     path = Path(path)
     if _is_run(path):
         return [open_run(path)]
-    found = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
+    folders = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
     if not path.exists():
         raise UsageError(f"no run in {path}: there is no such file or folder")
-    if not found:
+    if not folders:
         raise UsageError(f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}")
-    return [open_run(child) for child in found]
+    return [open_run(child) for child in folders]
 
 
 def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
-    """The runs at all `paths`, each once, in the order they are first named."""
-    found: dict[Path, RunFolder] = {}
+    """The runs at all `paths` without duplicates, in the order they are first named."""
+    runs: dict[Path, RunFolder] = {}
     for path in paths:
         for run in find_runs(path):
-            found.setdefault(run.path.resolve(), run)
-    return list(found.values())
+            runs.setdefault(run.path.resolve(), run)
+    return list(runs.values())
 
 
 def _is_run(path: Path) -> bool:
@@ -141,10 +142,10 @@ def _is_run(path: Path) -> bool:
 
 
 class RunWriter:
-    """The one writer of a run folder, holding its lock. Use as a context manager.
+    """The only writer of a run folder, which it locks. Use it as a context manager.
 
-    Raises RunLocked when another process holds it, also where the lock was removed meanwhile, and
-    StorageError when it cannot be written.
+    Raises RunLocked if another process has the lock, or if the lock file was removed meanwhile, and
+    StorageError if the folder cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -172,8 +173,8 @@ class RunWriter:
         self._lock.release()
 
     def recover(self) -> list[ResumeRecord]:
-        """The lines of finished samples, in their order; cuts off a torn last one and forgets old
-        failures."""
+        """The finished samples of earlier starts, in order. Cuts off a torn last line, and deletes
+        old failures."""
         samples = self.path / SAMPLES_FILE
         (self.path / FAILURES_FILE).unlink(missing_ok=True)
         if not samples.exists():
@@ -186,7 +187,7 @@ class RunWriter:
         return list(_read_lines(samples, _resume_decoder))
 
     def exclude_lines(self, lines: Collection[int]) -> None:
-        """Take lines, by their position, out of `samples.jsonl`; they are kept beside it."""
+        """Move lines, by index, from `samples.jsonl` to `left-out.jsonl`."""
         self._check_lock()
         samples, other = self.path / SAMPLES_FILE, self.path / LEFT_OUT_FILE
         remaining = samples.with_name(samples.name + ".new")
@@ -199,7 +200,7 @@ class RunWriter:
             raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
 
     def note_spent(self, spent: dict[str, RoleUsage]) -> None:
-        """Note what the run has spent over all starts, so that a kill does not forget it."""
+        """Append what the run has spent over all starts, so that a kill does not lose it."""
         self._append(SPENT_FILE, _encode(spent))
 
     def recover_spent(self, recorded: dict[str, RoleUsage]) -> dict[str, RoleUsage]:
@@ -215,7 +216,8 @@ class RunWriter:
             for role in {**recorded, **latest}
         }
         return {
-            role: max(pair, key=lambda one: (one.answered, one.sent)) for role, pair in both.items()
+            role: max(pair, key=lambda role_usage: (role_usage.answered, role_usage.sent))
+            for role, pair in both.items()
         }
 
     def append(self, record: Record) -> None:
@@ -226,7 +228,7 @@ class RunWriter:
         self._append(FAILURES_FILE, _encode(record))
 
     def write_info(self, info: RunInfo) -> None:
-        """Write `run.json`; what was spent stands there from now on."""
+        """Write `run.json`, which replaces what was appended about spending."""
         self._check_lock()
         write_json(self.path / RUN_FILE, info)
         if SPENT_FILE in self._files:
@@ -238,13 +240,13 @@ class RunWriter:
         write_json(self.path / REPORT_FILE, report)
 
     def records(self) -> list[Record]:
-        """All samples of the latest state, failures after the rest, as a summary needs them."""
+        """All samples so far, failures last, with the fields that a summary requires."""
         files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
         return compact_records(record for file in files for record in read_records(file))
 
     def _check_lock(self) -> None:
-        """Raises RunLocked where the lock is no longer the one that was taken: whoever makes a
-        new one may write as well."""
+        """Raises RunLocked if the lock file was removed or replaced: another process may then have
+        locked the new one, and write too."""
         if self._lock_on_disk() != self._lock_id:
             raise RunLocked(
                 f"the lock of {self.path} was removed while this run was going on, so that another "
@@ -253,10 +255,10 @@ class RunWriter:
 
     def _lock_on_disk(self) -> tuple[int, int] | None:
         try:
-            found = (self.path / LOCK_FILE).stat()
+            stat = (self.path / LOCK_FILE).stat()
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        return stat.st_dev, stat.st_ino
 
     def _append(self, name: str, content: bytes) -> None:
         self._check_lock()
@@ -276,7 +278,7 @@ class RunWriter:
 
 
 def distinct_records(records: Iterable[Record]) -> Iterator[Record]:
-    """The records, of those with the same id the first."""
+    """Yield the records, of those with the same id only the first."""
     seen: set[str] = set()
     for record in records:
         if record.id not in seen:
@@ -285,18 +287,18 @@ def distinct_records(records: Iterable[Record]) -> Iterator[Record]:
 
 
 def compact_records(records: Iterable[Record]) -> list[Record]:
-    """The records without requests, without the texts of their options and without most passes;
-    what is equal in many is held once. A long run is summed up in little memory."""
+    """Copies of records without requests, option texts and most passes, which share equal values,
+    so that a long run is summarised in little memory."""
     shared: dict[object, Any] = {}
     return [_compact_record(record, shared) for record in records]
 
 
 def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
-    # Answers to open questions are seldom equal: to hold them once would cost more.
+    # Answers to open questions are rarely equal: looking them up would cost more than it saves.
     closed = record.kind != "open"
     return msgspec.structs.replace(
         record,
-        passes=_slim_passes(record),
+        passes=_compact_passes(record),
         requests=(),
         score=shared.setdefault(record.score, record.score),
         options=shared.setdefault(("options", *record.options), dict.fromkeys(record.options, "")),
@@ -304,27 +306,30 @@ def _compact_record(record: Record, shared: dict[object, Any]) -> Record:
         gold=shared.setdefault(("gold", *record.gold), record.gold) if closed else record.gold,
         answer=shared.setdefault(record.answer, record.answer) if closed else record.answer,
         values=record.values or _NO_VALUES,
-        repeats=tuple(_compact_repeat(one, shared, closed) for one in record.repeats),
+        repeats=tuple(_compact_repeat(repeat, shared, closed) for repeat in record.repeats),
     )
 
 
-def _slim_passes(one: Record | Repeat) -> tuple[Pass, ...]:
-    """The passes of which something is said of the whole run: why a sample was not asked, and that
-    an empty reply was given credit."""
-    if one.unscored == "unsupported":
-        return one.passes
-    if credits_empty_reply(one.score, one.passes):
-        return tuple(msgspec.structs.replace(each, prompt=(), options={}) for each in one.passes)
+def _compact_passes(record: Record | Repeat) -> tuple[Pass, ...]:
+    """The passes that notices of the run are made of: why a sample was not asked, and that an empty
+    reply was given credit."""
+    if record.unscored == "unsupported":
+        return record.passes
+    if credits_empty_reply(record.score, record.passes):
+        return tuple(
+            msgspec.structs.replace(sample_pass, prompt=(), options={})
+            for sample_pass in record.passes
+        )
     return ()
 
 
 def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> Repeat:
     compact = msgspec.structs.replace(
         repeat,
-        passes=_slim_passes(repeat),
+        passes=_compact_passes(repeat),
         values=repeat.values or _NO_VALUES,
     )
-    # Draws of closed questions are of few kinds: each is held once.
+    # Repeats of closed questions take few different values: they are shared.
     if not closed or repeat.values or compact.passes:
         return compact
     key = (
@@ -336,12 +341,12 @@ def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> 
         repeat.saved,
         repeat.failure,
     )
-    found: Repeat = shared.setdefault(key, compact)
-    return found
+    interned: Repeat = shared.setdefault(key, compact)
+    return interned
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Records of a JSONL file, one at a time; a torn last line is left out."""
+    """Iterate over the records of a JSONL file; a torn last line is skipped."""
     if path.exists():
         yield from _read_lines(path, _record_decoder)
 
@@ -365,7 +370,7 @@ def _read_lines(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[T]:
 
 
 def write_json(path: Path, value: Struct) -> None:
-    """Write a value as indented JSON, whole or not at all. Raises StorageError."""
+    """Write a value as indented JSON, atomically. Raises StorageError."""
     save(path, msgspec.json.format(_encode(value), indent=2) + b"\n")
 
 
@@ -381,7 +386,7 @@ def _read_json(path: Path, kind: type[S]) -> S:
 
 
 def _end_of_last_line(descriptor: int, block: int = 1 << 16) -> int:
-    """Offset after the last newline: where a torn last line begins."""
+    """Offset after the last newline, where a torn last line begins. Reads backwards by blocks."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start = max(0, end - block)

@@ -93,14 +93,16 @@ def tau_by_distance(
     rows = []
     for threshold in thresholds:
         near = (distances <= threshold * largest) & ~np.isnan(taus)
-        unshared = near & others
-        used = near | ~others if itself else unshared
+        neighbours = near & others
+        # (tasks, tasks): whose tau counts for the task of a row; with itself it is 1.
+        used = near | ~others if itself else neighbours
         counts = used.sum(axis=1)
         all_taus = np.where(others, taus, 1.0)
         sums = np.where(used, all_taus, 0.0).sum(axis=1)
+        # First the mean over a task's neighbours, then over the tasks that have any.
         means = sums[counts > 0] / counts[counts > 0]
         tau = float(means.mean()) if len(means) else None
-        rows.append(NearTau(threshold, tau, len(means), int(unshared.sum()) // 2))
+        rows.append(NearTau(threshold, tau, len(means), int(neighbours.sum()) // 2))
     return rows
 
 
@@ -205,6 +207,7 @@ def cluster_agreement(
 def _add_p_values(
     agreements: Sequence[ClusterAgreement], scores: TaskScores, mean_accuracy: float, ties: Ties
 ) -> list[ClusterAgreement]:
+    """Add the permutation tests of each cluster, corrected by Holm over the clusters."""
     columns = {task: index for index, task in enumerate(scores.tasks)}
     chances = {
         agreement.name: chance

@@ -54,10 +54,14 @@ def cluster_chance(
     if np.isnan(tau):
         return None
     random = np.random.default_rng(SEED)
+    # Sorting random numbers permutes each row: (draws, models). The means over the other tasks
+    # change their models, those over the cluster do not.
     order = np.argsort(random.random((DRAWS, len(values))), axis=1)
     mixed = _taus(np.broadcast_to(own, order.shape), others[0][order], ties_count)
+    # Random sets of as many tasks as the cluster: (draws, tasks), 1 for a task of the set.
     drawn_masks = (np.argsort(random.random((DRAWS, tasks)), axis=1) < size).astype(np.float64)
     sets = _taus(_means(values, drawn_masks), _means(values, 1.0 - drawn_masks), ties_count)
+    # Two-sided: twice the smaller tail. The tolerance makes equal taus equal despite rounding.
     below, above = _p_value(sets <= tau + _TOLERANCE), _p_value(sets >= tau - _TOLERANCE)
     p = _p_value(np.abs(mixed) >= abs(tau) - _TOLERANCE)
     return ClusterChance(tau, p, min(1.0, 2 * min(below, above)), above < below)
@@ -71,16 +75,16 @@ def mantel_test(distances: NDArray[float64], taus: NDArray[float64]) -> tuple[fl
     if either does not vary, or with fewer than four tasks.
     """
     upper = np.triu_indices(len(taus), 1)
+    # A pair of tasks without a tau gets the mean, which moves the correlation least.
     filled = np.nan_to_num(taus, nan=float(np.nanmean(taus[upper])) if len(upper[0]) else 0.0)
     if len(taus) < 4 or np.ptp(distances[upper]) == 0 or np.ptp(filled[upper]) == 0:
         return None
-    centred_distances, alike = (
-        distances[upper] - distances[upper].mean(),
-        filled[upper] - filled[upper].mean(),
-    )
-    # Permuting the tasks changes neither the means nor the spreads.
-    spread = float(np.sqrt((centred_distances**2).sum() * (alike**2).sum()))
-    observed = float(centred_distances @ alike) / spread
+    centred_distances = distances[upper] - distances[upper].mean()
+    centred_taus = filled[upper] - filled[upper].mean()
+    # Permuting the tasks changes neither the means nor the spreads, so they are computed once, and
+    # the permuted taus need no centring: the centred distances sum to 0.
+    spread = float(np.sqrt((centred_distances**2).sum() * (centred_taus**2).sum()))
+    observed = float(centred_distances @ centred_taus) / spread
     orders = task_orders(len(taus))
     permuted = [
         float(centred_distances @ filled[order[upper[0]], order[upper[1]]]) / spread
@@ -109,6 +113,7 @@ def _p_value(hits: NDArray[np.bool_]) -> float:
 def _means(values: NDArray[float64], masks: NDArray[float64]) -> NDArray[float64]:
     """Each model's mean over each set of tasks, shape (sets, models), rounded so that equal means
     are ties in spite of rounding errors."""
+    # 0 / 0 is NaN: a model without a score in the set has no mean.
     has_score = (~np.isnan(values)).astype(np.float64)
     with np.errstate(invalid="ignore"):
         means = (masks @ np.nan_to_num(values).T) / (masks @ has_score.T)

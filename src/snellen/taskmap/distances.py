@@ -20,9 +20,11 @@ def gram_of_products(downs: NDArray[float64], ups: NDArray[float64]) -> NDArray[
     billion numbers costs no more than its two factors.
     """
     tasks, rank, _ = downs.shape
+    # Every factor row of every task against every other: (tasks * rank, tasks * rank).
     inputs = downs.reshape(tasks * rank, -1)
     outputs = ups.transpose(0, 2, 1).reshape(tasks * rank, -1)
     products = (inputs @ inputs.T) * (outputs @ outputs.T)
+    # The sum over both ranks leaves one number for each pair of tasks.
     gram: NDArray[float64] = products.reshape(tasks, rank, tasks, rank).sum(axis=(1, 3))
     return gram
 

@@ -76,6 +76,7 @@ def train_on_cluster(
 
 
 def _results(ray: Any, actors: Sequence[Any], jobs: list[TrainingJob]) -> Generator[TrainingResult]:
+    """Keep every actor busy with one task at a time; yield results as they finish."""
     waiting = list(reversed(jobs))
     running: dict[Any, tuple[Any, TrainingJob]] = {}
     idle = list(actors)

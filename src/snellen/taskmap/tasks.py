@@ -84,8 +84,9 @@ def load_tasks(
         largest = max((task.samples for task in left_out), default=0)
         raise UsageError(
             f"{len(tasks)} of {len(tasks) + len(left_out)} tasks have at least "
-            f"{selection.min_samples} samples with a gold answer, expected two or more (the largest that was left out has "
-            f"{largest}); use another --group, a larger --limit, or lower --fewest"
+            f"{selection.min_samples} samples with a gold answer, expected two or more "
+            f"(the largest that was left out has {largest}); use another --group, a larger "
+            "--limit, or lower --fewest"
         )
     return TaskSet(tuple(tasks), tuple(left_out))
 
@@ -125,6 +126,9 @@ def _check_names(only: Sequence[str], existing: Iterable[str]) -> None:
 def _training_example(
     benchmark: Benchmark, sample: Sample, capabilities: Capabilities
 ) -> TrainingExample | None:
+    """The benchmark's first request for the sample, with its gold reply; None if the sample has
+    no gold answer, cannot be processed by the model, or asks for something else than text or
+    a ranking."""
     if not sample.gold:
         return None
     if (

@@ -34,12 +34,12 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / "data").is_dir():
         raise UsageError(f"{out} is there already and holds no such pages; name another folder")
     try:
-        pictures: dict[str, None] = {}
-        for shown in library.views():
-            pictures |= dict.fromkeys(_write_run(library, shown, out))
+        images: dict[str, None] = {}
+        for view in library.views():
+            images |= dict.fromkeys(_write_run(library, view, out))
         _write_script(out, "runs", library.overview())
         _write_script(out, "pairs", dict(_pairs(library)))
-        page = render_shell({"files": {"chunk": CHUNK, "pictures": list(pictures)}})
+        page = render_shell({"files": {"chunk": CHUNK, "pictures": list(images)}})
         _write(out / INDEX_FILE, page.encode())
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
@@ -57,11 +57,11 @@ def _write_run(library: RunLibrary, view: RunView, out: Path) -> Iterator[str]:
     _write_script(out, f"{view.key}/numbers", numbers)
     columns = view.index.columns()
     _write_script(out, f"{view.key}/columns", {**columns, "more": False, "live": False})
-    for at, first in enumerate(range(0, len(view.index), CHUNK)):
+    for index, first in enumerate(range(0, len(view.index), CHUNK)):
         last = min(first + CHUNK, len(view.index))
         records = view.index.records(range(first, last))
-        _write_script(out, f"{view.key}/samples-{at}", [describe(record) for record in records])
-        _write_script(out, f"{view.key}/texts-{at}", view.index.texts(first, last))
+        _write_script(out, f"{view.key}/samples-{index}", [describe(record) for record in records])
+        _write_script(out, f"{view.key}/texts-{index}", view.index.texts(first, last))
         yield from _write_images(view, records, out)
 
 
@@ -91,9 +91,9 @@ def _pairs(library: RunLibrary) -> Iterator[tuple[str, dict[str, Any]]]:
     runs = library.views()
     both = [
         pair
-        for one, other in combinations(runs, 2)
-        if one.run.info.benchmark == other.run.info.benchmark
-        for pair in ((one.key, other.key), (other.key, one.key))
+        for first_view, second_view in combinations(runs, 2)
+        if first_view.run.info.benchmark == second_view.run.info.benchmark
+        for pair in ((first_view.key, second_view.key), (second_view.key, first_view.key))
     ]
     for first, second in both[:MAX_PAIRS]:
         yield json.dumps([first, second], separators=(",", ":")), library.comparison(first, second)
@@ -101,8 +101,8 @@ def _pairs(library: RunLibrary) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _write_script(out: Path, name: str, value: Any) -> None:
     """A file that hands a value to the page when it is loaded as a script."""
-    told = msgspec.json.encode(name).decode()
-    text = f"snellen.put({told}, {msgspec.json.encode(value).decode()})\n"
+    encoded_name = msgspec.json.encode(name).decode()
+    text = f"snellen.put({encoded_name}, {msgspec.json.encode(value).decode()})\n"
     _write(out / "data" / f"{name}.js", text.encode())
 
 

@@ -46,9 +46,9 @@ class RunImages:
     def thumbnail(self, digest: str, sample: str) -> bytes | None:
         """A JPEG of at most 20 kB; None where there is no such picture. `sample`: the id of one
         that shows it."""
-        kept = read_thumbnail(self._run.path, digest)
-        if kept is not None:
-            return kept
+        stored = read_thumbnail(self._run.path, digest)
+        if stored is not None:
+            return stored
         with self._lock:
             if digest not in self._thumbnails:
                 data = self._read_original(digest, sample)
@@ -75,8 +75,8 @@ class RunImages:
             self._sources = {}  # asked once, also where the data are not there
             self._sources = dict(self._data_sources())
         if digest not in self._sources:
-            made = {ref.digest: ref.source for ref in self._derived_media(sample)}
-            self._sources |= made or self._generated_image(digest)
+            derived = {ref.digest: ref.source for ref in self._derived_media(sample)}
+            self._sources |= derived or self._generated_image(digest)
         return self._sources.get(digest)
 
     def _data_sources(self) -> Iterator[tuple[str, Source]]:
@@ -95,10 +95,10 @@ class RunImages:
         if self._benchmark is None or self._benchmark.prepare is None:
             return ()
         if self._samples is None:
-            found = self._benchmark.samples(self._benchmark.open())
-            self._samples = {one.id: one for one in found}
-        asked = self._samples.get(sample)
-        return self._benchmark.prepare(asked).media if asked else ()
+            samples = self._benchmark.samples(self._benchmark.open())
+            self._samples = {each.id: each for each in samples}
+        prepared = self._samples.get(sample)
+        return self._benchmark.prepare(prepared).media if prepared else ()
 
     def _generated_image(self, digest: str) -> dict[str, Source]:
         """A picture that the model drew."""

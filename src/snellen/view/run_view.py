@@ -54,9 +54,9 @@ class RunView:
     @property
     def run(self) -> RunFolder:
         """The run as `run.json` has it now."""
-        noted = _run_file_state(self.path)
-        if noted != self._file_state:
-            self._run, self._file_state = open_run(self.path), noted
+        state = _run_file_state(self.path)
+        if state != self._file_state:
+            self._run, self._file_state = open_run(self.path), state
         return self._run
 
     @property
@@ -125,8 +125,8 @@ class RunView:
         result = pages.get_template("result.html").render(
             **result_context(report, self.index.tallies)
         )
-        gained = gain_boards(gains([self.run, *other_runs], folders={self.run.name}))
-        result += pages.get_template("gains.html").render(gains=list(gained))
+        gains_tables = gain_boards(gains([self.run, *other_runs], folders={self.run.name}))
+        result += pages.get_template("gains.html").render(gains=list(gains_tables))
         protocol = pages.get_template("protocol.html").render(
             run=report.run, prompt_pictures={}, **protocol_context(report, self.path, turn)
         )
@@ -135,10 +135,10 @@ class RunView:
     def columns(self, first: int, generation: int) -> dict[str, Any]:
         """What samples are filtered by, from number `first` on; from 0 on where the run was
         started again since `generation`. `more`: not all were read yet."""
-        whole = self.index.refresh(LATER_READ_SECONDS if first else FIRST_READ_SECONDS)
+        complete = self.index.refresh(LATER_READ_SECONDS if first else FIRST_READ_SECONDS)
         if generation != self.index.generation:
             first = 0
-        return {**self.index.columns(first), "more": not whole, "live": self.is_live}
+        return {**self.index.columns(first), "more": not complete, "live": self.is_live}
 
     def samples(self, indices: Sequence[int]) -> list[dict[str, Any]]:
         return [describe(record) for record in self.index.records(indices)]
@@ -172,9 +172,9 @@ class RunLibrary:
         for run in runs:
             path = run.path.resolve()
             if path not in self._views:
-                keys = {one.key for one in self._views.values()}
-                number = next(n for n in range(1, len(keys) + 2) if _key(path, n) not in keys)
-                self._views[path] = RunView(_key(path, number), path, self._moved, self._notify)
+                keys = {view.key for view in self._views.values()}
+                suffix = next(n for n in range(1, len(keys) + 2) if _key(path, n) not in keys)
+                self._views[path] = RunView(_key(path, suffix), path, self._moved, self._notify)
 
     def views(self) -> list[RunView]:
         """Every run, those that were found since included."""
@@ -185,25 +185,25 @@ class RunLibrary:
                 except SnellenError:
                     # A folder that was moved away while it is looked at: the rest stays.
                     continue
-            return [one for one in self._views.values() if (one.path / RUN_FILE).is_file()]
+            return [view for view in self._views.values() if (view.path / RUN_FILE).is_file()]
 
     def view(self, key: str) -> RunView:
         """Raises UsageError for a name that no run has."""
-        for shown in self._views.values():
-            if shown.key == key:
-                return shown
+        for view in self._views.values():
+            if view.key == key:
+                return view
         raise UsageError(f"no run {key!r} is shown here")
 
     def overview(self) -> dict[str, Any]:
         """Every run in short, and the page that compares them as HTML."""
-        shown = self.views()
-        names = comparison_names([one.run for one in shown])
-        heads = [{**one.head(), "name": name} for one, name in zip(shown, names, strict=True)]
+        views = self.views()
+        names = comparison_names([view.run for view in views])
+        heads = [{**view.head(), "name": name} for view, name in zip(views, names, strict=True)]
         html = (
             template_environment(HOME)
             .get_template("runs.html")
             .render(
-                boards=list(_run_tables(shown)),
+                boards=list(_run_tables(views)),
                 unread=[head for head in heads if "value" not in head],
             )
         )
@@ -212,31 +212,34 @@ class RunLibrary:
     def numbers(self, key: str) -> dict[str, str]:
         """The numbers of a run, with gains over the other runs that have ended. Raises
         SnellenError."""
-        shown = self.view(key)
-        model, benchmark = shown.run.info.model, shown.run.info.benchmark
-        ended = [one.run for one in self.views() if one is not shown and not one.is_live]
+        view = self.view(key)
+        model, benchmark = view.run.info.model, view.run.info.benchmark
+        ended = [other.run for other in self.views() if other is not view and not other.is_live]
         alike = [run for run in ended if (run.info.model, run.info.benchmark) == (model, benchmark)]
-        return shown.numbers(alike)
+        return view.numbers(alike)
 
     def comparison(self, first: str, second: str) -> dict[str, Any]:
         """The second run less the first over the samples both scored; `why_not` where there is
         nothing to compare."""
-        one, other = self.view(first), self.view(second)
-        state = (_file_sizes(one.path), _file_sizes(other.path))
-        known = self._pairs.get((first, second))
-        if known is None or known[0] != state:
-            known = self._pairs[first, second] = state, _compare_views(one, other)
-        return known[1]
+        first_view, second_view = self.view(first), self.view(second)
+        state = (_file_sizes(first_view.path), _file_sizes(second_view.path))
+        cached = self._pairs.get((first, second))
+        if cached is None or cached[0] != state:
+            cached = self._pairs[first, second] = state, _compare_views(first_view, second_view)
+        return cached[1]
 
 
-def _compare_views(one: RunView, other: RunView) -> dict[str, Any]:
-    names = fmt.run_labels([shown.report() for shown in (one, other)])
+def _compare_views(first_view: RunView, second_view: RunView) -> dict[str, Any]:
+    names = fmt.run_labels([view.report() for view in (first_view, second_view)])
     try:
-        found = compare([one.run, other.run], names, common=True)
+        compared = compare([first_view.run, second_view.run], names, common=True)
     except SnellenError as error:
         return {"why_not": str(error)}
-    notices = [*found.notices, *(notice for each in found.benchmarks for notice in each.notices)]
-    return {**_pair_json(found.pairs[0]), "notices": notices}
+    notices = [
+        *compared.notices,
+        *(notice for comparison in compared.benchmarks for notice in comparison.notices),
+    ]
+    return {**_pair_json(compared.pairs[0]), "notices": notices}
 
 
 def _pair_json(pair: PairDifference) -> dict[str, Any]:
@@ -259,16 +262,16 @@ def _pair_json(pair: PairDifference) -> dict[str, Any]:
 def _run_tables(run_views: Sequence[RunView]) -> Iterator[dict[str, Any]]:
     """Runs of one benchmark and metric in one table."""
     boards: dict[tuple[str, str], list[tuple[RunView, Report]]] = {}
-    for at in fmt.table_order([one.run.info for one in run_views]):
-        one = run_views[at]
+    for index in fmt.table_order([view.run.info for view in run_views]):
+        view = run_views[index]
         try:
-            report = one.report()
+            report = view.report()
         except SnellenError:
             continue
         key = report.run.benchmark, report.summary.headline.name
-        boards.setdefault(key, []).append((one, report))
+        boards.setdefault(key, []).append((view, report))
     for (benchmark, metric), members in boards.items():
-        board = views.run_table(benchmark, metric, [(report, one.key) for one, report in members])
+        board = views.run_table(benchmark, metric, [(report, view.key) for view, report in members])
         rows = zip(board.runs, members, strict=True)
         yield {
             "board": board,
@@ -296,8 +299,8 @@ def _key(path: Path, number: int) -> str:
 
 
 def _run_file_state(path: Path) -> tuple[int, int]:
-    noted = (path / RUN_FILE).stat()
-    return noted.st_mtime_ns, noted.st_size
+    status = (path / RUN_FILE).stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def _file_sizes(path: Path) -> tuple[int, ...]:

@@ -74,8 +74,13 @@ class _IndexedSample(Struct, gc=False):
     def text(self) -> str:
         """What is searched: id, question, first prompt, options, answers and replies, in small
         letters; what the prompt repeats is there once."""
-        asked = [part.text for turn in self.passes[:1] for one in turn.prompt for part in one.parts]
-        prompt = "\n".join(filter(None, asked))
+        prompt_parts = [
+            part.text
+            for turn in self.passes[:1]
+            for message in turn.prompt
+            for part in message.parts
+        ]
+        prompt = "\n".join(filter(None, prompt_parts))
         more = (self.question, *self.options.values(), *self.gold, self.answer or "")
         turns = chain(self.passes, *(draw.passes for draw in self.repeats))
         replies = (turn.output.text or turn.output.message for turn in turns)
@@ -110,13 +115,13 @@ class _SampleFile:
         try:
             with self.path.open("rb") as file:
                 self._inode = os.fstat(file.fileno()).st_ino
-                at = self.bytes_read
-                file.seek(at)
+                offset = self.bytes_read
+                file.seek(offset)
                 for line in file:
                     if not line.endswith(b"\n"):
                         return
-                    yield at, line
-                    at += len(line)
+                    yield offset, line
+                    offset += len(line)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -165,10 +170,10 @@ class SampleIndex:
         with self._lock:
             if any(file.is_restarted() for file in self._files):
                 self._reset()
-            for number, file in enumerate(self._files):
-                for at, line in file.new_lines():
-                    self._add(number, at, line)
-                    file.bytes_read = at + len(line)
+            for file_index, file in enumerate(self._files):
+                for offset, line in file.new_lines():
+                    self._add(file_index, offset, line)
+                    file.bytes_read = offset + len(line)
                     if len(self) % 256 == 0 and time.monotonic() > deadline:
                         return False
         return True
@@ -222,14 +227,20 @@ class SampleIndex:
     def records(self, indices: Sequence[int]) -> list[Record]:
         """These samples, read from their files. Raises IndexError for a number there is not."""
         with self._lock:
-            locations = [(self._file_indices[number], self._offsets[number]) for number in indices]
+            locations = [
+                (self._file_indices[file_index], self._offsets[file_index])
+                for file_index in indices
+            ]
         opened = [file.path.open("rb") if file.bytes_read else None for file in self._files]
         try:
-            return [_decode_record(_read_line(opened[number], at)) for number, at in locations]
+            return [
+                _decode_record(_read_line(opened[file_index], offset))
+                for file_index, offset in locations
+            ]
         finally:
-            for one in opened:
-                if one is not None:
-                    one.close()
+            for file in opened:
+                if file is not None:
+                    file.close()
 
     def search(self, text: str, first: int = 0) -> tuple[int, bytes]:
         """How many samples were searched, from number `first` on, and a bit for each: whether it
@@ -237,8 +248,8 @@ class SampleIndex:
         import numpy as np
 
         needle = text.strip().lower()
-        found = [needle in one for one in self._texts[first:]]
-        return len(found), np.packbits(np.array(found, dtype=bool), bitorder="little").tobytes()
+        matches = [needle in text for text in self._texts[first:]]
+        return len(matches), np.packbits(np.array(matches, dtype=bool), bitorder="little").tobytes()
 
     def texts(self, first: int, last: int) -> list[str]:
         """The searched texts of the samples from `first` up to, and without, `last`."""

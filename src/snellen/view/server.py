@@ -51,8 +51,8 @@ class PageServer(ThreadingHTTPServer):
             raise UsageError(f"the port is {port}; expected 0 to 65535") from None
         except OSError as error:
             if port is not None:
-                taken = error.errno == errno.EADDRINUSE
-                why = "is taken by another program" if taken else f"cannot be used: {error}"
+                is_taken = error.errno == errno.EADDRINUSE
+                why = "is taken by another program" if is_taken else f"cannot be used: {error}"
                 raise UsageError(
                     f"port {port} {why}; name another with --port, or leave --port away"
                 ) from error
@@ -116,11 +116,11 @@ class _Handler(BaseHTTPRequestHandler):
             return _HTML, self.server.shell
         if path.startswith("/media/"):
             return self._image(path.split("/")[2:], query)
-        found = _ROUTES.get(path)
-        if found is None:
+        route = _ROUTES.get(path)
+        if route is None:
             raise _NotFound
         try:
-            return _JSON, msgspec.json.encode(found(self.server.library, query))
+            return _JSON, msgspec.json.encode(route(self.server.library, query))
         except (KeyError, ValueError, IndexError) as error:
             raise UsageError(f"the address {path} lacks something: {error}") from error
 
@@ -128,9 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
         """`/media/RUN/DIGEST`: the thumbnail, or with `whole=1` the original."""
         if len(parts) != 2:
             raise _NotFound
-        pictures = self.server.library.view(parts[0]).images
-        found = pictures.original if "whole" in query else pictures.thumbnail
-        data = found(parts[1], query.get("sample", ""))
+        images = self.server.library.view(parts[0]).images
+        read = images.original if "whole" in query else images.thumbnail
+        data = read(parts[1], query.get("sample", ""))
         if data is None:
             raise _NotFound
         return content_type(data), data
@@ -163,7 +163,7 @@ def _parse_query(text: str) -> Query:
 
 
 def _samples(library: RunLibrary, query: Query) -> Any:
-    numbers = [int(number) for number in query["rows"].split(",")][:MAX_SAMPLES]
+    numbers = [int(index) for index in query["rows"].split(",")][:MAX_SAMPLES]
     if min(numbers) < 0:
         raise IndexError(min(numbers))
     return library.view(query["run"]).samples(numbers)

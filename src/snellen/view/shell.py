@@ -31,7 +31,7 @@ SCRIPTS = (
 
 def render_shell(data_source: Mapping[str, Any]) -> str:
     """The page. `data_source`: what it needs to find its data, for pages without a server."""
-    known = {
+    page_data_all = {
         "outcomes": OUTCOMES,
         "words": fmt.OUTCOME_LABELS,
         "results": RESULTS,
@@ -43,6 +43,6 @@ def render_shell(data_source: Mapping[str, Any]) -> str:
         .get_template("view.html")
         .render(
             **page_layout(STYLES, SCRIPTS, HOME, with_server=True),
-            known=escape_json(msgspec.json.encode(known)).decode(),
+            known=escape_json(msgspec.json.encode(page_data_all)).decode(),
         )
     )

@@ -16,7 +16,7 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from snellen.analysis.causes.factors import REPLY_CAUSES, SWITCHABLE, Cause, Differences, RunRecords
-from snellen.analysis.causes.stages import SampleChange, sample_change
+from snellen.analysis.causes.sample_changes import SampleChange, sample_change
 from snellen.stats.shapley import Coalition, Order, ShapleySplit, shapley_split
 
 if TYPE_CHECKING:

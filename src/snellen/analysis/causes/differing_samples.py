@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from snellen.analysis.causes.factors import RunRecords
-from snellen.analysis.causes.stages import passes_of
+from snellen.analysis.causes.sample_changes import passes_of
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record
 

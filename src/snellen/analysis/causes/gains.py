@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.headlines import headlines
 from snellen.core.errors import UsageError

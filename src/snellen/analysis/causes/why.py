@@ -5,8 +5,8 @@ goes (1) from the first run's samples to those both scored, (2) on these from th
 to the second's, (3) to the second run's samples. Steps 1 and 3 are split by reason: samples that
 only one run has, or has without gold (data), those that failed, are missing or are unsupported
 (failures), and those no judge graded (judge). In step 2 every sample whose score differs is
-assigned to what differs about it (`snellen.analysis.causes.stages`): to a single cause, or to
-several by what is known of their combinations (`snellen.analysis.causes.attribution`).
+assigned to what differs about it (`snellen.analysis.causes.sample_changes`): to a single cause, or
+to several by what is known of their combinations (`snellen.analysis.causes.attribution`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from snellen.analysis.causes.factors import (
     sampling_of,
     switched_causes,
 )
-from snellen.analysis.causes.stages import SampleChange
-from snellen.analysis.comparison.aligned import cluster_numbers
+from snellen.analysis.causes.sample_changes import SampleChange
+from snellen.analysis.comparison.alignment import cluster_numbers
 from snellen.analysis.comparison.data_differences import data_notices
 from snellen.analysis.comparison.groups import in_points
 from snellen.analysis.comparison.served_models import served_notices

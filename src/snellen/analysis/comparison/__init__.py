@@ -1,4 +1,4 @@
-"""Runs against each other.
+"""Compare runs: alignment sample by sample, differences with tests, ranks, comparability.
 
-Alignment sample by sample, tests, ranks, comparability; the formulas are in `stats`.
+The formulas live in `stats`, causes of differences in `analysis.causes`.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns
+from snellen.analysis.comparison.alignment import AlignedRuns
 from snellen.core.summary import Interval
 from snellen.stats.paired import PairedMean, holm, paired_means
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord, cluster_numbers
+from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord, cluster_numbers
 from snellen.analysis.comparison.reopened_data import benchmark_of
 from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums, SumsOf

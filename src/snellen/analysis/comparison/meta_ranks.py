@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.benchmarks.mmt_bench.summary import SUBTASK
 from snellen.benchmarks.mmt_bench.tasks import find_meta_task, find_subtask
 from snellen.core.summary import Interval

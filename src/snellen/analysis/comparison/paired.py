@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns, align_runs
+from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.comparison.groups import (
     GroupDifference,
     Pairs,

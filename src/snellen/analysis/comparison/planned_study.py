@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import align_runs
+from snellen.analysis.comparison.alignment import align_runs
 from snellen.core.errors import UsageError
 from snellen.stats.draws import variance_components
 from snellen.stats.paired import detectable_difference, paired_mean, required_samples

@@ -1,4 +1,4 @@
-"""Runs that a stop rule ended early (`engine.until`): notices, and the interval of a difference
+"""Runs that a stop rule ended early (`engine.anytime`): notices, and the interval of a difference
 that is valid at such a stop."""
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.causes.gains import BLIND, CONTROL
-from snellen.analysis.comparison.aligned import align_runs
+from snellen.analysis.comparison.alignment import align_runs
 from snellen.analysis.comparison.groups import in_points
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval

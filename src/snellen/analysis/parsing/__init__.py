@@ -1,4 +1,5 @@
-"""How well replies are parsed.
+"""How well replies are parsed: precision and recall on labelled replies, and rescoring by another
+rule.
 
-Labelled and unread replies, precision and recall of each rule, scoring again by another rule.
+The parsing rules themselves live in `extract`.
 """

@@ -118,15 +118,15 @@ def compare_with_labels(
             if label is None or isinstance(one_pass.output, Failure):
                 continue
             labelled_count += 1
-            by_reader = one_pass.extraction is not None or bool(one_pass.verdicts)
+            by_model = one_pass.extraction is not None or bool(one_pass.verdicts)
             compare = _label_comparer(record, one_pass, label, meaning)
             if one_pass.answer is not None and not record.is_retryable:
                 replies_by_parser[COMBINED].append(compare(one_pass.answer))
-                if by_reader:
+                if by_model:
                     replies_by_parser[BY_MODEL].append(compare(one_pass.answer))
             if meaning == "answer" and (one_pass.by_rules is not None or not one_pass.verdicts):
                 replies_by_parser[RULES].append(
-                    compare(one_pass.by_rules if by_reader else one_pass.answer)
+                    compare(one_pass.by_rules if by_model else one_pass.answer)
                 )
     if not replies_by_parser[BY_MODEL] and len(replies_by_parser[RULES]) in (
         0,
@@ -157,8 +157,8 @@ def _combined_name(names: Mapping[str, str]) -> str:
 
 def _passes_by_row(record: Record) -> Iterator[tuple[str, Pass]]:
     """The passes that correspond to a row of the predictions file."""
-    for number, one_pass in enumerate(record.passes):
-        if one_pass.row is not None or number == 0:
+    for index, one_pass in enumerate(record.passes):
+        if one_pass.row is not None or index == 0:
             yield one_pass.row or record.id, one_pass
 
 
@@ -171,17 +171,21 @@ def _label_comparer(
         outcome = outcome_of(answer) if answer is not None else "unparsed"
         if meaning == "right":
             right = _parse_right_label(label, record.id)
-            counted = record.score is not None and record.score >= _HALF
-            alike = record.score is not None and right == counted
+            counted_right = record.score is not None and record.score >= _HALF
+            agrees = record.score is not None and right == counted_right
             return LabelledReply(
-                record.kind, _right_or_none(right), _right_or_none(counted), alike, record.outcome
+                record.kind,
+                _right_or_none(right),
+                _right_or_none(counted_right),
+                agrees,
+                record.outcome,
             )
         label_answer = _parse_answer_label(label, record, one_pass)
-        read = answer.value if isinstance(answer, ParsedAnswer) else None
-        alike = label_answer == read
-        if record.kind == "open" and label_answer is not None and read is not None:
-            alike = matches_gold(read, (label_answer,))
-        return LabelledReply(record.kind, label_answer, read, alike, outcome)
+        parsed_answer = answer.value if isinstance(answer, ParsedAnswer) else None
+        agrees = label_answer == parsed_answer
+        if record.kind == "open" and label_answer is not None and parsed_answer is not None:
+            agrees = matches_gold(parsed_answer, (label_answer,))
+        return LabelledReply(record.kind, label_answer, parsed_answer, agrees, outcome)
 
     return compare
 
@@ -227,14 +231,14 @@ def _right_or_none(right: bool) -> str | None:
 def _parser_agreements(parser: str, replies: Sequence[LabelledReply]) -> Iterator[ParserAgreement]:
     for kind in dict.fromkeys(reply.kind for reply in replies):
         of_kind = [reply for reply in replies if reply.kind == kind]
-        read = [reply for reply in of_kind if reply.parsed_answer is not None]
+        parsed = [reply for reply in of_kind if reply.parsed_answer is not None]
         yield ParserAgreement(
             parser,
             kind,
             len(of_kind),
             sum(reply.label is not None for reply in of_kind),
-            len(read),
-            sum(reply.agrees for reply in read),
+            len(parsed),
+            sum(reply.agrees for reply in parsed),
             sum(reply.agrees for reply in of_kind),
         )
 

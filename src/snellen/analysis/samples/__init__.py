@@ -1,4 +1,4 @@
-"""Samples seen over many runs.
+"""Samples over many runs: item statistics, small subsets, doubtful labels, labelled errors.
 
-Item statistics, subsets, doubtful labels, and error analysis by labelling.
+Comparisons of the runs themselves live in `analysis.comparison`.
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns, ComparableRecord
+from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord
 from snellen.core.sample import Kind
 from snellen.stats.shared_errors import MIN_OTHER_SYSTEMS, SystemAnswers, expected_shared_errors
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from snellen.analysis.comparison.aligned import AlignedRuns
+from snellen.analysis.comparison.alignment import AlignedRuns
 from snellen.stats.paired import DEFAULT_POWER, detectable_difference, paired_means
 from snellen.stats.paired_statistics import cluster_sums
 from snellen.stats.subsets import MIN_SYSTEMS, Subset, choose_subset

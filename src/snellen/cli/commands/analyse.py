@@ -135,19 +135,19 @@ def _add_readers(actions: Actions) -> None:
 
 
 def main(arguments: Namespace) -> int:
-    found = ANALYSES[arguments.analysis](arguments)
+    finding = ANALYSES[arguments.analysis](arguments)
     if arguments.output is not None:
         from snellen.report.plots.figure import save_plot
 
-        if found.plot is None:
+        if finding.plot is None:
             raise UsageError(f"{arguments.analysis} has nothing to draw; leave out -o")
-        save_plot(found.plot(), Path(arguments.output))
+        save_plot(finding.plot(), Path(arguments.output))
     if arguments.json:
-        print(to_json(found))
+        print(to_json(finding))
     else:
         from snellen.report.console import Terminal
 
-        print_finding(found, Terminal())
+        print_finding(finding, Terminal())
     return COMPLETE
 
 
@@ -186,9 +186,11 @@ def _load_scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
             raise UsageError("give one CSV of scores, or runs, and not several sources of both")
         return select_scores(scores_from_csv(open_table(files[0])), arguments.model, groups), []
     runs, names = load_runs(arguments.sources)
-    kept = [at for at, name in enumerate(names) if not arguments.model or name in arguments.model]
+    indices = [
+        index for index, name in enumerate(names) if not arguments.model or name in arguments.model
+    ]
     table = scores_from_reports([report_of(run) for run in runs], names, arguments.group)
-    return select_scores(table, arguments.model, groups), [runs[at] for at in kept]
+    return select_scores(table, arguments.model, groups), [runs[index] for index in indices]
 
 
 def _letters(arguments: Namespace) -> Finding:
@@ -250,19 +252,19 @@ def _languages(arguments: Namespace) -> Finding:
     from snellen.data.tables.open_table import open_table
     from snellen.report.findings.scores import language_tables, languages
 
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
+    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
     if not files:
         runs, _ = load_runs(arguments.sources)
-        found = gains(runs, "lang", base="en")
-        if not found:
+        pairs = gains(runs, "lang", base="en")
+        if not pairs:
             raise UsageError(
                 f"no two of the {len(runs)} runs differ in their language alone; give runs of one "
                 "model and benchmark, one of them with lang=en"
             )
-        return languages(found)
+        return languages(pairs)
     if len(files) != 2 or len(arguments.sources) != 2:
         raise UsageError("give two CSV files of scores, English first, or runs in both languages")
-    first, second = (scores_from_csv(open_table(one)) for one in files)
+    first, second = (scores_from_csv(open_table(path)) for path in files)
     return language_tables(first, second, arguments.of)
 
 
@@ -273,7 +275,7 @@ def _yes_no(arguments: Namespace) -> Finding:
 
 
 def _errors(arguments: Namespace) -> Finding:
-    labels = [one for one in arguments.sources if Path(one).suffix.lower() in _LABEL_SUFFIXES]
+    labels = [path for path in arguments.sources if Path(path).suffix.lower() in _LABEL_SUFFIXES]
     if not labels:
         return _error_page(arguments)
     if len(labels) < len(arguments.sources):
@@ -281,7 +283,7 @@ def _errors(arguments: Namespace) -> Finding:
     from snellen.analysis.samples.error_samples import read_error_labels
     from snellen.report.findings.errors import error_types
 
-    return error_types([read_error_labels(Path(one)) for one in labels])
+    return error_types([read_error_labels(Path(path)) for path in labels])
 
 
 def _error_page(arguments: Namespace) -> Finding:
@@ -293,22 +295,24 @@ def _error_page(arguments: Namespace) -> Finding:
 
     runs, _ = _load_single_runs(arguments)
     page = Path(arguments.page)
-    found = draw_wrong_answers(runs, arguments.group, arguments.each, arguments.seed)
-    before, notices = None, []
+    answers = draw_wrong_answers(runs, arguments.group, arguments.each, arguments.seed)
+    proposals, notices = None, []
     if arguments.judge is not None:
-        before, unread, blind, absent = propose_labels(
-            found, arguments.judge, arguments.store, arguments.data
+        proposals, unread, without_images, missing_data = propose_labels(
+            answers, arguments.judge, arguments.store, arguments.data
         )
-        kept = page.with_suffix(".judge.json")
-        write_error_labels(before, kept)
-        notices.append(f"{kept}: labels of {before.labeller}")
-        if blind:
-            notices.append(f"{blind} of {len(found)} samples were judged without their pictures")
-        notices += absent
+        labels_file = page.with_suffix(".judge.json")
+        write_error_labels(proposals, labels_file)
+        notices.append(f"{labels_file}: labels of {proposals.labeller}")
+        if without_images:
+            notices.append(
+                f"{without_images} of {len(answers)} samples were judged without their pictures"
+            )
+        notices += missing_data
         if unread:
-            notices.append(f"{unread} of {len(found)} replies of the judge name no type of error")
-    save(page, error_page(found, image_urls(found, arguments.data), before))
-    return sampled_errors(found, str(page), notices)
+            notices.append(f"{unread} of {len(answers)} replies of the judge name no type of error")
+    save(page, error_page(answers, image_urls(answers, arguments.data), proposals))
+    return sampled_errors(answers, str(page), notices)
 
 
 def _readers(arguments: Namespace) -> Finding:

@@ -74,22 +74,22 @@ def main(arguments: Namespace) -> int:
 
 
 def _pull(arguments: Namespace) -> int:
-    """Each benchmark's line as soon as it is ready; one that cannot be had does not stop others."""
+    """Print a line for each benchmark as soon as it is ready; a failure stops no other."""
     from snellen.api.pull import pull
 
     failed = False
     with _progress_bars() as watch:
-        for one in pull(arguments.benchmarks, watch):
-            if one.problem:
+        for result in pull(arguments.benchmarks, watch):
+            if result.problem:
                 failed = True
-                print_line(f"snellen: {one.problem}", error=True)
+                print_line(f"snellen: {result.problem}", error=True)
             else:
-                print_line(f"{one.path}: {plural(one.rows, 'row')}", flush=True)
+                print_line(f"{result.path}: {plural(result.rows, 'row')}", flush=True)
     return MISTAKE if failed else COMPLETE
 
 
 def _verify(arguments: Namespace) -> int:
-    """Every picture, id and answer, so that a run meets no surprise."""
+    """Open every image and check ids and answers, so that a run meets no surprise."""
     table = _table(arguments.data)
     problems: list[str] = []
     for check in (check_unique_ids, _check_rows):
@@ -97,40 +97,44 @@ def _verify(arguments: Namespace) -> int:
             check(table)
         except DataError as error:
             problems.append(str(error))
-    found = verify_images(table)
-    problems += [f"row {one.row} (id {one.id}): {one.problem}" for one in found.broken]
+    media_check = verify_images(table)
+    problems += [f"row {row.row} (id {row.id}): {row.problem}" for row in media_check.broken]
     if arguments.json:
-        print(json.dumps({"rows": len(table), "pictures": found.pictures, "problems": problems}))
+        print(
+            json.dumps({"rows": len(table), "pictures": media_check.pictures, "problems": problems})
+        )
     else:
         for problem in problems:
             print_line(problem)
-        print_line(
-            f"{table.path}: {plural(len(table), 'row')}, {plural(found.pictures, 'picture')}, "
-            f"{plural(len(problems), 'problem')}"
+        counts = (
+            plural(len(table), "row"),
+            plural(media_check.pictures, "picture"),
+            plural(len(problems), "problem"),
         )
+        print_line(f"{table.path}: {', '.join(counts)}")
     return INCOMPLETE if problems else COMPLETE
 
 
 def _check(arguments: Namespace) -> int:
-    """Everything about data of one's own that can be told without a model."""
+    """Print every issue of the user's own data that shows without a model."""
     from snellen.analysis.data_check import find_data_issues
 
     variant = Variant(columns=arguments.columns or {})
     benchmark = open_benchmark(arguments.data, variant)
     table = benchmark.open()
-    found = find_data_issues(benchmark, table)
+    issues = find_data_issues(benchmark, table)
     if arguments.json:
-        result = {"benchmark": benchmark.name, "rows": len(table), "findings": found}
+        result = {"benchmark": benchmark.name, "rows": len(table), "findings": issues}
         sys.stdout.write(msgspec.json.encode(result).decode() + "\n")
     else:
-        for one in found:
-            rows = ", ".join(map(str, one.rows))
-            where = f"row{'s' if len(one.rows) > 1 else ''} {rows}: " if rows else ""
-            print_line(f"{one.check:<14} {where}{one.message}")
+        for issue in issues:
+            rows = ", ".join(map(str, issue.rows))
+            where = f"row{'s' if len(issue.rows) > 1 else ''} {rows}: " if rows else ""
+            print_line(f"{issue.check:<14} {where}{issue.message}")
         print_line(
-            f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(found), 'finding')}"
+            f"{arguments.data}: {plural(len(table), 'row')}, {plural(len(issues), 'finding')}"
         )
-    return INCOMPLETE if found else COMPLETE
+    return INCOMPLETE if issues else COMPLETE
 
 
 def _info(arguments: Namespace) -> int:
@@ -179,13 +183,13 @@ def _progress_bars() -> Iterator[Callable[[PullStep], None]]:
 
     console = Terminal(stderr=True)
     lines: dict[tuple[str, str], TaskID] = {}
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as shown:
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bars:
 
         def watch(step: PullStep) -> None:
             key = (step.name, step.phase)
             if key not in lines:
-                lines[key] = shown.add_task(f"{step.name}: {step.phase}", total=step.total)
-            shown.update(lines[key], completed=step.done, total=step.total)
+                lines[key] = bars.add_task(f"{step.name}: {step.phase}", total=step.total)
+            bars.update(lines[key], completed=step.done, total=step.total)
 
         yield watch
 
@@ -198,10 +202,10 @@ def progress_bar(what: str) -> Iterator[FetchProgress]:
     from snellen.report.console import Terminal
 
     console = Terminal(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal) as shown:
-        task = shown.add_task(what, total=None)
+    with Progress(console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task(what, total=None)
 
         def progress(done: int, total: int | None) -> None:
-            shown.update(task, completed=done, total=total)
+            bars.update(task, completed=done, total=total)
 
         yield progress

@@ -50,10 +50,10 @@ def main(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps([finding._asdict() for finding in findings]))
     else:
-        marks = {"ok": "ok      ", "optional": "optional", "problem": "PROBLEM "}
+        labels = {"ok": "ok      ", "optional": "optional", "problem": "PROBLEM "}
         for finding in findings:
-            print_line(f"{marks[finding.state]}  {finding.what}: {finding.detail}")
-    return INCOMPLETE if any(one.state == "problem" for one in findings) else COMPLETE
+            print_line(f"{labels[finding.state]}  {finding.what}: {finding.detail}")
+    return INCOMPLETE if any(finding.state == "problem" for finding in findings) else COMPLETE
 
 
 def examine(settings: Settings) -> Iterator[HealthCheck]:
@@ -70,30 +70,32 @@ def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
     from snellen.store.repair import check
     from snellen.store.repair import repair as repair_store
 
-    mended = repair_store(path) if repair else None
-    found = mended.before if mended is not None else check(path)
-    state: Literal["ok", "problem"] = "ok" if found.is_sound or mended else "problem"
-    yield HealthCheck("ok", "store", f"{path}, {count_with_noun(found.replies, 'sound reply')}")
-    if found.media:
-        yield HealthCheck("ok", "store", count_with_noun(found.media, "sound drawn picture"))
-    if found.without_checksum:
+    repaired = repair_store(path) if repair else None
+    status = repaired.before if repaired is not None else check(path)
+    state: Literal["ok", "problem"] = "ok" if status.is_sound or repaired else "problem"
+    yield HealthCheck("ok", "store", f"{path}, {count_with_noun(status.replies, 'sound reply')}")
+    if status.media:
+        yield HealthCheck("ok", "store", count_with_noun(status.media, "sound drawn picture"))
+    if status.without_checksum:
         detail = (
-            f"{count_with_noun(found.without_checksum, 'reply')} from before checksums, readable"
+            f"{count_with_noun(status.without_checksum, 'reply')} from before checksums, readable"
         )
         yield HealthCheck("ok", "store", detail)
-    for complaint in found.errors:
+    for complaint in status.errors:
         yield HealthCheck(state, "file", f"{complaint}; replies may be out of reach")
-    if found.damaged:
+    if status.damaged:
         yield HealthCheck(
-            state, "damaged", f"{count_with_noun(found.damaged, 'reply')}, asked again when owed"
+            state, "damaged", f"{count_with_noun(status.damaged, 'reply')}, asked again when owed"
         )
-    if found.damaged_media:
-        detail = f"{count_with_noun(found.damaged_media, 'drawn picture')}, asked again when owed"
+    if status.damaged_media:
+        detail = f"{count_with_noun(status.damaged_media, 'drawn picture')}, asked again when owed"
         yield HealthCheck(state, "damaged", detail)
-    if mended is not None:
-        detail = f"{path} holds the sound rows; the damaged store is kept as {mended.damaged_file}"
+    if repaired is not None:
+        detail = (
+            f"{path} holds the sound rows; the damaged store is kept as {repaired.damaged_file}"
+        )
         yield HealthCheck("ok", "repaired", detail)
-    elif not found.is_sound:
+    elif not status.is_sound:
         yield HealthCheck("optional", "repair", f"snellen doctor {path} --repair")
 
 
@@ -116,14 +118,14 @@ def _check_folder(what: str, path: Path) -> Iterator[HealthCheck]:
 
 def _check_extras() -> Iterator[HealthCheck]:
     """Every extra of the package that has requirements, and which of them are missing."""
-    wanted: dict[str, list[str]] = {}
+    packages: dict[str, list[str]] = {}
     for line in metadata("snellen").get_all("Requires-Dist") or []:
         requirement, _, marker = line.partition(";")
         extra = marker.partition("extra ==")[2].strip().strip("'\"")
         name = requirement.split("[")[0].strip().rstrip("0123456789.<>=!~ ,")
         if extra and name != "snellen":
-            wanted.setdefault(extra, []).append(name)
-    for extra, names in wanted.items():
+            packages.setdefault(extra, []).append(name)
+    for extra, names in packages.items():
         missing = [name for name in names if not _is_installed(name)]
         if missing:
             advice = f"missing {', '.join(missing)}; pip install 'snellen[{extra}]'"

@@ -100,14 +100,14 @@ def _seed_results(runs: list[RunFolder]) -> str:
     from snellen.store.export.seedbench_results import seed_results
 
     run = _only_run(runs, "seed-results")
-    found = seed_results(run.records())
-    if found.omitted or run.info.status != "complete":
+    results = seed_results(run.records())
+    if results.omitted or run.info.status != "complete":
         print_line(
-            f"snellen: {found.line_count} answers written; {found.omitted} samples without an "
+            f"snellen: {results.line_count} answers written; {results.omitted} samples without an "
             f"answer are left out (the run is {run.info.status})",
             error=True,
         )
-    return found.text
+    return results.text
 
 
 def _seed_table(runs: list[RunFolder]) -> str:

@@ -41,43 +41,43 @@ def main(arguments: Namespace) -> int:
     from snellen.store.runs import distinct_runs
 
     runs = distinct_runs(arguments.runs)
-    leaked = _compute_leakages(runs, arguments.language_model)
-    gained = _compute_gains(arguments, runs, required=not leaked)
+    leakages = _compute_leakages(runs, arguments.language_model)
+    gains = _compute_gains(arguments, runs, required=not leakages)
     if arguments.output is not None:
         from snellen.report.plots.figure import save_plot
         from snellen.report.terminal.gains import gain_plot
 
-        if not gained:
+        if not gains:
             raise UsageError("there is no gain to draw; leave out -o")
-        save_plot(gain_plot(gained), Path(arguments.output))
+        save_plot(gain_plot(gains), Path(arguments.output))
     if arguments.json:
         import msgspec
 
-        print(msgspec.json.encode({"gains": gained, "leakages": leaked}).decode())
+        print(msgspec.json.encode({"gains": gains, "leakages": leakages}).decode())
         return COMPLETE
     from snellen.report.console import Terminal
     from snellen.report.terminal.gains import print_gains, print_leakages
 
     console = Terminal()
-    print_gains(gained, console)
-    print_leakages(leaked, console)
+    print_gains(gains, console)
+    print_leakages(leakages, console)
     return COMPLETE
 
 
 def _compute_gains(arguments: Namespace, runs: list[RunFolder], required: bool) -> list[Gain]:
     from snellen.analysis.causes.gains import gains
 
-    found = gains(runs, arguments.by, base=arguments.base, group=arguments.group or None)
-    if found or not required:
-        return found
+    pairs = gains(runs, arguments.by, base=arguments.base, group=arguments.group or None)
+    if pairs or not required:
+        return pairs
     what = f"in {arguments.by!r} alone" if arguments.by else "in a control, cot or shots alone"
     base = f", one of them with {arguments.base!r}" if arguments.base else ""
-    how = "give runs with different settings of it" if arguments.by else (
+    advice = "give runs with different settings of it" if arguments.by else (
         "make such a run, e.g. with --control blind"
     )  # fmt: skip
     raise UsageError(
         f"no two runs (of {len(runs)} given) are of one model and benchmark and differ "
-        f"{what}{base}; {how}"
+        f"{what}{base}; {advice}"
     )
 
 
@@ -87,10 +87,10 @@ def _compute_leakages(runs: list[RunFolder], language_model: str | None) -> list
 
     if language_model is None:
         return []
-    found = leakages(runs, open_run(language_model))
-    if not found:
+    results = leakages(runs, open_run(language_model))
+    if not results:
         raise UsageError(
             "--language-model: none of the runs is blind and of the same benchmark; make one with "
             "--control blind"
         )
-    return found
+    return results

@@ -41,7 +41,9 @@ def _suite_facts(name: str) -> dict[str, str]:
     return {
         "suite": name,
         "title": suite.title,
-        "members": "; ".join(f"{one.name} ({', '.join(one.benchmarks)})" for one in suite.members),
+        "members": "; ".join(
+            f"{member.name} ({', '.join(member.benchmarks)})" for member in suite.members
+        ),
         "average": "plain mean of the members" if suite.average else "none",
         "source": suite.source,
     }
@@ -66,16 +68,18 @@ def _facts(name: str) -> dict[str, str]:
         try:
             return _benchmark_facts(name)
         except UnknownName:
-            models = [*(one.name for one in registered_models()), *catalog_names()]
-            known = [*models, *benchmark_sources()]
-            raise UnknownName("model or benchmark", name, known) from no_model
+            models = [*(model.name for model in registered_models()), *catalog_names()]
+            names = [*models, *benchmark_sources()]
+            raise UnknownName("model or benchmark", name, names) from no_model
 
 
 def _benchmark_facts(name: str) -> dict[str, str]:
     benchmark = open_benchmark(name, Variant())
     evidence = evidence_of(benchmark.name)
     (aliases,) = [
-        ", ".join(known.aliases) for known in list_benchmarks() if known.name == benchmark.name
+        ", ".join(listing.aliases)
+        for listing in list_benchmarks()
+        if listing.name == benchmark.name
     ] or [""]
     return {
         "benchmark": benchmark.name,
@@ -83,7 +87,7 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "version": benchmark.version,
         "headline": benchmark.headline,
         "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
-        **{f"  {one.name}": _option_line(one) for one in option_docs(benchmark.options)},
+        **{f"  {option.name}": _option_line(option) for option in option_docs(benchmark.options)},
         "rules": describe_rules(benchmark.rules),
         "also called": aliases,
         "paper": benchmark.paper,
@@ -99,8 +103,8 @@ def _benchmark_facts(name: str) -> dict[str, str]:
 
 def _advice(name: str) -> str:
     """What has to be said for a published file of results, if anything."""
-    known = RESULTS_FILES.get(name)
-    return "" if known is None else known.advice
+    results_file = RESULTS_FILES.get(name)
+    return "" if results_file is None else results_file.advice
 
 
 def _option_line(option: OptionDoc) -> str:
@@ -114,10 +118,10 @@ def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
     from snellen.report.terminal.catalog import entry_facts
 
     try:
-        here = _model_facts(name)
+        local = _model_facts(name)
     except UsageError as error:
-        here = {"on this machine": str(error)}
-    return {**here, **entry_facts(entry)} if "model" in here else {**entry_facts(entry), **here}
+        local = {"on this machine": str(error)}
+    return {**local, **entry_facts(entry)} if "model" in local else {**entry_facts(entry), **local}
 
 
 def _model_facts(name: str) -> dict[str, str]:
@@ -136,7 +140,7 @@ def _model_facts(name: str) -> dict[str, str]:
 
 
 def _print_facts(facts: dict[str, str]) -> None:
-    shown = {key: value for key, value in facts.items() if value}
-    width = max(map(len, shown))
-    for key, value in shown.items():
+    known_facts = {key: value for key, value in facts.items() if value}
+    width = max(map(len, known_facts))
+    for key, value in known_facts.items():
         print_line(f"{key:<{width}}  {value}")

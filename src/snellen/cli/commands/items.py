@@ -46,21 +46,19 @@ def main(arguments: Namespace) -> int:
             "percent, and at least 1"
         )
     runs = distinct_runs(arguments.runs)
-    found = analyse_items(
+    findings = analyse_items(
         runs, comparison_names(runs), common=arguments.common, agreement=arguments.agreement / 100
     )
-    pictures = SimilarImages(
-        similar_images(runs[0], arguments.data) if arguments.pictures else None
-    )
+    similar = SimilarImages(similar_images(runs[0], arguments.data) if arguments.pictures else None)
     form = "json" if arguments.json else arguments.format
     print_result(
         form,
-        found,
-        partial(print_items, similar_images=pictures, max_rows=arguments.top),
+        findings,
+        partial(print_items, similar_images=similar, max_rows=arguments.top),
         {
             "csv": to_csv,
-            "json": partial(to_json, similar_images=pictures),
-            "markdown": partial(to_markdown, similar_images=pictures, max_rows=arguments.top),
+            "json": partial(to_json, similar_images=similar),
+            "markdown": partial(to_markdown, similar_images=similar, max_rows=arguments.top),
         },
     )
     return COMPLETE

@@ -61,7 +61,9 @@ def _print_benchmarks(as_json: bool) -> None:
     from snellen.benchmarks.declaration.evidence import evidence_level
     from snellen.benchmarks.declaration.registry import list_benchmarks
 
-    rows = [(known.name, evidence_level(known.name), known.title) for known in list_benchmarks()]
+    rows = [
+        (listing.name, evidence_level(listing.name), listing.title) for listing in list_benchmarks()
+    ]
     if as_json:
         print(
             json.dumps([{"name": n, "title": title, "evidence": level} for n, level, title in rows])

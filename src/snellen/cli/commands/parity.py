@@ -37,7 +37,7 @@ def main(arguments: Namespace) -> int:
     from snellen.report.terminal.parity import print_parity
 
     console = Terminal(stderr=True)
-    found = parity(
+    result = parity(
         arguments.model,
         arguments.benchmark,
         limit=arguments.limit,
@@ -52,7 +52,9 @@ def main(arguments: Namespace) -> int:
         fetching=download_printer(console),
     )
     if arguments.json:
-        print(msgspec.json.encode({**msgspec.structs.asdict(found), "equal": found.equal}).decode())
+        print(
+            msgspec.json.encode({**msgspec.structs.asdict(result), "equal": result.equal}).decode()
+        )
     else:
-        print_parity(found, Terminal())
-    return COMPLETE if found.equal else INCOMPLETE
+        print_parity(result, Terminal())
+    return COMPLETE if result.equal else INCOMPLETE

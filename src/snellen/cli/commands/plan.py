@@ -113,17 +113,17 @@ def main(arguments: Namespace) -> int:
 def _assumptions(arguments: Namespace) -> Assumptions:
     from snellen.engine.offline.estimate import Assumptions
 
-    given = {
+    typed = {
         name: value
         for name in ("accuracy", "reply_tokens", "picture_tokens")
         if (value := getattr(arguments, name)) is not None
     }
-    if not 0 <= given.get("accuracy", 0) <= 1:
-        raise UsageError(f"--accuracy is {given['accuracy']}; expected a share from 0 to 1")
+    if not 0 <= typed.get("accuracy", 0) <= 1:
+        raise UsageError(f"--accuracy is {typed['accuracy']}; expected a share from 0 to 1")
     for name in ("reply_tokens", "picture_tokens"):
-        if given.get(name, 0) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} is {given[name]}; expected 0 or more")
-    return Assumptions(**given)
+        if typed.get(name, 0) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} is {typed[name]}; expected 0 or more")
+    return Assumptions(**typed)
 
 
 def _aims(arguments: Namespace) -> Aims | None:
@@ -133,16 +133,16 @@ def _aims(arguments: Namespace) -> Aims | None:
 
     shares = ("discordance", "correlation", "draw_share")
     if arguments.detect is None and arguments.no_worse is None:
-        alone = [
+        unused = [
             name for name in (*shares, "power", "level") if getattr(arguments, name) is not None
         ]
-        if alone:
+        if unused:
             raise UsageError(
-                f"--{alone[0].replace('_', '-')} belongs to a study of two models: say what it is "
+                f"--{unused[0].replace('_', '-')} belongs to a study of two models: say what it is "
                 "to tell, e.g. --detect 2 or --no-worse 1"
             )
         return None
-    given = {
+    percentages = {
         name: getattr(arguments, name) / 100
         for name in ("power", "level")
         if getattr(arguments, name) is not None
@@ -150,7 +150,7 @@ def _aims(arguments: Namespace) -> Aims | None:
     return Aims(
         detect=arguments.detect,
         no_worse=arguments.no_worse,
-        **given,
+        **percentages,
         **{name: getattr(arguments, name) for name in shares},
     )
 
@@ -178,18 +178,18 @@ def _cells(line: PlanLine) -> tuple[str, ...]:
     from snellen.report import format as fmt
 
     names = (line.model, line.benchmark)
-    found = line.estimate
-    if found is None:
+    estimate = line.estimate
+    if estimate is None:
         return (*names, *[_UNKNOWN] * (len(_COLUMNS) - len(names)))
     return (
         *names,
-        f"{found.requests:.0f}",
-        str(found.most_requests),
-        str(found.stored),
-        _short_count(found.prompt_tokens),
-        _short_count(found.completion_tokens),
+        f"{estimate.requests:.0f}",
+        str(estimate.most_requests),
+        str(estimate.stored),
+        _short_count(estimate.prompt_tokens),
+        _short_count(estimate.completion_tokens),
         _UNKNOWN if line.dollars is None else f"{line.dollars:.2f}",
-        _UNKNOWN if found.seconds is None else fmt.duration(found.seconds),
+        _UNKNOWN if estimate.seconds is None else fmt.duration(estimate.seconds),
     )
 
 
@@ -201,8 +201,8 @@ def _notice_lines(planned: Planned) -> list[str]:
         for text in _line_notices(line):
             lines.setdefault(text, []).append(f"{line.model} on {line.benchmark}")
     notices = [
-        f"{', '.join(wheres) if len(wheres) <= _MAX_NAMED else f'{len(wheres)} lines'}: {text}"
-        for text, wheres in lines.items()
+        f"{', '.join(places) if len(places) <= _MAX_NAMED else f'{len(places)} lines'}: {text}"
+        for text, places in lines.items()
     ]
     notices += planned.notes
     notices += [f"to download: {what}" for what in planned.downloads]
@@ -218,23 +218,25 @@ def _notice_lines(planned: Planned) -> list[str]:
 def _line_notices(line: PlanLine) -> Iterator[str]:
     if line.skipped:
         yield f"skipped, it {line.skipped}"
-    found = line.estimate
-    if found is None:
+    estimate = line.estimate
+    if estimate is None:
         return
-    yield from found.said
-    if found.equal:
-        yield f"{found.equal} more requests are equal to others, and sent once"
-    if found.unsupported:
-        yield f"{found.unsupported} samples are beyond the model"
-    for role, count in found.asked_of_others.items():
+    yield from estimate.said
+    if estimate.equal:
+        yield f"{estimate.equal} more requests are equal to others, and sent once"
+    if estimate.unsupported:
+        yield f"{estimate.unsupported} samples are beyond the model"
+    for role, count in estimate.asked_of_others.items():
         yield f"up to {count} requests to the {role} besides"
     if line.price is not None and line.price.source:
-        read = f", read {line.price.date}" if line.price.date else ""
-        yield f"price from {line.price.source}{read}"
+        date_text = f", read {line.price.date}" if line.price.date else ""
+        yield f"price from {line.price.source}{date_text}"
 
 
 def _missing_lines(planned: Planned) -> list[str]:
-    return [f"missing {one.what}: {one.sentence}" for one in planned.missing]
+    return [
+        f"missing {requirement.what}: {requirement.sentence}" for requirement in planned.missing
+    ]
 
 
 def _short_count(count: float) -> str:

@@ -83,18 +83,18 @@ def _print_results(results: Results, command: str) -> int:
         print_line(f"skipped: {skipped.reason}", error=True)
     if not results.runs:
         return MISTAKE
-    print_runs([one.report() for one in results.runs], Terminal())
+    print_runs([run.report() for run in results.runs], Terminal())
     print_failures(results.runs, Terminal())
     print_gains(gains_with_neighbours(results.runs), Terminal())
-    for one in results.runs:
-        page = one.path / "report.html"
-        print_line(f"{'report' if page.exists() else 'run'}: {page if page.exists() else one.path}")
-        if one.info.status == "complete" and (submission := write_submission(one)) is not None:
+    for run in results.runs:
+        page = run.path / "report.html"
+        print_line(f"{'report' if page.exists() else 'run'}: {page if page.exists() else run.path}")
+        if run.info.status == "complete" and (submission := write_submission(run)) is not None:
             print_line(f"the answers are withheld, so there is no score; to submit: {submission}")
-    for one in results.runs:
-        if reused := one.info.reused.sentence(f"{one.info.model} on {one.info.benchmark}"):
+    for run in results.runs:
+        if reused := run.info.reused.sentence(f"{run.info.model} on {run.info.benchmark}"):
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)
-    incomplete = any(one.info.status != "complete" for one in results.runs)
+    incomplete = any(run.info.status != "complete" for run in results.runs)
     return INCOMPLETE if incomplete else COMPLETE

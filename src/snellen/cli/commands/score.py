@@ -92,16 +92,18 @@ def main(arguments: Namespace) -> int:
         serving=None if arguments.json else line_printer(Terminal(stderr=True)),
     )
     _print_warnings(scored.warnings)
-    found = labelled_replies(scored.readings) if scored.readings is not None else None
+    measured_parsers = labelled_replies(scored.readings) if scored.readings is not None else None
     if arguments.json:
         card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
-        measured = {} if found is None else {"readings": finding_object(found)}
+        measured = (
+            {} if measured_parsers is None else {"readings": finding_object(measured_parsers)}
+        )
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
         print_scorecard(scored.benchmark, scored.summary, Terminal())
-        if found is not None:
+        if measured_parsers is not None:
             print_line()
-            print_finding(found, Terminal())
+            print_finding(measured_parsers, Terminal())
     ungraded = any(one.unscored == "ungraded" for one in scored.records)
     return INCOMPLETE if ungraded else _exit_code([scored.summary])
 
@@ -118,29 +120,29 @@ def _score_by_every_rule(arguments: Namespace, variant: Variant) -> int:
         columns=arguments.columns,
         where=arguments.where,
     )
-    benchmarks = {rule: one.benchmark for rule, one in scored.items()}
-    summaries = {rule: one.summary for rule, one in scored.items()}
-    found = disagreements({rule: one.records for rule, one in scored.items()})
-    warnings = tuple(dict.fromkeys(text for one in scored.values() for text in one.warnings))
+    benchmarks = {rule: result.benchmark for rule, result in scored.items()}
+    summaries = {rule: result.summary for rule, result in scored.items()}
+    differing = disagreements({rule: result.records for rule, result in scored.items()})
+    warnings = tuple(dict.fromkeys(text for result in scored.values() for text in result.warnings))
     _print_warnings(warnings)
     if arguments.json:
         data = next(iter(scored.values())).data
-        card = rule_scorecard(benchmarks, summaries, found, warnings, data)
+        card = rule_scorecard(benchmarks, summaries, differing, warnings, data)
         print(json.dumps(card, ensure_ascii=False))
     else:
         from snellen.report.console import Terminal
 
-        print_rule_scorecard(next(iter(benchmarks.values())), summaries, found, Terminal())
+        print_rule_scorecard(next(iter(benchmarks.values())), summaries, differing, Terminal())
     return _exit_code(summaries.values())
 
 
 def _refuse_roles(arguments: Namespace) -> None:
     """Raises UsageError: rules are compared by what they read alone."""
-    given = [flag for flag in ("judge", "extractor", "labels") if getattr(arguments, flag)]
-    if given:
+    flags = [flag for flag in ("judge", "extractor", "labels") if getattr(arguments, flag)]
+    if flags:
         raise UsageError(
             f"--rule {EVERY_RULE} compares what the rules read alone; leave out "
-            f"{' and '.join(f'--{flag}' for flag in given)}, or name one rule"
+            f"{' and '.join(f'--{flag}' for flag in flags)}, or name one rule"
         )
 
 
@@ -150,5 +152,7 @@ def _print_warnings(warnings: Iterable[str]) -> None:
 
 
 def _exit_code(summaries: Iterable[Summary]) -> int:
-    lacking = any(one.outcomes["failed"] or one.outcomes["missing"] for one in summaries)
-    return INCOMPLETE if lacking else COMPLETE
+    incomplete = any(
+        summary.outcomes["failed"] or summary.outcomes["missing"] for summary in summaries
+    )
+    return INCOMPLETE if incomplete else COMPLETE

@@ -158,7 +158,7 @@ def main(arguments: Namespace) -> int:
     scored = _load_scores(arguments)
     clusters = _load_clusters(arguments, scored)
     try:
-        found = _build_map(arguments, console) if arguments.model else None
+        built_map = _build_map(arguments, console) if arguments.model else None
     except TrainingInterrupted as stopped:
         line_printer(console)(
             f"stopped; {stopped.done} of {stopped.total} vectors are kept in {stopped.folder}\n"
@@ -167,14 +167,14 @@ def main(arguments: Namespace) -> int:
         return INTERRUPTED
     agreement = None
     if scored is not None:
-        agreement = _agreement(arguments, scored, clusters, found)
-    findings = TaskMapFindings(found, agreement)
-    written = _write_files(findings, Path(arguments.out)) if found is not None else []
+        agreement = _agreement(arguments, scored, clusters, built_map)
+    findings = TaskMapFindings(built_map, agreement)
+    paths = _write_files(findings, Path(arguments.out)) if built_map is not None else []
     if arguments.json:
         print(msgspec.json.encode(findings).decode())
         return COMPLETE
     print_findings(findings, Terminal())
-    for path in written:
+    for path in paths:
         print_line(f"written: {path}")
     return COMPLETE
 
@@ -311,7 +311,7 @@ def _write_files(findings: TaskMapFindings, folder: Path) -> Sequence[Path]:
     try:
         texts |= taskmap_plots(findings)
     except MissingExtra as error:
-        print_line(f"plots are left out: {error}")
+        print_line(f"plots are left out: {error}", error=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

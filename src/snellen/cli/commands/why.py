@@ -68,17 +68,21 @@ def main(arguments: Namespace) -> int:
         ]
         if flags:
             raise UsageError(f"{' and '.join(flags)} says how to ask; add --ask, or leave it out")
-    found = _explain(arguments, ())
+    explanation = _explain(arguments, ())
     code = COMPLETE
     if arguments.ask:
-        made = _ask_crossed_runs(arguments, found)
-        if made:
-            found = _explain(arguments, made)
-            code = COMPLETE if all(one.info.status == "complete" for one in made) else INCOMPLETE
-    for warning in found.warnings:
+        crossed_runs = _ask_crossed_runs(arguments, explanation)
+        if crossed_runs:
+            explanation = _explain(arguments, crossed_runs)
+            code = (
+                COMPLETE
+                if all(run.info.status == "complete" for run in crossed_runs)
+                else INCOMPLETE
+            )
+    for warning in explanation.warnings:
         print_line(f"snellen: {warning}", error=True)
     form = "json" if arguments.json else arguments.format
-    print_result(form, found.why, print_why, WHY_EXPORTS)
+    print_result(form, explanation.why, print_why, WHY_EXPORTS)
     return code
 
 
@@ -105,7 +109,7 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
 
     console = Terminal(stderr=True)
     if not open_combinations(explanation.why) and all(
-        one.info is not None for one in explanation.sides
+        side.info is not None for side in explanation.sides
     ):
         line_printer(console)("--ask: nothing is left to ask that would tell causes apart")
         return ()

@@ -62,8 +62,8 @@ def scan_foreign(
                 "each subtask, or the path of one predictions file"
             )
         return _scan_records(mme_records(files, limits), files, column_map, name)
-    read = _record_reader(path, suffix, name, limits)
-    return None if read is None else _scan_records(read(), [path], column_map, name)
+    read_records = _record_reader(path, suffix, name, limits)
+    return None if read_records is None else _scan_records(read_records(), [path], column_map, name)
 
 
 def refuse_pickle(path: Path, suffix: str, name: str) -> None:
@@ -100,8 +100,8 @@ def _record_reader(
 def _scan_records(
     records: Iterable[Record], files: Sequence[Path], column_map: Mapping[str, str], name: str
 ) -> Scan:
-    place = JsonLine(0, 0, b"").image_location
-    rows = typed_rows(((record, place) for record in records), column_map, name)
+    no_location = JsonLine(0, 0, b"").image_location
+    rows = typed_rows(((record, no_location) for record in records), column_map, name)
     return Scan((), rows, partial(_files_digest, files))
 
 

@@ -33,8 +33,8 @@ def is_inspect_json(head: bytes) -> bool:
 
 def inspect_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:
     """A record for each sample and epoch. Raises DataError."""
-    read = _archive_samples if zipfile.is_zipfile(path) else _document_samples
-    samples = read(path, name, limits)
+    read_samples = _archive_samples if zipfile.is_zipfile(path) else _document_samples
+    samples = read_samples(path, name, limits)
     empty = True
     for sample in samples:
         empty = False
@@ -63,7 +63,11 @@ def _archive_samples(path: Path, name: str, limits: Limits) -> Iterator[Record]:
 def _document_samples(path: Path, name: str, limits: Limits) -> Iterable[Record]:
     value = _decode_log(read_bounded(path, limits, name), name, limits)
     samples = value.get("samples")
-    return [one for one in samples if isinstance(one, dict)] if isinstance(samples, list) else []
+    return (
+        [sample for sample in samples if isinstance(sample, dict)]
+        if isinstance(samples, list)
+        else []
+    )
 
 
 def _decode_log(data: bytes, where: str, limits: Limits) -> Record:
@@ -125,12 +129,12 @@ def _question_text(value: Any, attachments: Mapping[str, Any]) -> str:
     """The input as text; of a conversation, the user's last message."""
     if isinstance(value, str):
         return _resolve_attachment(value, attachments)
-    said = [
+    user_messages = [
         message
         for message in _as_list(value)
         if isinstance(message, dict) and message.get("role") == "user"
     ]
-    return _message_text(said[-1].get("content"), attachments) if said else ""
+    return _message_text(user_messages[-1].get("content"), attachments) if user_messages else ""
 
 
 def _message_text(content: Any, attachments: Mapping[str, Any]) -> str:

@@ -70,10 +70,10 @@ def lmms_eval_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) ->
             if line.strip()
         ]
     target_is_column = _is_column_name([sample.get("target") for sample in samples])
-    seen: dict[str, list[str]] = {}
+    indices_by_id: dict[str, list[str]] = {}
     for sample in samples:
         record = _sample_record(sample, target_is_column)
-        indices = seen.setdefault(record["index"], [])
+        indices = indices_by_id.setdefault(record["index"], [])
         index = str(sample["doc_id"])
         if index not in indices:
             indices.append(index)
@@ -88,7 +88,7 @@ def _is_column_name(targets: Sequence[object]) -> bool:
     return (
         isinstance(first, str)
         and first in _GOLD_COLUMN_NAMES
-        and all(one == first for one in targets)
+        and all(target == first for target in targets)
     )
 
 
@@ -102,6 +102,8 @@ def _decode_sample(line: bytes, where: str, limits: Limits) -> Record:
 
 
 def _sample_record(sample: Record, target_is_column: bool) -> Record:
+    """A record from one sample: id, question, gold answer, reply, and the other cells of the data
+    row."""
     doc = _text_cells(sample.get("doc"))
     aggregated = _aggregated_cells(sample)
     cells = {**aggregated, **doc}
@@ -125,7 +127,7 @@ def _sample_record(sample: Record, target_is_column: bool) -> Record:
     if filtered is not None and filtered != reply:
         record["filtered"] = filtered
     if _is_ranked(sample) and len(str(gold)) > 1 and "A" not in record:
-        # The text of an option, without the options among which a letter was chosen.
+        # The reply is a letter and the gold the text of an option, but the log has no options.
         record.pop("answer", None)
     return record
 
@@ -141,7 +143,7 @@ def _sample_gold(sample: Record, doc: Record, aggregated: Record, target_is_colu
     target = sample.get("target")
     letter = aggregated.get("gt_answer")
     if isinstance(letter, str) and len(letter) == 1 and len(str(target)) > 1:
-        # MVBench's `target` is the text of the option, and the log does not say whose.
+        # MVBench's `target` is the text of the option; the log does not give its letter.
         return letter
     if (
         not target_is_column
@@ -161,25 +163,25 @@ def _aggregated_cells(sample: Record) -> Record:
 
     The object for an evaluation server comes last.
     """
-    found: Record = {}
+    first_cells: Record = {}
     for key, value in sorted(sample.items(), key=lambda item: item[0] == _SUBMISSION):
         if key in _NOT_AGGREGATED or not isinstance(value, dict):
             continue
         cells = _text_cells(value)
         if any(name in cells for name in (*ID_COLUMNS, "image_id", "questionid")):
             return cells
-        found = found or cells
-    return found
+        first_cells = first_cells or cells
+    return first_cells
 
 
 def _text_cells(fields: Any) -> Record:
     """The fields of an object by column name, without images, empty values and "nan"."""
     if not isinstance(fields, dict):
         return {}
-    named = ((column_name(str(key), 0), value) for key, value in fields.items())
+    columns = ((column_name(str(key), 0), value) for key, value in fields.items())
     return {
         column: value
-        for column, value in named
+        for column, value in columns
         if value is not None
         and not is_image_column(column)
         and not (isinstance(value, str) and value.lower() in ("", "nan"))
@@ -203,10 +205,10 @@ def _reply_text(value: Any) -> str | None:
     if not isinstance(value, list):
         return value if isinstance(value, str) else None
     items = [_unwrap_lists(item) for item in value]
-    known = _likelihoods(items)
+    likelihoods = _likelihoods(items)
     letters = option_letters(len(items))
-    if known and letters:
-        return letters[known.index(max(known))]
+    if likelihoods and letters:
+        return letters[likelihoods.index(max(likelihoods))]
     first = items[0] if items else None
     return first if isinstance(first, str) else None
 
@@ -218,8 +220,8 @@ def _is_ranked(sample: Record) -> bool:
 
 def _likelihoods(items: Sequence[Any]) -> list[float]:
     """The log-likelihoods of several candidates; empty for any other content."""
-    known = [score for item in items if (score := _likelihood(item)) is not None]
-    return known if len(items) > 1 and len(known) == len(items) else []
+    likelihoods = [score for item in items if (score := _likelihood(item)) is not None]
+    return likelihoods if len(items) > 1 and len(likelihoods) == len(items) else []
 
 
 def _unwrap_lists(value: Any) -> Any:

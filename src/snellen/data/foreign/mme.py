@@ -73,5 +73,5 @@ def _read_lines(path: Path, limits: Limits) -> list[str]:
         raise DataError(
             f"{path}: not UTF-8 text (byte {error.start}); save the file as UTF-8"
         ) from None
-    # Line ends of any system, as a text file opened by Python has them.
+    # Normalise line ends as Python does when it opens a text file.
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

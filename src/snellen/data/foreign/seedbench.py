@@ -23,9 +23,9 @@ _COLUMN_NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}
 def is_json_lines(head: bytes) -> bool:
     """Whether the file's first line, as far as `head` reaches, is a JSON object followed by other
     lines, or a complete result."""
-    first, _, rest = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    first, _, remaining = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     value = _decode_object(first)
-    return value is not None and (bool(rest.strip()) or {"prediction"} < value.keys())
+    return value is not None and (bool(remaining.strip()) or {"prediction"} < value.keys())
 
 
 def seed_records(path: Path, name: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[Record]:

@@ -55,8 +55,8 @@ def sample_times(sampling: FrameSampling, start: float, end: float) -> list[floa
     if sampling.times:
         return [start + time for time in sampling.times]
     if sampling.fps is not None and sampling.fits_all_frames(length):
-        return [start + place / sampling.fps for place in range(frame_count(length, sampling.fps))]
-    return [start + (place + 0.5) * length / sampling.count for place in range(sampling.count)]
+        return [start + index / sampling.fps for index in range(frame_count(length, sampling.fps))]
+    return [start + (index + 0.5) * length / sampling.count for index in range(sampling.count)]
 
 
 def frame_count(length: float, fps: float) -> int:
@@ -74,14 +74,14 @@ def sample_indices(sampling: FrameSampling, frames: int) -> list[int]:
     count, last = sampling.count, frames - 1
     if sampling.rule == "vlmevalkit":
         step = frames / (count + 1)
-        return [int(place * step) for place in range(1, count + 1)]
+        return [int(index * step) for index in range(1, count + 1)]
     if sampling.rule == "lmms-eval":
-        return [int(place) for place in numpy.linspace(0, last, count, dtype=int)]
-    return [min(last, int((place + 0.5) * frames / count)) for place in range(count)]
+        return [int(index) for index in numpy.linspace(0, last, count, dtype=int)]
+    return [min(last, int((index + 0.5) * frames / count)) for index in range(count)]
 
 
 def sample_frames(sampling: FrameSampling, items: Sequence[_Item]) -> list[_Item]:
     """Frames of a folder that the rule samples, each once; all if there are few."""
     if len(items) <= sampling.count:
         return list(items)
-    return [items[place] for place in dict.fromkeys(sample_indices(sampling, len(items)))]
+    return [items[index] for index in dict.fromkeys(sample_indices(sampling, len(items)))]

@@ -38,7 +38,7 @@ from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 CACHE_FOLDER = "frames"
 CACHE_LIMIT = 20 << 30
@@ -86,8 +86,8 @@ class FrameSource:
     digest: str
 
     def read(self) -> bytes:
-        for kept in (_cached_frames(self.clip), _build_entry(self.clip)):
-            data = _frame_bytes(self.clip, kept, self.index)
+        for frames in (_cached_frames(self.clip), _build_entry(self.clip)):
+            data = _frame_bytes(self.clip, frames, self.index)
             if data is not None and digest_bytes(data) == self.digest:
                 return data
         raise MediaError(f"{self.clip.name}: the video was changed after its frames were taken")
@@ -109,7 +109,7 @@ def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[
     """
     source = ref.source
     if isinstance(source, FrameFolder):
-        return [Frame(one, None) for one in sample_frames(sampling, source.frames)]
+        return [Frame(frame, None) for frame in sample_frames(sampling, source.frames)]
     if isinstance(source, FileSource):
         source = VideoFile(source.path, ref.digest)
     clip = VideoClip(source if isinstance(source, VideoFile) else None, ref, sampling, cache)
@@ -117,8 +117,8 @@ def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[
     if frames is None:
         frames = _build_entry(clip)
     return [
-        Frame(MediaRef(one.digest, FrameSource(clip, number, one.digest)), one.time)
-        for number, one in enumerate(frames)
+        Frame(MediaRef(frame.digest, FrameSource(clip, number, frame.digest)), frame.time)
+        for number, frame in enumerate(frames)
     ]
 
 
@@ -149,14 +149,14 @@ def trim_cache(cache: Path, limit: int = CACHE_LIMIT) -> int:
             size = sum(path.stat().st_size for path in folder.iterdir())
             entries.append(((folder / _LISTING).stat().st_mtime, size, folder))
     total = sum(size for _, size, _ in entries)
-    gone = 0
+    removed = 0
     for _, size, folder in sorted(entries, key=lambda entry: entry[0]):
         if total <= limit:
             break
         shutil.rmtree(folder, ignore_errors=True)
         total -= size
-        gone += 1
-    return gone
+        removed += 1
+    return removed
 
 
 def _entry_folder(clip: VideoClip) -> Path:
@@ -270,10 +270,10 @@ def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:
     inside = times[(times >= start - 1e-4) & (times < end)]
     if not len(inside):
         inside = times[:1]
-    return [float(inside[place]) for place in sample_indices(clip.sampling, len(inside))]
+    return [float(inside[index]) for index in sample_indices(clip.sampling, len(inside))]
 
 
-def _encode_jpeg(image: Picture, edge: int | None) -> bytes:
+def _encode_jpeg(image: PILImage, edge: int | None) -> bytes:
     if edge is not None and max(image.size) > edge:
         image = image.copy()
         image.thumbnail((edge, edge))

@@ -126,9 +126,9 @@ def parse_images(cell: bytes, offset: int) -> list[StoredMedium]:
 
 def _parse_image(cell: bytes, offset: int) -> StoredMedium:
     if len(cell) <= _MAX_NAME_LENGTH:
-        named = parse_name(cell)
-        if named:
-            return named
+        name = parse_name(cell)
+        if name:
+            return name
     prefix = DATA_URL.match(cell.lstrip()[:128])
     start = (prefix.end() if prefix else 0) + len(cell) - len(cell.lstrip())
     text = cell[start:] if start else cell
@@ -143,7 +143,7 @@ def parse_name(cell: bytes) -> NamedImage | BrokenCell | None:
     """Parse a short text as the name of a row or file; None if it is a base64 image."""
     text = cell.decode("utf-8", "replace").strip()
     if _URL.match(text):
-        return broken_cell(f"pictures at web addresses are not fetched: {text[:200]}", cell)
+        return broken_cell(f"images at web addresses are not fetched: {text[:200]}", cell)
     if DATA_URL.match(cell.lstrip()[:128]):
         return None
     if len(text) > MAX_REFERENCE_LENGTH:
@@ -177,8 +177,8 @@ def _parse_list(cell: bytes, offset: int) -> Iterator[StoredMedium]:
 def parse_list_item(text: str) -> StoredMedium:
     """Parse an item of a list whose offset in the file is unknown: it can only be a name."""
     raw = text.encode()
-    found = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
-    return found or broken_cell("an item of the image list cannot be read", raw)
+    name = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
+    return name or broken_cell("an item of the image list cannot be read", raw)
 
 
 def _item_spans(cell: bytes) -> list[tuple[int, int]] | None:

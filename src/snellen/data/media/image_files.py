@@ -69,14 +69,14 @@ class FileDigests:
         if connection is None:
             return None
         try:
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT digest FROM files "
                 "WHERE path = ? AND algorithm = ? AND size = ? AND mtime_ns = ?",
                 facts,
             ).fetchone()
         except sqlite3.DatabaseError:
             return None
-        return found[0] if found else None
+        return row[0] if row else None
 
     def _open(self) -> sqlite3.Connection | None:
         if not self._opened:
@@ -100,7 +100,7 @@ class FileDigests:
                         "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", self._new
                     )
             except sqlite3.DatabaseError:
-                pass  # Remembering is a convenience; the digests given out are right.
+                pass  # Only the cache is lost; the digests returned are right.
         self._new.clear()
 
 
@@ -180,6 +180,6 @@ def locate_image(name: str, folders: MediaFolders, files: FileDigests, where: st
         except OSError as error:
             problem = f"cannot read {path}: {error.strerror or error}"
         return MediaRef(digest_bytes(name.encode()), BrokenSource(f"{where}: {problem}"))
-    looked = ", ".join(dict.fromkeys(str(path.parent) for path in candidates))
-    problem = f"{where}: there is no picture file {name!r} (looked in {looked})"
+    folder_names = ", ".join(dict.fromkeys(str(path.parent) for path in candidates))
+    problem = f"{where}: there is no image file {name!r} (looked in {folder_names})"
     return MediaRef(digest_bytes(name.encode()), BrokenSource(problem))

@@ -29,7 +29,7 @@ clock (2 s on FAT), unnoticed by its modification time."""
 def decode_base64(text: bytes | memoryview) -> bytes:
     """Decode base64, allowing line breaks. Raises ValueError (binascii.Error) for other text."""
     try:
-        # The standard library's decoder takes 40 times as long: 0.1 ms for a picture of 40 kB.
+        # The standard library's decoder takes 40 times as long (0.1 ms for an image of 40 kB).
         return pybase64.b64decode(text, validate=True)
     except binascii.Error:
         return binascii.a2b_base64(bytes(text).translate(None, _BLANKS), strict_mode=True)
@@ -57,7 +57,7 @@ class DataFile(Struct, frozen=True, gc=False):
                 stat = os.fstat(file.fileno())
                 file.seek(offset)
                 data = file.read(length)
-                # One read gives 2 GB at most, and perhaps less.
+                # One read returns at most 2 GB, and may return less.
                 while len(data) < length and (more := file.read(length - len(data))):
                     data += more
         except OSError as error:
@@ -169,7 +169,7 @@ def _verify_digest(data: bytes, digest: str, path: str, row: int) -> bytes:
 
 def _changed_error(path: str, row: int) -> MediaError:
     return MediaError(
-        f"{path}, row {row}: the picture is no longer where it was; "
+        f"{path}, row {row}: the image is no longer where it was; "
         "the file was changed after it was opened"
     )
 

@@ -63,5 +63,5 @@ def cues_at(cues: Iterable[Cue], moments: Sequence[float]) -> list[Cue]:
 
 def _seconds(parts: Sequence[str | None]) -> float:
     hours, minutes, seconds, fraction = (part or "0" for part in parts)
-    whole = 3600 * int(hours) + 60 * int(minutes) + int(seconds)
-    return whole + int(fraction.ljust(3, "0")) / 1000
+    total = 3600 * int(hours) + 60 * int(minutes) + int(seconds)
+    return total + int(fraction.ljust(3, "0")) / 1000

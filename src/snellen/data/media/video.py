@@ -19,7 +19,7 @@ from snellen.core.errors import MediaError, MissingExtra
 
 if TYPE_CHECKING:
     import numpy
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 _TIME_TOLERANCE = 1e-4
 """Seconds by which times may differ: a frame's time is a fraction, a moment is not."""
@@ -34,7 +34,7 @@ class DecodedFrame(NamedTuple):
 
     moment: float
     time: float
-    image: Picture
+    image: PILImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,8 @@ class _VideoReader:
 
     def frames(self, moments: Sequence[float]) -> Iterator[DecodedFrame]:
         """Decode the frame at each moment; `moments` ascend."""
+        # A player displays a frame until the next one's time, so decoding runs one frame ahead:
+        # `current` is the frame at the moment, `ahead` the first frame after it.
         frames: Iterator[Any] = iter(())
         current: Any = None
         ahead: Any = None
@@ -126,19 +128,21 @@ class _VideoReader:
                 current = ahead if ahead is not None else current
                 ahead = next(frames, None)
                 if ahead is None:
-                    break
+                    break  # end of the video
                 if current is None:
-                    current = ahead
+                    current = ahead  # the moment lies before the first frame
             if current is None:
                 raise MediaError(
                     f"{self._name}: nothing at {moment:.1f} s can be decoded; the file is cut "
                     "short or damaged, get it again"
                 )
             if ahead is None:
+                # No frame follows: the last frame may only serve moments near its end.
                 self._check_end(moment, current)
             yield DecodedFrame(moment, self._seconds(current), _upright_image(current))
 
     def times(self) -> numpy.ndarray[Any, Any]:
+        """The times of all frames in seconds, shape (frames,), ascending."""
         import numpy
 
         stamps = numpy.fromiter(
@@ -151,9 +155,9 @@ class _VideoReader:
         )
         if not len(stamps):
             raise MediaError(f"{self._name}: the video has no frames")
-        stamps.sort()
-        found: numpy.ndarray[Any, Any] = stamps * self._base - self._origin
-        return found
+        stamps.sort()  # packets come in decoding order
+        seconds: numpy.ndarray[Any, Any] = stamps * self._base - self._origin
+        return seconds
 
     def _read_facts(self) -> VideoFacts:
         stream = self._stream
@@ -187,7 +191,7 @@ class _VideoReader:
         self._container.seek(min(0, begun or 0), stream=self._stream, backward=True)
 
     def _measured_end(self, fps: float) -> float:
-        """The end of the last frame, for files whose video stream has no length of its own.
+        """The end of the last frame, for files whose header gives no length of the video stream.
 
         Reads packets from the last key frame on. Raises MediaError if no stream reaches the end
         that the header gives.
@@ -216,10 +220,10 @@ class _VideoReader:
         entries = self._stream.index_entries
         if not len(entries):
             return moment - current > self._decode_ahead
-        place = entries.search_timestamp(int((moment + self._origin) / self._base), backward=True)
-        if place < 0:
+        entry = entries.search_timestamp(int((moment + self._origin) / self._base), backward=True)
+        if entry < 0:
             return moment - current > self._decode_ahead
-        key = entries[place].timestamp * self._base - self._origin
+        key = entries[entry].timestamp * self._base - self._origin
         return bool(key > current + _TIME_TOLERANCE)
 
     def _seek(self, moment: float, current: float) -> Iterator[Any]:
@@ -255,8 +259,8 @@ class _VideoReader:
         )
 
 
-def _upright_image(frame: Any) -> Picture:
+def _upright_image(frame: Any) -> PILImage:
     """The frame in RGB, rotated by its display matrix."""
-    image: Picture = frame.to_image()
+    image: PILImage = frame.to_image()
     rotation = round(frame.rotation) % 360
     return image.rotate(rotation, expand=True) if rotation else image

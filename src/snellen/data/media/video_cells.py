@@ -62,9 +62,9 @@ def parse_video(cells: Mapping[str, str]) -> NamedVideo | None:
     if not names:
         return None
     prefix = cells.get("prefix", "").strip()
-    both = [*(str(Path(prefix, name)) for name in names if prefix), *names]
+    candidates = [*(str(Path(prefix, name)) for name in names if prefix), *names]
     return NamedVideo(
-        tuple(both),
+        tuple(candidates),
         _seconds(cells.get("start")),
         _seconds(cells.get("end")),
         cells.get("subtitle_path", "").strip(),
@@ -128,7 +128,7 @@ def _frame_folder(
     where: str,
 ) -> MediaRef:
     try:
-        frames = tuple(MediaRef(files.digest(one), FileSource(str(one))) for one in images)
+        frames = tuple(MediaRef(files.digest(image), FileSource(str(image))) for image in images)
     except OSError as error:
         return _broken_video(str(path), f"{where}: cannot read {path}: {error.strerror or error}")
     digest = digest_bytes("\n".join(frame.digest for frame in frames).encode())
@@ -153,15 +153,15 @@ def _without_suffix(path: Path) -> Path:
 
 
 def _part_digest(digest: str, item: NamedVideo) -> str:
-    """Digest of a video: that of its bytes, or for a clip, of these and its bounds."""
+    """Digest of a video: its bytes' digest, for a clip combined with the bounds."""
     if item.start is None and item.end is None:
         return digest
     return digest_bytes(f"{digest}:{item.start}:{item.end}".encode())
 
 
 def _frame_files(folder: Path) -> list[Path]:
-    found = [path for path in folder.iterdir() if path.suffix.lower() in _IMAGE_SUFFIXES]
-    return sorted(found, key=natural_order)
+    files = [path for path in folder.iterdir() if path.suffix.lower() in _IMAGE_SUFFIXES]
+    return sorted(files, key=natural_order)
 
 
 def natural_order(path: Path) -> list[tuple[bool, int, str]]:

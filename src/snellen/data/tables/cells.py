@@ -1,4 +1,4 @@
-"""Values of typed formats (JSON, Parquet, ...) as text cells, and options spread over letters."""
+"""Text cells of typed formats (JSON, Parquet, ...), and options spread over the letters."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from snellen.data.media.video_cells import parse_video
 from snellen.data.tables.index import IndexedRow
 
 INDEXED_ANSWER = "answer place"
-"""Column: the letter of the option at the place that a gold written as text, such as "1", may
-name, counted from 0, where the options are a list."""
+"""Column: if the options are a list and the gold is a text such as "1", the letter of the option
+at that index, counted from 0; the gold may mean it."""
 
 _VIDEOS = frozenset(VIDEO_COLUMNS)
 _REPLIES = frozenset(REPLY_COLUMNS)
@@ -54,12 +54,11 @@ def cell_text(value: object) -> str:
 def flat_cells(
     record: Mapping[str, Any], gold: str | None = None, reply: str | None = None
 ) -> dict[str, str]:
-    """The text cells of a record; objects inside it become cells called `outer.inner`.
+    """The text cells of a record; nested objects become cells called `outer.inner`.
 
-    A whole number as gold beside a list of options is the option's place, counted from 0 (the
-    convention of Hugging Face data sets), and becomes its letter. `gold` names a further column
-    that holds the gold, `reply` one that holds the replies: a reply of no words keeps its cell,
-    which one that is missing has not.
+    An integer gold with a list of options is an option's index, counted from 0 (the convention of
+    Hugging Face data sets), and becomes its letter. `gold` names another column of gold answers,
+    `reply` one of replies: an empty reply keeps its cell, a missing one has none.
     """
     replies = _REPLIES if reply is None else _REPLIES | {column_name(reply, 0)}
     cells: dict[str, str] = {}
@@ -78,7 +77,7 @@ def flat_cells(
 
 
 def _empty_reply_cells(column: str, record: Mapping[str, Any]) -> frozenset[str]:
-    """The names of a nested record's cells that hold a text of no words."""
+    """The names of a nested record's cells that hold an empty text."""
     return frozenset(
         [f"{column}.{column_name(str(key), 0)}" for key, value in record.items() if value == ""]
     )
@@ -87,6 +86,7 @@ def _empty_reply_cells(column: str, record: Mapping[str, Any]) -> frozenset[str]
 def _set_letter_gold(
     record: Mapping[str, Any], cells: dict[str, str], golds: Iterable[str]
 ) -> None:
+    """Replace option indices in the gold columns by letters, if the record lists its options."""
     options = next((record[name] for name in OPTION_LISTS if name in record), None)
     if isinstance(options, str):
         options = parse_list(options)
@@ -104,9 +104,9 @@ def _set_letter_gold(
 
 
 def spread_options(cells: dict[str, str]) -> None:
-    """Replace a cell that lists the options by one cell a letter: A, B, C, ...
+    """Replace a cell that lists the options by one cell for each letter: A, B, C, ...
 
-    Letters that have cells already keep them. A cell that is no such list stays as it is.
+    Letters that already have cells keep them. A cell that is not such a list stays.
     """
     for name in OPTION_LISTS:
         cell = cells.get(name)
@@ -134,11 +134,11 @@ def _parse_options(cell: str) -> Iterable[tuple[str, str]] | None:
 
 
 def finish_row(cells: dict[str, str], media: Mapping[str, Sequence[StoredMedium]]) -> IndexedRow:
-    """A row with its options spread and its pictures in order.
+    """A row with its options spread and its images in order.
 
-    A video that cells name comes last; beside pictures only one of the column `video_path`, because
-    `video` may tell where these were taken from. Paths (`image_path`) count only where no other
-    column has a picture, and `decoded_image` (MathVista) is the picture that another column names.
+    A video named by cells comes last; with images, only one in `video_path` counts, because `video`
+    may name where the images were taken from. Image paths (`image_path`) count only if no other
+    column has an image, and `decoded_image` (MathVista) is the image that another column names.
     """
     spread_options(cells)
     if not media and _VIDEOS.isdisjoint(cells):

@@ -1,4 +1,4 @@
-"""A table written as another format, its pictures as their original bytes."""
+"""Write a table in another format, with the images' original bytes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ IMAGE_COLUMN = "image"
 _BATCH = 64
 
 RowProgress = Callable[[int, int], None]
-"""Called with the rows written and the rows there are."""
+"""Called with the rows written and the total."""
 
 
 def convert_table(table: Table, target: Path, progress: RowProgress | None = None) -> int:
     """Write `table` to `target`, in the format of its suffix; returns the number of rows.
 
-    Pictures go into the column `image`: base64 (a JSON list of these where a row has several),
-    in Parquet structs of bytes and path as Hugging Face data sets have them. The file appears
-    whole or not at all. Raises DataError (a picture cannot be read, unknown suffix) and
-    StorageError.
+    Images go into the column `image`: base64 (a JSON list if a row has several), in Parquet structs
+    of bytes and path as in Hugging Face data sets. The file is published atomically. Raises
+    DataError (an image cannot be read, unknown suffix) and StorageError.
     """
     suffix = target.suffix.lower()
     if suffix not in SUFFIXES:
@@ -62,7 +61,7 @@ def _report_progress(table: Table, progress: RowProgress | None) -> Iterator[Row
 
 
 def _text_columns(table: Table) -> list[str]:
-    """All columns but those whose pictures are written as bytes. `image_path` keeps its names."""
+    """All columns except those whose images are written as bytes; `image_path` keeps its names."""
     return [
         name for name in table.columns if not is_image_column(name) or name.startswith("image_path")
     ]
@@ -73,12 +72,12 @@ def _image_bytes(table: Table, row: Row) -> list[bytes]:
         return [ref.source.read() for ref in row.media]
     except MediaError as error:
         raise DataError(
-            f"{table.path}, row {row.index + 1}: the picture cannot be copied: {error}"
+            f"{table.path}, row {row.index + 1}: the image cannot be copied: {error}"
         ) from error
 
 
 def _encode_base64(images: list[bytes]) -> list[str]:
-    return [base64.b64encode(picture).decode() for picture in images]
+    return [base64.b64encode(image).decode() for image in images]
 
 
 def _write_jsonl(table: Table, rows: Iterator[Row], file: BinaryIO) -> None:
@@ -113,6 +112,7 @@ def _quote_cell(cell: str, delimiter: str) -> str:
 
 
 def _write_parquet(table: Table, rows: Iterator[Row], path: Path) -> None:
+    """Write rows as Parquet; the image column is a list if any row has several images."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 

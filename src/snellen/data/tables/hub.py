@@ -37,7 +37,7 @@ _QUOTES = "\"'"
 
 @dataclass(frozen=True, slots=True)
 class DatasetName:
-    """Which rows are meant. `name` is a repository on the hub, or a folder (`local`)."""
+    """A data set and split. `name` is a repository on the hub, or a folder (`local`)."""
 
     name: str
     local: bool
@@ -47,7 +47,8 @@ class DatasetName:
 
     @classmethod
     def parse(cls, spec: str) -> DatasetName:
-        """Raises UnknownName for an option that does not exist."""
+        """Parse `hf://org/name?option=value` or a folder. Raises UnknownName for an unknown
+        option."""
         local = not spec.startswith(SCHEME)
         name, _, query = spec.removeprefix(SCHEME).partition("?")
         options = dict(parse_qsl(query))
@@ -57,13 +58,14 @@ class DatasetName:
         return cls(str(Path(name).expanduser()) if local else name.strip("/"), local, **options)
 
     def is_saved(self) -> bool:
-        """A folder written by `save_to_disk`, or a name on the hub."""
+        """Whether the `datasets` library opens it: a folder written by `save_to_disk`, or a name
+        on the hub."""
         return not self.local or any((Path(self.name) / saved).is_file() for saved in _SAVED_FILES)
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetCell:
-    """A picture in a data set that the `datasets` library keeps memory-mapped."""
+    """An image in a data set that the `datasets` library keeps memory-mapped."""
 
     dataset: DatasetName
     number: int
@@ -81,14 +83,14 @@ class DatasetCell:
             raise MediaError(f"{self.dataset.name}, row {self.number + 1}: {error}") from error
         if not isinstance(value, bytes) or digest_bytes(value) != self.digest:
             raise MediaError(
-                f"{self.dataset.name}, row {self.number + 1}: the picture was changed after the "
+                f"{self.dataset.name}, row {self.number + 1}: the image was changed after the "
                 "data set was opened"
             )
         return value
 
 
 def scan_dataset(name: DatasetName, column_map: Mapping[str, str], spec: str) -> Scan:
-    """Read a data set for the first time. Its digest is that of its cells and pictures."""
+    """Read a data set for the first time. Its digest is over its cells and images."""
     dataset = open_arrow(name)
     hashed = hashlib.sha256()
     labels = {
@@ -118,8 +120,8 @@ def _label_name(value: int | None, names: list[str]) -> str | None:
     return None if value is None or value < 0 else names[value]
 
 
-def _image_location(number: int, keys: Keys, picture: bytes) -> StoredMedium:
-    return DatasetLocation(number, keys, digest_bytes(picture), len(picture))
+def _image_location(number: int, keys: Keys, image: bytes) -> StoredMedium:
+    return DatasetLocation(number, keys, digest_bytes(image), len(image))
 
 
 def dataset_files(name: DatasetName) -> list[Path]:
@@ -129,7 +131,7 @@ def dataset_files(name: DatasetName) -> list[Path]:
 
 @lru_cache(maxsize=4)
 def open_arrow(name: DatasetName) -> Any:
-    """The data set with its values as they are stored: pictures encoded, labels as numbers."""
+    """The data set with values as they are stored: images encoded, labels as numbers."""
     library = _import_datasets()
     with _translate_errors(name):
         if name.local:
@@ -146,7 +148,10 @@ def open_arrow(name: DatasetName) -> Any:
 
 
 def _check_revision(name: DatasetName, revision: str, file: Path) -> None:
-    """The library's cache hands out the latest commit it has, whichever is asked for."""
+    """Raises DataError if the library's cache returned another commit than the requested revision.
+
+    Offline, the library returns the latest commit in its cache, whichever is requested.
+    """
     from huggingface_hub import try_to_load_from_cache
 
     card = try_to_load_from_cache(name.name, _CARD, repo_type="dataset", revision=revision)
@@ -196,10 +201,10 @@ def split_files(name: DatasetName) -> list[Path]:
         if path.suffix == kind:
             shard = _SHARD_NAME.fullmatch(path.stem)
             splits.setdefault(shard["split"] if shard else path.stem, []).append(path)
-    chosen = splits[_select_split(name, list(splits)) or ""]
-    if len(chosen) > 1 and kind != ".parquet":
+    selected = splits[_select_split(name, list(splits)) or ""]
+    if len(selected) > 1 and kind != ".parquet":
         raise DataError(f"{folder}: a split in several {kind} files is not read; join them first")
-    return chosen
+    return selected
 
 
 def _select_split(name: DatasetName, splits: list[str]) -> str | None:
@@ -236,7 +241,7 @@ def _import_datasets() -> Any:
 
 @contextmanager
 def _translate_errors(name: DatasetName) -> Iterator[None]:
-    """Whatever the library raises about the user's data set, as one sentence."""
+    """Turn the library's errors about the user's data set into one sentence."""
     offline = Settings.from_environment().offline
     unreachable = None if name.local else "offline" if offline else _unreachable_reason(name)
     try:
@@ -252,7 +257,7 @@ def _translate_errors(name: DatasetName) -> Iterator[None]:
 
 @lru_cache(maxsize=4)
 def _unreachable_reason(name: DatasetName) -> str | None:
-    """Why the hub does not answer, asked once; None when it does."""
+    """Why the hub does not answer, asked once; None if it does."""
     from huggingface_hub import get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError, HTTPError, OfflineModeIsEnabled
 
@@ -270,8 +275,8 @@ def _unreachable_reason(name: DatasetName) -> str | None:
 
 @contextmanager
 def _quiet_library(*, offline: bool) -> Iterator[None]:
-    """The library without its advice, and sent straight to its cache when `offline`: it would
-    otherwise try an unreachable hub for half a minute before each look."""
+    """Silence the library's advice, and use only its cache when `offline`: it would otherwise try
+    an unreachable hub for half a minute on each access."""
     library = _import_datasets()
     was_offline, verbosity = library.config.HF_HUB_OFFLINE, library.logging.get_verbosity()
     library.config.HF_HUB_OFFLINE = was_offline or offline

@@ -1,7 +1,7 @@
-"""The row index of a data file: text cells and the places of pictures, in a small SQLite file.
+"""The row index of a data file: text cells and image locations, in a small SQLite file.
 
-Made once, on first use, in the cache folder. It is keyed by the data file's path, size and time
-of change, appears whole or not at all, and is rebuilt if it is of another schema or damaged.
+Built once, on first use, in the cache folder. Its key is the data file's path, size and
+modification time. It is published atomically, and rebuilt if its schema differs or it is damaged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from snellen.data.media.image_cells import (
 )
 
 SCHEMA = 3
-"""Raise it whenever what is written, or how cells are read, changes."""
+"""Raise it whenever the content of an index, or the way cells are read, changes."""
 
 _CREATE_TABLES = """
 CREATE TABLE about (value TEXT NOT NULL);
@@ -42,12 +42,14 @@ _SELECT_IDS = "SELECT id FROM rows ORDER BY number"
 
 
 class IndexedRow(NamedTuple):
+    """The cells of a row, and where its images and videos are."""
+
     cells: dict[str, str]
     media: Sequence[StoredMedium]
 
 
 class IndexHeader(Struct, frozen=True):
-    """What an index says of its data file."""
+    """What an index stores about its data file."""
 
     schema: int
     columns: tuple[str, ...]
@@ -57,7 +59,8 @@ class IndexHeader(Struct, frozen=True):
 
 
 class Scan(NamedTuple):
-    """A data file being read for the first time; `digest` may be asked when `rows` has ended."""
+    """A data file being read for the first time; `digest` may be called once `rows` is
+    exhausted."""
 
     columns: Sequence[str]
     rows: Iterator[IndexedRow]
@@ -87,21 +90,22 @@ class RowIndex:
                 )
 
     def ids(self) -> Iterator[str]:
-        """The id of every row, in their order, without decoding any."""
+        """The id of every row, in order, without decoding the rows."""
         with closing(_connect(self.path)) as connection:
             for (name,) in connection.execute(_SELECT_IDS):
                 yield name
 
 
 def index_key(paths: Sequence[Path], options: Mapping[str, str]) -> str:
-    """Name of the index of one or more files; `options` is what else decides how they are read."""
+    """Name of the index of one or more files; `options` are other settings that decide how they
+    are read."""
     stats = [(str(path.absolute()), path.stat()) for path in paths]
     facts = [(path, stat.st_size, modification_stamp(stat)) for path, stat in stats]
     return hashlib.sha256(msgspec.json.encode((facts, sorted(options.items())))).hexdigest()[:32]
 
 
 def open_index(folder: Path, key: str, scan: Callable[[], Scan]) -> RowIndex:
-    """The index named `key`, made from `scan` if it is not there or not usable.
+    """The index named `key`, built from `scan` if it does not exist or is unusable.
 
     Raises what `scan` raises (DataError), and StorageError if the cache cannot be written.
     """
@@ -125,17 +129,19 @@ def open_index(folder: Path, key: str, scan: Callable[[], Scan]) -> RowIndex:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    # Rows may be asked for by another thread than the one that began.
+    # The file never changes once it has its name (immutable: no locks). Rows may be read by
+    # another thread than the one that began the iteration.
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
 def _read_header(path: Path) -> IndexHeader | None:
-    """What the index says, or None if there is none that can be used."""
+    """The header of an index, or None if there is no usable index."""
     try:
         with path.open("rb") as file:
             header = file.read(32)
             size = file.seek(0, os.SEEK_END)
+        # SQLite itself would only notice a truncated file when it reads the missing pages.
         if len(header) < 32 or _declared_size(header) != size:
             return None
         with closing(_connect(path)) as connection:
@@ -153,11 +159,12 @@ def _declared_size(header: bytes) -> int:
 
 
 def _build_index(path: Path, scan: Scan) -> IndexHeader:
+    """Write the index of `scan` to `path` in one transaction."""
     with (
         atomic_file(path, sync=True) as part,
         closing(sqlite3.connect(part, isolation_level=None)) as connection,
     ):
-        # A half-written file is never seen under its name, so no journal is needed.
+        # A partial file never gets its final name, so neither journal nor sync is needed.
         connection.executescript(
             "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + _CREATE_TABLES
         )
@@ -168,6 +175,10 @@ def _build_index(path: Path, scan: Scan) -> IndexHeader:
 
 
 def _insert_rows(connection: sqlite3.Connection, scan: Scan) -> IndexHeader:
+    """Write all rows and the header.
+
+    A row may name a later row, so names are resolved once all rows are written.
+    """
     row_columns: dict[str, None] = {}
     named_rows: list[int] = []
     encode = msgspec.json.encode
@@ -182,7 +193,7 @@ def _insert_rows(connection: sqlite3.Connection, scan: Scan) -> IndexHeader:
     if named_rows:
         _resolve_names(connection, named_rows)
     columns = dict.fromkeys([*scan.columns, *row_columns])
-    # A list of options that was spread over A, B, C ... is no column any more.
+    # A list of options was spread over A, B, C, ..., so its column no longer exists.
     spread = {name for name in OPTION_LISTS if name in columns and name not in row_columns}
     columns = {name: None for name in columns if name not in spread or "A" not in row_columns}
     header = IndexHeader(SCHEMA, tuple(columns), scan.digest(), count)
@@ -191,34 +202,38 @@ def _insert_rows(connection: sqlite3.Connection, scan: Scan) -> IndexHeader:
 
 
 def _resolve_names(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
-    """Put the pictures of the row that is named in the place of the name."""
+    """Replace the name of another row by that row's images."""
     connection.execute("CREATE INDEX rows_by_id ON rows (id)")
     changes: list[tuple[bytes, int]] = []
     for number in numbers:
         media = _media_at(connection, "number = ?", number)
-        found: list[StoredMedium] = []
+        resolved: list[StoredMedium] = []
         for item in media or ():
-            found.extend(
+            resolved.extend(
                 _resolve_name(connection, item) if isinstance(item, NamedImage) else (item,)
             )
-        if tuple(found) != media:
-            changes.append((msgspec.json.encode(found), number))
+        if tuple(resolved) != media:
+            changes.append((msgspec.json.encode(resolved), number))
     connection.executemany("UPDATE rows SET media = ? WHERE number = ?", changes)
 
 
 def _resolve_name(connection: sqlite3.Connection, item: NamedImage) -> Sequence[StoredMedium]:
+    """The images that a name means: those of the row with this id, else the file of this name.
+
+    One step only: a row that names a third row is an error, so references cannot form a loop.
+    """
     media = _media_at(connection, "id = ?", id_text(item.name))
     if media is None:
         if is_file_name(item.name) or "/" in item.name:
             return (item,)
         return (
             broken_cell(
-                f"the image cell {item.name!r} is neither a picture nor the id of a row",
+                f"the image cell {item.name!r} is neither an image nor the id of a row",
                 item.name.encode(),
             ),
         )
     if not media:
-        return (_broken_reference(item, "which has no picture"),)
+        return (_broken_reference(item, "which has no image"),)
     for target in media:
         if not isinstance(target, NamedImage):
             continue

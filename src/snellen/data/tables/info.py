@@ -1,4 +1,4 @@
-"""What a table holds, and whether its pictures can be read."""
+"""Summaries of a table, and a check that its images can be decoded."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _YES_NO = frozenset({"yes", "no"})
 class ColumnInfo:
     name: str
     type: str
-    """`integer`, `number` or `text`, whichever fits every filled cell."""
+    """`integer`, `number` or `text`: the narrowest that fits every filled cell."""
     filled: int
     """Rows in which the cell is not empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """What `snellen data info` tells. Rows are counted from 1."""
+    """The result of `snellen data info`. Rows are counted from 1."""
 
     path: str
     rows: int
@@ -42,7 +42,7 @@ class TableInfo:
     pictures: int
     distinct_pictures: int
     picture_bytes: int
-    """Of all pictures that can be found, each as often as it is shown."""
+    """Of all images that exist, each as often as it occurs."""
     lost_pictures: int
     """Undecodable cells, unknown rows and missing files."""
     duplicate_ids: tuple[str, ...]
@@ -60,16 +60,16 @@ class BrokenImage:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Every picture, decoded once."""
+    """The result of decoding every image once."""
 
     pictures: int
     broken: tuple[BrokenImage, ...]
     sizes: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Distinct pictures and videos by width and height in pixels."""
+    """Distinct images and videos by width and height in pixels."""
 
 
 def table_info(table: Table) -> TableInfo:
-    """Counts over all rows, without decoding a picture."""
+    """Counts over all rows, without decoding images."""
     filled: Counter[str] = Counter()
     types: dict[str, str] = {}
     ids: Counter[str] = Counter()
@@ -115,18 +115,18 @@ def infer_kind(row: Row) -> Kind:
 
 
 def verify_images(table: Table, progress: Callable[[int, int], None] | None = None) -> Verification:
-    """Decode every picture, and of every video the first and the last frame; each that cannot be
-    is named with its row.
+    """Decode every image, and the first and last frame of every video; report each failure with
+    its row.
 
-    `progress` is called with the rows done and the rows there are.
+    `progress` is called with the rows done and the total.
     """
     problems: dict[str, str | None] = {}
     sizes: Counter[tuple[int, int]] = Counter()
     broken: list[BrokenImage] = []
-    pictures = 0
+    images = 0
     for row in table:
         for ref in row.media:
-            pictures += 1
+            images += 1
             if ref.digest not in problems:
                 problems[ref.digest] = _image_problem(ref, sizes)
             problem = problems[ref.digest]
@@ -134,7 +134,7 @@ def verify_images(table: Table, progress: Callable[[int, int], None] | None = No
                 broken.append(BrokenImage(row.index + 1, row_id(row), problem))
         if progress:
             progress(row.index + 1, len(table))
-    return Verification(pictures, tuple(broken), dict(sizes))
+    return Verification(images, tuple(broken), dict(sizes))
 
 
 def _image_problem(ref: MediaRef, sizes: Counter[tuple[int, int]]) -> str | None:
@@ -155,7 +155,7 @@ def _stored_media(table: Table) -> Iterator[tuple[StoredMedium, ...] | None]:
 
 
 def _image_size(ref: MediaRef, item: StoredMedium | None) -> int | None:
-    """Bytes of a picture, None if it cannot be found."""
+    """Bytes of an image or video, None if it cannot be found."""
     if isinstance(ref.source, FrameFolder):
         return sum(_image_size(frame, None) or 0 for frame in ref.source.frames)
     if item is None or isinstance(item, NamedImage | NamedVideo):

@@ -22,14 +22,16 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class JsonLine(NamedTuple):
+    """One line of a JSON Lines file."""
+
     number: int
     """Line of the file, from 1."""
     offset: int
     data: bytes
 
-    def image_location(self, keys: Keys, picture: bytes) -> StoredMedium:
-        size = len(picture)
-        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(picture), size)
+    def image_location(self, keys: Keys, image: bytes) -> StoredMedium:
+        size = len(image)
+        return JsonLocation(self.offset, len(self.data), keys, digest_bytes(image), size)
 
 
 def scan_jsonl(
@@ -49,7 +51,7 @@ def scan_jsonl(
 def scan_document(
     path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan:
-    """The rows of a JSON document that is held whole, for files without pictures."""
+    """Read a JSON document into memory, for files without images."""
     data = read_bounded(path, limits, name)
     records = document_records(data, name, limits)
     no_location = JsonLine(0, 0, b"").image_location
@@ -58,10 +60,12 @@ def scan_document(
 
 
 def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) -> list[Record]:
-    """The records of a JSON document: a list of objects, an object id -> object (or text), or an
-    object one of whose values is the list. Objects that hold a list `questions` (Video-MME's
-    videos) become one for each question; so does TempCompass's video -> aspect -> list. Raises
-    DataError."""
+    """The records of a JSON document. Raises DataError.
+
+    A document is a list of objects, an object id -> object (or text), or an object one of whose
+    values is the list. Objects with a list `questions` (Video-MME's videos) become one record for
+    each question; so does TempCompass's video -> aspect -> list.
+    """
     value = decode_json(data.removeprefix(_BOM), name, limits)
     if isinstance(value, dict):
         lists = [item for item in value.values() if _is_record_list(item)]
@@ -84,12 +88,13 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) ->
 
 
 def write_lines(records: Iterable[Record], part: BinaryIO) -> None:
+    """Write records as JSON Lines."""
     for record in records:
         part.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
 def _json_lines(stream: Iterable[bytes], hashed: hashlib._Hash) -> Iterator[JsonLine]:
-    """The lines of a stream that are not blank."""
+    """The lines of a stream that are not blank, with their offsets."""
     offset = 0
     for number, data in enumerate(stream, 1):
         hashed.update(data)
@@ -121,17 +126,18 @@ def _is_aspects(value: Any) -> bool:
 
 
 def _flatten_aspects(value: Mapping[str, Mapping[str, list[Record]]]) -> list[Record]:
-    """A record for each question about an aspect of a video; the three together name it."""
+    """A record for each question about an aspect of a video; video, aspect and index form the
+    id."""
     return [
-        {"video": video, "dim": aspect, "i": place, **record}
+        {"video": video, "dim": aspect, "i": index, **record}
         for video, aspects in value.items()
         for aspect, records in aspects.items()
-        for place, record in enumerate(records)
+        for index, record in enumerate(records)
     ]
 
 
 def _flatten_questions(records: list[Record]) -> list[Record]:
-    """A record for each question of a list `questions`, with what its video says of all."""
+    """A record for each question of a list `questions`, with the fields of its video."""
     if not all(_is_record_list(record.get(_QUESTIONS_KEY)) for record in records):
         return records
     return [

@@ -1,10 +1,10 @@
-"""MME's own folder layout: one folder for each subtask, with pictures and their questions.
+"""MME's own folder layout: one folder for each subtask, with images and their questions.
 
     MME_Benchmark/
       existence/000000006040.jpg, existence/000000006040.txt              (flat)
-      scene/images/0001.jpg, scene/questions_answers_YN/0001.txt          (apart)
+      scene/images/0001.jpg, scene/questions_answers_YN/0001.txt          (separate)
 
-A text file bears its picture's name and holds one question a line: question, tab, answer.
+A text file has its image's name and holds one question a line: question, tab, answer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".
 
 
 class QuestionFile(NamedTuple):
-    """A text file of a subtask, and the picture its questions are about; a picture that is not
-    there has the name it should have."""
+    """A text file of a subtask, and the image that its questions are about.
+
+    If the image is missing, `image` is the path where it was expected.
+    """
 
     subtask: str
     text: Path
@@ -43,8 +45,8 @@ def is_mme_folder(folder: Path) -> bool:
 
 
 def question_files(folder: Path, limits: Limits = DEFAULT_LIMITS) -> list[QuestionFile]:
-    """The text files of all subtasks, by subtask and name. Raises DataError for one that is too
-    long."""
+    """The text files of all subtasks, by subtask and name. Raises DataError for one over the size
+    limit."""
     files = []
     for subtask in _subtasks(folder):
         texts, images = _subtask_folders(subtask)
@@ -53,7 +55,7 @@ def question_files(folder: Path, limits: Limits = DEFAULT_LIMITS) -> list[Questi
             for path in sorted(images.iterdir() if images.is_dir() else ())
             if path.suffix.lower() in IMAGE_SUFFIXES
         }
-        # A flat folder may hold a text that is about no picture, such as a note to readers.
+        # A flat folder may hold a text that is not about an image, such as a readme.
         files += [
             QuestionFile(subtask.name, text, by_stem.get(text.stem, images / f"{text.stem}.jpg"))
             for text in sorted(texts.glob("*.txt"))
@@ -67,9 +69,11 @@ def question_files(folder: Path, limits: Limits = DEFAULT_LIMITS) -> list[Questi
 def scan_mme(
     folder: Path, files: list[QuestionFile], column_map: Mapping[str, str], name: str
 ) -> Scan:
-    """The questions as rows. The digest is that of the texts and their names; each picture has
-    its own. Raises UnknownName (no such column), DataError for a line that is not question, tab,
-    answer."""
+    """The questions as rows. Raises UnknownName, and DataError for a line that is not question,
+    tab, answer.
+
+    The digest is over the texts and their names; each image has its own.
+    """
     hashed = hashlib.sha256()
     columns = rename_columns(COLUMNS, column_map)
     rows = _rows(folder, files, columns, column_map, name, hashed.update)
@@ -86,8 +90,8 @@ def _subtasks(folder: Path) -> Iterator[Path]:
 
 
 def _is_subtask(folder: Path) -> bool:
-    texts, pictures = _subtask_folders(folder)
-    if texts != pictures:
+    texts, images = _subtask_folders(folder)
+    if texts != images:
         return next(texts.glob("*.txt"), None) is not None
     stems = {path.stem for path in folder.glob("*.txt")}
     return bool(stems) and any(
@@ -96,6 +100,8 @@ def _is_subtask(folder: Path) -> bool:
 
 
 class _SubtaskFolders(NamedTuple):
+    """Folders of the texts and of the images, which may be the same."""
+
     texts: Path
     images: Path
 
@@ -117,13 +123,15 @@ def _rows(
     name: str,
     update_digest: Callable[[bytes], object],
 ) -> Iterator[IndexedRow]:
+    """One row for each question; `update_digest` is called with the name, size and content of each
+    text."""
     count = 0
-    for subtask, text, picture in files:
+    for subtask, text, image in files:
         data = text.read_bytes()
         relative = text.relative_to(folder).as_posix()
         update_digest(f"{relative}\0{len(data)}\0".encode() + data)
-        path = picture.relative_to(folder).as_posix()
-        about = f"{subtask}/{picture.name}"
+        path = image.relative_to(folder).as_posix()
+        about = f"{subtask}/{image.name}"
         for number, (question, answer) in enumerate(_question_lines(data, f"{name}/{relative}"), 1):
             count += 1
             values = (f"{about}#{number}", about, subtask, path, question, answer)

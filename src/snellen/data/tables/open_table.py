@@ -1,5 +1,8 @@
-"""One door to every data file: `open_table` reads TSV, CSV, JSON Lines, JSON, XLSX, Parquet,
-Hugging Face data sets and MME's folders behind the same `Table`."""
+"""Open a data file of any format as a `Table`.
+
+`open_table` reads TSV, CSV, JSON Lines, JSON, XLSX, Parquet, Hugging Face data sets and MME's
+folders.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +61,10 @@ class IndexedTable:
     data: DataFile
     """The file whose bytes the index points into: `path`, or its unpacked copy."""
     media_folders: MediaFolders
-    """Where the files that cells name are looked for."""
+    """Where the files that cells name are searched."""
     cache: Path
     dataset: DatasetName | None = None
-    """The Hugging Face data set, where the rows are of one."""
+    """The Hugging Face data set, if the rows come from one."""
     origin: Origin | None = None
 
     @property
@@ -82,15 +85,16 @@ class IndexedTable:
                 yield Row(number, cells, media)
 
     def ids(self) -> Iterator[str]:
-        """The ids of the rows, in their order, without reading the rows."""
+        """The ids of the rows, in order, without reading the rows."""
         return self.index.ids()
 
     def stored_media(self) -> Iterator[tuple[int, tuple[StoredMedium, ...]]]:
-        """Row numbers from 0 and where the pictures are, without looking at them."""
+        """Row numbers from 0 and where the images are, without opening them."""
         for number, _, stored in self.index:
             yield number, stored
 
     def _medium(self, item: StoredMedium, row: int, files: FileDigests) -> MediaRef:
+        """The image or video at a location of the index, as a reference that reads it late."""
         if isinstance(item, SliceLocation):
             source = Base64Slice(self.data, item.offset, item.length, row, item.digest)
             return MediaRef(item.digest, source)
@@ -118,8 +122,8 @@ def open_table(
     """Open a data file by its suffix (`.gz` allowed), or a data set by `hf://org/name` or folder.
 
     `columns` maps our names to the file's, e.g. {"id": "uid", "gold": "truth", "image": "photo"};
-    `a+b` joins two columns. The first opening of a file indexes it; later ones take no time.
-    Raises DataError, UnknownName (no such column), MissingExtra, StorageError.
+    `a+b` joins two columns. The first opening of a file indexes it; later ones take no time. Raises
+    DataError, UnknownName (no such column), MissingExtra, StorageError.
     """
     settings = settings or Settings.from_environment()
     column_map = dict(columns or {})
@@ -142,7 +146,7 @@ def _open_mme(
     folder: Path, spec: str, column_map: Mapping[str, str], settings: Settings
 ) -> IndexedTable:
     mme_files = question_files(folder, settings.limits)
-    # A picture that appears later changes the index: its name may be another.
+    # The images are part of the key: one that is added later may have another suffix.
     files = [
         path
         for question_file in mme_files
@@ -193,6 +197,8 @@ def _open_indexed(
     settings: Settings,
     dataset: DatasetName | None = None,
 ) -> IndexedTable:
+    """Open the index of `files`, building it with `scan` if necessary; `files[0]` is pointed
+    into."""
     data = DataFile.from_path(str(files[0]))
     key = index_key(
         files,
@@ -211,7 +217,7 @@ def _open_indexed(
 
 
 def file_suffix(path: Path) -> str:
-    """`.tsv` of `questions.tsv.gz`. Raises DataError for a format that is not read."""
+    """`.tsv` of `questions.tsv.gz`. Raises DataError for a format that is not supported."""
     name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     suffix = name.suffix.lower()
     if suffix not in SUFFIXES:
@@ -224,10 +230,10 @@ def file_suffix(path: Path) -> str:
 
 def check_unique_ids(table: Table) -> None:
     """Raises DataError naming both rows (counted from 1) if two rows have the same id."""
-    seen: dict[str, int] = {}
+    first_rows: dict[str, int] = {}
     for row in table:
         name = row_id(row)
-        first = seen.setdefault(name, row.index)
+        first = first_rows.setdefault(name, row.index)
         if first != row.index:
             raise DataError(
                 f"{table.path}: rows {first + 1} and {row.index + 1} have the same id {name!r}; "
@@ -243,7 +249,7 @@ def _file_scanner(
     spec: str,
     settings: Settings,
 ) -> tuple[Path, Callable[[], Scan]]:
-    """The file to point into, and how to read it."""
+    """The file that locations point into, and the function that scans it."""
     limits = settings.limits
     if suffix in (".tsv", ".csv"):
         from snellen.data.tables.tsv import scan_tsv
@@ -270,7 +276,7 @@ def _file_scanner(
 
 
 def _document_records(suffix: str, path: Path, spec: str, limits: Limits) -> Iterable[Record]:
-    """The rows of a document or a workbook, which is held whole."""
+    """The rows of a JSON document or a workbook, read into memory."""
     if suffix == ".json":
         from snellen.data.tables.json_records import document_records
 

@@ -16,7 +16,7 @@ from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
 _BATCH_SIZE = 32
-"""Rows decoded at once: few, because a row may hold several pictures."""
+"""Rows decoded at once: few, because a row may hold several images."""
 
 
 def scan_parquet(
@@ -30,10 +30,10 @@ def scan_parquet(
         for path in paths:
             try:
                 with ParquetFile(path) as file:
-                    for record, place in _records(file, path):
+                    for record, locate in _records(file, path):
                         if is_too_deep(record, limits.depth):
                             raise nesting_error(str(path), limits.depth)
-                        yield record, place
+                        yield record, locate
             except (ArrowException, OSError, ValueError, OverflowError) as error:
                 raise _unreadable_error(path, error) from error
             except MemoryError:
@@ -52,7 +52,7 @@ def scan_parquet(
 
 
 def _unreadable_error(path: Path, error: Exception) -> DataError:
-    # Arrow's words of damaged metadata go on for lines; what is wrong is in the first.
+    # Arrow's messages about damaged metadata are long; the first line has the reason.
     message = (str(error).strip().splitlines() or [type(error).__name__])[0]
     return DataError(f"{path} cannot be read as Parquet: {message[:300]}")
 
@@ -75,6 +75,6 @@ def _records(file: Any, path: Path) -> Iterator[tuple[Record, ImageLocator]]:
                 number += 1
 
 
-def _image_location(path: str, group: int, number: int, keys: Keys, picture: bytes) -> StoredMedium:
-    digest, size = digest_bytes(picture), len(picture)
+def _image_location(path: str, group: int, number: int, keys: Keys, image: bytes) -> StoredMedium:
+    digest, size = digest_bytes(image), len(image)
     return ParquetLocation(path, group, number, keys, digest, size)

@@ -5,10 +5,9 @@ choice_a "v2799/2.png", ..., answer "B", data_id ["task26/.../v1753/1.png", ...]
 Generation", level "L3", subpart "Image Generation". (Format: DATASET.md of AILab-CVC/SEED-Bench.)
 
 Oddities: `data_id` is one name or a list; CC3M names have no suffix; `<img>` (in some files
-`[img]`) marks where the next picture stands; where the answer is a picture, the last names of
-`data_id` are those of the options; videos of version 1 are files of other data sets, those of the
-later versions come as frames. A video is also found as a folder of frames that has its name
-without the suffix.
+`[img]`) marks the position of the next image; if the answer is an image, the last names of
+`data_id` are the options' images; videos of version 1 are files of other data sets, videos of later
+versions come as frames. A video may also be a folder of frames with its name without the suffix.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from snellen.data.media.video_cells import natural_order
 from snellen.settings import Settings
 
 MAX_FRAMES = 8
-"""Frames of a video that a model is shown, evenly spaced: as many as the official files hold."""
+"""Evenly spaced frames of a video that a model is sent: the number in the official files."""
 IMAGE_OPTIONS = "picture options"
 """Column: how many of a row's media, counted from the last, are the options themselves."""
 MEDIA_FOLDERS = (
@@ -53,7 +52,7 @@ MEDIA_FOLDERS = (
     "SEED-Bench-H-data",
     "video",
 )
-"""Folders beside the question file in which its media are looked for: the archives' names."""
+"""Folders next to the question file in which its media are searched: the archives' names."""
 
 _IMAGE_ANSWER_TASKS = ("image generation", "image & text generation")
 _MEDIA_SUFFIXES = ("", ".jpg", ".png", ".jpeg")
@@ -64,14 +63,14 @@ _COPIED_FIELDS = ("question_type_id", "data_type", "data_source", "level", "subp
 
 @dataclass(frozen=True)
 class SeedTable:
-    """The questions of an official file, media found late. `digest` is that of the file."""
+    """The questions of an official file; media are located on iteration. `digest` is the file's."""
 
     path: str
     cache: Path
     origin: Origin | None = None
     limits: Limits = DEFAULT_LIMITS
     media_folders: tuple[Path, ...] | None = None
-    """Besides its own, the only folders that the file may name; None: any."""
+    """The only other folders that the file may name; None allows any."""
 
     @cached_property
     def _document(self) -> tuple[str, list[dict[str, Any]], dict[str, str]]:
@@ -122,7 +121,7 @@ class SeedTable:
 
 
 def open_seed_json(path: str, settings: Settings | None = None) -> SeedTable:
-    """Open an official question file. Raises DataError when it is none."""
+    """Open an official question file. Raises DataError for other files."""
     settings = settings or Settings.from_environment()
     table = SeedTable(
         path, settings.cache, limits=settings.limits, media_folders=settings.media_folders
@@ -143,22 +142,24 @@ def is_seed_json(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _MediaFinder:
+    """Finds the media of one question."""
+
     folders: MediaFolders
     files: FileDigests
     where: str
 
     def media(self, names: object) -> tuple[MediaRef, ...]:
-        """The media of a `data_id`: pictures, or a video, or a video's frames."""
+        """The media of a `data_id`: images, or a video, or a video's frames."""
         if names is None:
             return ()
-        found: list[MediaRef] = []
+        refs: list[MediaRef] = []
         for name in names if isinstance(names, list) else [names]:
-            found += (
+            refs += (
                 self._video(str(name))
                 if _VIDEO_SUFFIX.search(str(name))
                 else [self._file(str(name))]
             )
-        return tuple(found)
+        return tuple(refs)
 
     def _video(self, name: str) -> list[MediaRef]:
         stem = _VIDEO_SUFFIX.sub("", name)
@@ -172,8 +173,8 @@ class _MediaFinder:
                     self._ref(path)
                     for path in evenly_spaced(sorted(frames, key=natural_order), MAX_FRAMES)
                 ]
-        found = self._file(name)
-        return [MediaRef(found.digest, found.source, "video")]
+        ref = self._file(name)
+        return [MediaRef(ref.digest, ref.source, "video")]
 
     def _file(self, name: str) -> MediaRef:
         for folder in map(Path, self.folders.search_folders):
@@ -181,11 +182,11 @@ class _MediaFinder:
                 path = folder / (name + suffix)
                 if is_file(path):
                     return self._ref(path)
-        looked = ", ".join(Path(folder).name for folder in self.folders.search_folders)
+        folder_names = ", ".join(Path(folder).name for folder in self.folders.search_folders)
         return _broken_ref(
             name,
             f"{self.where}: there is no file {name!r} beside the question file (looked in "
-            f"{looked}); unpack the archives of the data set there",
+            f"{folder_names}); unpack the archives of the data set there",
         )
 
     def _ref(self, path: Path) -> MediaRef:
@@ -199,10 +200,10 @@ class _MediaFinder:
 
 
 def evenly_spaced(items: Sequence[Path], count: int) -> list[Path]:
-    """`count` of the items, evenly spaced, first and last included; all if there are fewer."""
+    """`count` of the items, evenly spaced, including the first and last; all if there are fewer."""
     if len(items) <= count:
         return list(items)
-    return [items[round(place * (len(items) - 1) / (count - 1))] for place in range(count)]
+    return [items[round(index * (len(items) - 1) / (count - 1))] for index in range(count)]
 
 
 def _broken_ref(name: str, problem: str) -> MediaRef:
@@ -230,8 +231,8 @@ def _split_document(value: object, name: str) -> tuple[list[dict[str, Any]], dic
         )
     if not value:
         raise DataError(f"{name} holds no questions")
-    named = types if isinstance(types, dict) else {}
-    return value, {str(number): kind for kind, number in named.items()}
+    type_numbers = types if isinstance(types, dict) else {}
+    return value, {str(number): kind for kind, number in type_numbers.items()}
 
 
 def _required_text(question: Mapping[str, Any], name: str, where: str) -> str:

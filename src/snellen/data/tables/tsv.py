@@ -1,8 +1,8 @@
-"""Rows of TSV and CSV files, found on bytes in one streaming pass.
+r"""Rows of TSV and CSV files, split as bytes in one streaming pass.
 
-Rows are not lines: a quoted cell may hold line breaks. As in pandas, a quote opens a quoted cell
-only where the cell begins; anywhere else it is a character like others. A row ends with \\n,
-\\r\\n or \\r; empty lines are skipped.
+Rows are not lines: a quoted cell may contain line breaks. As in pandas, a quote opens a quoted cell
+only at the cell's beginning; elsewhere it is an ordinary character. A row ends with \n, \r\n or \r;
+empty lines are skipped.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ CHUNK_SIZE = 4 << 20
 
 _CR = 0x0D
 _MAX_PLAIN_ROW = 1 << 16
-"""Bytes. A row that is no longer and has no quote is kept as a line."""
+"""Bytes. A shorter row without a quote is kept as one line and split only on access."""
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Cell(NamedTuple):
-    """One cell as it stands in the file, without its outer quotes.
+    """One cell as it is in the file, without its outer quotes.
 
-    `trailing` is what follows the closing quote up to the delimiter, normally nothing.
+    `trailing` is the text between the closing quote and the delimiter, normally empty.
     """
 
     raw: bytes
@@ -49,14 +49,14 @@ class Cell(NamedTuple):
 
 
 class UnquotedRow(Struct, frozen=True, gc=False):
-    """A row without quotes; its cells are made when somebody looks at them."""
+    """A row without quotes, split into cells only on access."""
 
     raw: bytes
     offset: int
     delimiter: bytes
 
     def texts(self) -> list[str] | None:
-        """The texts of all cells; None where they are not UTF-8."""
+        """The texts of all cells; None if they are not UTF-8."""
         try:
             return self.raw.decode().split(self.delimiter.decode())
         except UnicodeDecodeError:
@@ -80,7 +80,7 @@ Cells = UnquotedRow | list[Cell]
 
 
 class BadRow(Exception):
-    """A row that is not read; `number` counts rows from 0, the header included."""
+    """A row that cannot be read; `number` counts rows from 0, including the header."""
 
     def __init__(self, number: int, offset: int) -> None:
         super().__init__(number, offset)
@@ -89,15 +89,15 @@ class BadRow(Exception):
 
 
 class UnclosedQuote(BadRow):
-    """A quoted cell that does not end: nowhere in the file, or not within the longest row."""
+    """A quoted cell without an end, in the file or within the maximum length of a row."""
 
 
 class LongRow(BadRow):
-    """A row of more bytes than are read."""
+    """A row over the limit of bytes."""
 
 
 class WideRow(BadRow):
-    """A row of more cells than are read."""
+    """A row over the limit of cells."""
 
 
 class _Unfinished(Exception):
@@ -109,7 +109,7 @@ class _Unfinished(Exception):
 
 
 class _TooWide(Exception):
-    """The row has more cells than are read."""
+    """The row has more cells than the limit."""
 
 
 def split_rows(
@@ -118,14 +118,17 @@ def split_rows(
     on_chunk: Callable[[bytes], object] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Cells]:
-    """The cells of the rows of a stream; memory holds a chunk and one row.
+    """Split a stream into rows of cells; memory holds a chunk and one row.
 
     `on_chunk` is called with every chunk of the file, in order. Raises UnclosedQuote, LongRow,
     WideRow.
     """
     max_bytes = limits.row_mb * MB
+    # `window` is the part of the file in memory; it begins at byte `base` of the file and, after
+    # each turn, at the first row that is not complete yet.
     window, base, ended, number = b"", 0, False, 0
     while not ended:
+        # At least doubling the window keeps the cost of a very long row linear.
         chunk = stream.read(max(CHUNK_SIZE, len(window)))
         ended = not chunk
         if on_chunk and chunk:
@@ -152,13 +155,16 @@ def split_rows(
 
 
 class _RowSplitter:
-    """Splits rows off one window. The next delimiter and line ends are remembered, so that each
-    byte is searched a bounded number of times."""
+    """Splits rows off one window of the file.
+
+    The offsets of the next delimiter and line ends are kept between calls, so each byte is searched
+    a bounded number of times.
+    """
 
     __slots__ = ("cr", "delimiter", "ended", "max_cells", "nl", "tab", "window")
 
     def __init__(self, window: bytes, delimiter: bytes, ended: bool, max_cells: int) -> None:
-        """`max_cells`: cells of a row that are read."""
+        """`max_cells`: limit of cells in a row."""
         self.max_cells = max_cells
         self.window = window
         self.delimiter = delimiter
@@ -166,11 +172,13 @@ class _RowSplitter:
         self.tab = self.nl = self.cr = -1
 
     def row(self, position: int, base: int) -> tuple[Cells, int]:
-        """The cells of the row at `position`, and where the next one begins.
+        """The cells of the row at `position`, and the offset of the next row.
 
-        An empty line has no cells. Raises _Unfinished if the row does not end here, _TooWide.
+        An empty line has no cells. Raises _Unfinished if the row does not end in the window,
+        _TooWide.
         """
         window = self.window
+        # Fast path for most rows: no quote before the line end, so cells are split on access.
         line = self._end_of_line(position)
         if 0 < line - position <= _MAX_PLAIN_ROW and line < len(window):
             raw = window[position:line]
@@ -194,21 +202,23 @@ class _RowSplitter:
             return cells, self._next_row(end)
 
     def _quoted_cell(self, position: int, base: int) -> tuple[Cell, int]:
+        """The cell whose opening quote is at `position`, and the offset of its end."""
         window = self.window
         closing = position + 1
         while True:
             closing = window.find(b'"', closing)
+            # A quote at the end of the window may be the first half of a doubled one.
             if closing < 0 or (closing + 1 == len(window) and not self.ended):
                 raise _Unfinished(quoted=True)
             if window[closing + 1 : closing + 2] != b'"':
                 break
             closing += 2
         end = self._end_of_text(closing + 1)
-        raw, rest = window[position + 1 : closing], window[closing + 1 : end]
-        return Cell(raw, base + position + 1, True, rest), end
+        raw, trailing = window[position + 1 : closing], window[closing + 1 : end]
+        return Cell(raw, base + position + 1, True, trailing), end
 
     def _end_of_text(self, position: int) -> int:
-        """Where the delimiter, line end or file end is that ends an unquoted text."""
+        """Offset of the delimiter, line end or file end that ends an unquoted text."""
         if self.tab < position:
             self.tab = self._find(self.delimiter, position)
         end = min(self.tab, self._end_of_line(position))
@@ -217,7 +227,7 @@ class _RowSplitter:
         return end
 
     def _end_of_line(self, position: int) -> int:
-        """Where the next line end is, or the end of the window."""
+        """Offset of the next line end, or of the end of the window."""
         if self.nl < position:
             self.nl = self._find(b"\n", position)
         if self.cr < position:
@@ -225,15 +235,15 @@ class _RowSplitter:
         return min(self.nl, self.cr)
 
     def _find(self, byte: bytes, position: int) -> int:
-        found = self.window.find(byte, position)
-        return len(self.window) if found < 0 else found
+        offset = self.window.find(byte, position)
+        return len(self.window) if offset < 0 else offset
 
     def _next_row(self, end: int) -> int:
         if end == len(self.window):
             return end
         if self.window[end] == _CR:
             if end + 1 == len(self.window) and not self.ended:
-                raise _Unfinished
+                raise _Unfinished  # the line feed of \r\n may come with the next chunk
             if self.window[end + 1 : end + 2] == b"\n":
                 return end + 2
         return end + 1
@@ -262,7 +272,7 @@ def scan_tsv(
 def _hashed_rows(
     path: Path, delimiter: bytes, hashed: hashlib._Hash, limits: Limits
 ) -> Iterator[Cells]:
-    """The rows of a file, whose hash is made beside: hashlib lets other threads run."""
+    """The rows of a file, which is hashed in another thread meanwhile: hashlib releases the GIL."""
     pending: list[Future[None]] = []
     with path.open("rb", buffering=0) as stream, ThreadPoolExecutor(1) as worker:
 
@@ -327,12 +337,13 @@ def _indexed_rows(
     path: Path,
     name: str,
 ) -> Iterator[IndexedRow]:
+    """Index rows from the cells; each must have as many cells as the header. Raises DataError."""
     is_image = [is_image_column(column) for column in columns]
-    pictures = any(is_image)
+    has_images = any(is_image)
     count = 0
     for row in rows:
         count += 1
-        texts = row.texts() if isinstance(row, UnquotedRow) and not pictures else None
+        texts = row.texts() if isinstance(row, UnquotedRow) and not has_images else None
         if (len(row) if texts is None else len(texts)) != len(columns):
             raise _ragged_row_error(count, row, len(columns), path, name)
         media: dict[str, list[StoredMedium]] = {}
@@ -355,12 +366,12 @@ def _read_cells(
     name: str,
     number: int,
 ) -> dict[str, str]:
-    """The texts of a row by column; its pictures are put into `media`."""
+    """The texts of a row by column; its images are added to `media`."""
     cells: dict[str, str] = {}
-    for column, picture, cell in zip(columns, is_image, row, strict=True):
+    for column, holds_image, cell in zip(columns, is_image, row, strict=True):
         if not cell.raw and not cell.trailing:
             continue
-        if picture:
+        if holds_image:
             media[column] = parse_images(cell.raw, cell.offset)
             if not any(isinstance(item, NamedImage) for item in media[column]):
                 continue
@@ -391,7 +402,7 @@ def _ragged_row_error(number: int, row: Cells, expected: int, path: Path, name: 
 
 
 def line_at(path: Path, offset: int) -> int:
-    """Number, from 1, of the line that holds a byte. Reads the file up to there."""
+    """Number, from 1, of the line that contains a byte. Reads the file up to there."""
     lines = 1
     with path.open("rb") as file:
         while offset > 0 and (chunk := file.read(min(CHUNK_SIZE, offset))):

@@ -1,4 +1,4 @@
-"""Rows of typed formats: JSON objects, Parquet rows and Hugging Face examples alike."""
+"""Rows of typed formats: JSON objects, Parquet rows and Hugging Face examples."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from snellen.data.tables.index import IndexedRow
 
 Record = dict[str, Any]
 Keys = tuple[str | int, ...]
-"""The way from a record to one of its values."""
+"""The path from a record to one of its values."""
 
 ImageLocator = Callable[[Keys, bytes], StoredMedium]
-"""Says where the picture with these bytes stands in the data file."""
+"""Returns the location in the data file of the image with these bytes."""
 
 _MAX_NAME_LENGTH = 1024
 
@@ -44,8 +44,8 @@ _MAX_NAME_LENGTH = 1024
 def typed_rows(
     records: Iterable[tuple[Record, ImageLocator]], column_map: Mapping[str, str], name: str
 ) -> Iterator[IndexedRow]:
-    """Rows with cells and pictures. Raises DataError if there are none, UnknownName if no record
-    has a column the user chose."""
+    """Rows with cells and images. Raises DataError if there are none, UnknownName if no record has
+    a column of the user's map."""
     missing = {
         canonical_column(key): name_in_file
         for key, name_in_file in column_map.items()
@@ -57,7 +57,7 @@ def typed_rows(
         empty = False
         row = typed_row(record, locate, column_map)
         columns.update(dict.fromkeys(row.cells))
-        # A list of options is spread over A, B, C, ... and is no column any more.
+        # A list of options was spread over A, B, C, ..., so its column no longer exists.
         spread = OPTION_LISTS if "A" in row.cells else ()
         for column in [
             missing_column
@@ -73,6 +73,7 @@ def typed_rows(
 
 
 def typed_row(record: Record, locate: ImageLocator, column_map: Mapping[str, str]) -> IndexedRow:
+    """A row from one record: text cells, and the images and videos that it holds or names."""
     media: dict[str, list[StoredMedium]] = {}
     texts: Record = {}
     for position, (key, value) in enumerate(record.items()):
@@ -93,17 +94,19 @@ def typed_row(record: Record, locate: ImageLocator, column_map: Mapping[str, str
 
 
 def _as_videos(items: list[StoredMedium], value: Any) -> tuple[list[StoredMedium], Any]:
-    """Videos whose bytes the file holds; the name alone where it holds a path."""
+    """Mark embedded bytes as video; a path stays a text cell."""
     if isinstance(items[0], NamedImage):
         return [], items[0].name
-    kept = JsonLocation | ParquetLocation | DatasetLocation
+    embedded = JsonLocation | ParquetLocation | DatasetLocation
     return [
-        structs.replace(item, kind="video") if isinstance(item, kept) else item for item in items
+        structs.replace(item, kind="video") if isinstance(item, embedded) else item
+        for item in items
     ], value
 
 
 def _holds_bytes(value: Any) -> bool:
-    """Bytes, the image struct of Hugging Face data sets ({bytes, path}), or a list of these."""
+    """Whether a value is bytes, the image struct of Hugging Face data sets ({bytes, path}), or a
+    list of these."""
     if isinstance(value, list):
         return bool(value) and _holds_bytes(value[0])
     if isinstance(value, dict):
@@ -133,9 +136,9 @@ def _parse_images(value: Any, keys: Keys, locate: ImageLocator) -> Iterator[Stor
 
 def _parse_image(text: str, keys: Keys, locate: ImageLocator) -> StoredMedium:
     raw = text.encode()
-    found = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
-    if found:
-        return found
+    reference = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
+    if reference:
+        return reference
     try:
         data = decode_base64(strip_data_url(raw))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Files that are unpacked once into the cache: gzip, and JSON documents as one record a line."""
+"""Unpack files once into the cache: gzip, and JSON documents as JSON Lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from snellen.core.limits import DEFAULT_LIMITS, GB, MB, Limits, check_ratio, rai
 
 _BLOCK_SIZE = MB
 _CHECK_INTERVAL = 64 * MB
-"""Bytes after which the free space is looked at again."""
+"""Bytes after which the free space is checked again."""
 _MIN_FREE = 256 * MB
 """Bytes that unpacking leaves free on the disk."""
 
@@ -24,7 +24,7 @@ _MIN_FREE = 256 * MB
 def unpacked_file(path: Path, cache: Path, limits: Limits = DEFAULT_LIMITS) -> Path:
     """`path` itself, or for `.gz` its content as a file in the cache.
 
-    Raises DataError if the gzip stream is damaged or holds too much, StorageError if the cache is
+    Raises DataError if the gzip stream is damaged or over the limits, StorageError if the cache is
     not writable or its disk too small.
     """
     if path.suffix.lower() != ".gz":
@@ -43,8 +43,7 @@ def unpacked_file(path: Path, cache: Path, limits: Limits = DEFAULT_LIMITS) -> P
 
 
 def remove_unpacked_copy(plain: Path, path: Path) -> None:
-    """Give back the space of `plain`, where it was made from `path` and turned out to be of no
-    use."""
+    """Delete `plain` if it is the unpacked copy of `path`, which turned out to be unusable."""
     if plain != path:
         shutil.rmtree(plain.parent, ignore_errors=True)
 
@@ -67,8 +66,7 @@ def _copy_checked(
 
 
 def check_free_space(cache: Path, path: Path) -> None:
-    """Raises StorageError where unpacking `path` has filled the disk of the cache so far that
-    other programs would suffer."""
+    """Raises StorageError if the cache's disk is so full that other programs would suffer."""
     free = shutil.disk_usage(cache).free
     if free < _MIN_FREE + _CHECK_INTERVAL:
         raise StorageError(
@@ -78,7 +76,7 @@ def check_free_space(cache: Path, path: Path) -> None:
 
 
 def unpack_once(path: Path, cache: Path, name: str, write: Callable[[BinaryIO], None]) -> Path:
-    """The cached file `name` made from `path` by `write`, once per state of `path`.
+    """The cached file `name`, written by `write`, once for each state of `path`.
 
     Raises what `write` raises, and StorageError.
     """
@@ -91,7 +89,7 @@ def unpack_once(path: Path, cache: Path, name: str, write: Callable[[BinaryIO], 
 
 
 def _write_once(target: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Other processes wait, and take the file of the one that was first."""
+    """Write `target` under a lock; other processes wait and use the file of the first."""
     from filelock import FileLock
 
     try:

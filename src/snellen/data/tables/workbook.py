@@ -24,10 +24,10 @@ from snellen.data.zip_members import check_members
 def scan_xlsx(
     path: Path, column_map: Mapping[str, str], name: str, limits: Limits = DEFAULT_LIMITS
 ) -> Scan:
-    """The first sheet. Formulas count by their last computed value. Raises DataError."""
+    """Read the first sheet. Formulas count by their last computed value. Raises DataError."""
     data = read_bounded(path, limits, name)
     values = _sheet_values(data, name, limits)
-    names = [column_name(str(value or ""), place) for place, value in enumerate(values[0])]
+    names = [column_name(str(value or ""), index) for index, value in enumerate(values[0])]
     names = list(rename_columns(names, column_map))
 
     def rows() -> Iterator[IndexedRow]:
@@ -44,29 +44,29 @@ def sheet_records(
 ) -> Iterator[dict[str, str]]:
     """The rows of the first sheet as texts by column, without empty cells. Raises DataError."""
     header, *rows = _sheet_values(read_bounded(path, limits, name), name, limits)
-    names = [column_name(str(value or ""), place) for place, value in enumerate(header)]
+    names = [column_name(str(value or ""), index) for index, value in enumerate(header)]
     for row in rows:
         texts = (cell_text(_excel_value(value)) for value in row)
         yield {column: text for column, text in zip(names, texts, strict=False) if text}
 
 
 def _sheet_values(data: bytes, name: str, limits: Limits) -> list[tuple[Any, ...]]:
-    """The rows of the first sheet that are not empty: the header, and one at least."""
+    """The rows of the first sheet that are not empty: the header and at least one more."""
     from zipfile import BadZipFile, LargeZipFile, ZipFile
 
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
     try:
-        # openpyxl leaves a file open where it fails.
+        # Checked first because openpyxl leaves the file open when it fails.
         with ZipFile(BytesIO(data)) as archive:
             check_members(archive, limits, name)
         with _without_warnings():
             book = load_workbook(BytesIO(data), read_only=True, data_only=True)
             values = list(_within_limits(_sheet_rows(book, name), name, limits))
         book.close()
-    # A damaged workbook fails in openpyxl in as many ways as it is looked at: broken XML is a
-    # SyntaxError, a missing part a KeyError, a part of another kind a TypeError.
+    # A damaged workbook fails in openpyxl in many ways: broken XML is a SyntaxError, a missing
+    # part a KeyError, a part of another kind a TypeError.
     except (
         BadZipFile, LargeZipFile, InvalidFileException, NotImplementedError, RuntimeError,
         ArithmeticError, AttributeError, EOFError, LookupError, SyntaxError, TypeError, ValueError,
@@ -107,7 +107,8 @@ def _within_limits(
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """openpyxl warns of parts that it leaves out, such as styles, which are not read here."""
+    """Silence openpyxl's warnings about unsupported parts such as styles, which are not used
+    here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -118,7 +119,7 @@ def _has_value(row: Sequence[object]) -> bool:
 
 
 def _excel_value(value: Any) -> Any:
-    """Excel keeps every number as a float: 3.0 was written as 3."""
+    """Undo Excel's storage of every number as a float: 3.0 was typed as 3."""
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return int(value)
     return value

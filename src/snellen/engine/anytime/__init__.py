@@ -1,5 +1,4 @@
-"""Runs that may stop early.
+"""Runs that may stop early: stop rules, the random order of samples, forecasts of the stop.
 
-The stop rules, the random order of samples and forecasts; the confidence sequences themselves are
-in `stats`.
+The confidence sequences themselves are in `stats`.
 """

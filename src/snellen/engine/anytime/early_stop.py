@@ -112,7 +112,7 @@ class PrecisionRule:
 
 
 class _PrecisionMonitor:
-    """The stopper of `PrecisionRule`."""
+    """The stop monitor of `PrecisionRule`."""
 
     waits_for = ""
 

@@ -1,1 +1,4 @@
-"""Limits on requests. Pacing, retries, spending and budgets, and what aborts a run."""
+"""Limits of the requests of a run: pacing, retries, budgets, and what aborts it.
+
+How a request is sent is in `models.remote`; which requests are sent, in `engine.loop`.
+"""

@@ -103,6 +103,12 @@ class FailureMonitor:
         """Requests in a row that failed because of an outage."""
 
     def add_output(self, output: Output) -> None:
+        """Count how a request ended; may abort the run.
+
+        A rejected key aborts at once. A limit of failures (`--max-failures`) replaces the two
+        default rules for remote models: the first 20 requests failed, or the last 20 failed in a
+        row because of an outage. Local models have no default rule.
+        """
         self._completed += 1
         if not isinstance(output, Failure):
             self._outage = 0

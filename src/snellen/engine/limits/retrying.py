@@ -78,12 +78,14 @@ class RetryingClient:
         """Send a request and its retries; returns the answer, or the Failure of the last send with
         the number of sends. Raises RunAborted."""
         window, answer = self._window, self._model.answer
+        # `started` is the time of the first failure, from which the deadline counts.
         sent, started = 0, 0.0
         failure: Failure | None = None
         while True:
             ordinal = await window.acquire(is_retry=sent > 0)
             try:
                 self._abort_signal.raise_if_aborted()
+                # The wait for a place in the window may have taken long.
                 if failure is not None and self._is_past_deadline(started):
                     return failure
                 sent += 1
@@ -100,6 +102,7 @@ class RetryingClient:
                 failure = Failure(error.kind, str(error), sent)
                 pause = error.retry_after or 0.0
             finally:
+                # The place is free during the delay: other requests go on.
                 window.release()
             if failure.kind not in self._policy.kinds or sent >= self._policy.max_sends:
                 return failure

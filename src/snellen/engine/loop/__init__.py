@@ -1,4 +1,4 @@
-"""One run, from the plan to the last record.
+"""One run, from its plan to its last record: driving flows, asking for outputs, resuming.
 
-Driving flows, the request broker, batching, resuming; retries and budgets are in `engine.limits`.
+Retries, pacing and budgets are in `engine.limits`, stop rules in `engine.anytime`.
 """

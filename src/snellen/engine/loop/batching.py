@@ -68,6 +68,8 @@ class Batcher:
             self._prepare(request)
         self._request_count += 1
         self._pending.append(queued_request(self._request_count, request, future))
+        # `_busy` from the first queued request until the queue is empty: at most one batch is with
+        # the worker, and the end of it schedules the next.
         if not self._busy:
             self._busy = True
             # Dispatch after the other flows that are ready have queued theirs: a fuller batch.
@@ -84,6 +86,8 @@ class Batcher:
         self._thread.start()
 
     def _dispatch(self) -> None:
+        """Select the next batch and hand it to the worker thread. Runs on the event loop."""
+        # A future is done already if its flow was cancelled.
         self._pending = [queued for queued in self._pending if not queued.future.done()]
         if not self._pending:
             self._busy = False
@@ -94,6 +98,7 @@ class Batcher:
             failing, self._pending = self._pending, []
             self._fail(failing, error)
             return
+        # A short queue is answered before the model evicts any image: no priority is needed.
         is_crowded = len(self._pending) > 2 * size
         batch = select_batch(
             self._pending,
@@ -106,6 +111,7 @@ class Batcher:
         self._batches.put(batch)
 
     def _work(self) -> None:
+        """Answer batches until `close`. Runs on the worker thread."""
         assert self._loop is not None
         while (batch := self._batches.get()) is not None:
             deliver: Callable[[], None]
@@ -115,6 +121,7 @@ class Batcher:
             except BaseException as error:  # noqa: BLE001 - else every flow would wait for ever
                 deliver = partial(self._fail, batch, error)
             try:
+                # Futures belong to the event loop: only its own thread may set them.
                 self._loop.call_soon_threadsafe(deliver)
             except RuntimeError:
                 # Ctrl-C closed the loop while the model was working: nobody waits any more.

@@ -71,6 +71,7 @@ async def _worker(
     start_flow: StartFlow,
     yielder: _Yielder,
 ) -> None:
+    """Drive one flow after the other; all workers take samples from the same iterator."""
     for sample in samples:
         try:
             broker.abort_signal.raise_if_aborted()
@@ -78,6 +79,7 @@ async def _worker(
         except RunAborted:
             return
         except asyncio.CancelledError:
+            # Cancelled by `_cancel_after_grace`: the sample is asked again on the next start.
             if not broker.abort_signal.grace_expired:
                 raise
             return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 from collections.abc import Iterable, Mapping
 
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.message import Text, user
 from snellen.core.model import CheckableModel, Model, RemoteModel
@@ -30,9 +30,9 @@ def check_roles(roles: Mapping[str, Model]) -> None:
     """
     for role, model in roles.items():
         if isinstance(model, CheckableModel):
-            asyncio.run(model.check())
+            run_coroutine(model.check())
             continue
-        output = asyncio.run(_ask_probe(model))
+        output = run_coroutine(_ask_probe(model))
         if isinstance(output, Failure):
             raise UsageError(
                 f"the {role} {model.identity.name} does not answer: {output.message}; "
@@ -50,7 +50,7 @@ def check_models(models: Iterable[Model], responses: ResponseStore, *, fresh: bo
         if isinstance(model, CheckableModel) and (
             fresh or not responses.has_replies_of(model.identity)
         ):
-            asyncio.run(model.check())
+            run_coroutine(model.check())
 
 
 async def _ask_probe(model: Model) -> Output:

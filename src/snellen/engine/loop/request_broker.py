@@ -1,9 +1,10 @@
-"""Answers requests from the store, or from a model, whose output is stored before it is used."""
+"""Answers requests from the store, or from a model, whose output is checked and stored first."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, StorageError
+from snellen.core.errors import MediaError, ModelError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
 from snellen.core.model import (
@@ -24,15 +25,14 @@ from snellen.core.model import (
     SingleModel,
     abilities,
 )
-from snellen.core.output import Failure, Output
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.price import Price
-from snellen.core.request import Request, request_digest
+from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
 from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
 from snellen.engine.loop.batching import Batcher, failure_from_error
-from snellen.engine.loop.check_output import as_output, check_output, is_refusal
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
@@ -62,6 +62,8 @@ class RequestLimits:
 
 
 class KeyedOutput(NamedTuple):
+    """An output, and the digest of its request."""
+
     digest: bytes
     output: Output
 
@@ -232,6 +234,7 @@ class RequestBroker:
         if output is not None:
             self.on_reused(digest)
         elif (shared := self._in_flight.get(digest)) is not None:
+            # Shielded: if this flow is cancelled, the flow that sent the request goes on.
             output = await asyncio.shield(shared)
         if output is not None:
             client.usage.add_reused(output)
@@ -247,6 +250,12 @@ class RequestBroker:
             client.close()
 
     async def _ask_model(self, digest: bytes, request: Request, client: ModelClient) -> Output:
+        """Send a request that neither the store nor a request in flight answers.
+
+        Other flows that ask the same meanwhile wait for the future in `_in_flight`. A Failure is
+        not stored, so that the next start asks again. Raises StorageError if the output cannot be
+        stored.
+        """
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
         try:
@@ -401,3 +410,74 @@ async def ask_all(
     finally:
         broker.close()
         await disconnect(model)
+
+
+_OUTPUT_TYPES: dict[type, type] = {
+    Generate: Generated,
+    Rank: Ranked,
+    Draw: Drawn,
+    Compare: Compared,
+}
+
+
+def as_output(value: object) -> Output:
+    """Convert a model's return value: plain text becomes `Generated`. Raises ModelError for
+    anything that is neither text nor an Output."""
+    if isinstance(value, str):
+        return Generated(value)
+    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
+        return value
+    raise ModelError(
+        f"the model returned {type(value).__name__}; expected text or an Output "
+        "(Generated, Ranked, Drawn, Compared or Failure)"
+    )
+
+
+def check_output(request: Request, output: Output) -> Output:
+    """Return the output if it answers that kind of request; else a Failure.
+
+    A text refusal is a valid answer to an image request. Log-likelihoods and similarities that
+    are not finite are a Failure of kind `nan`: candidates cannot be ranked by them, and JSON
+    cannot store them.
+    """
+    if isinstance(request, Draw) and is_refusal(output):
+        return output
+    if not isinstance(output, (_OUTPUT_TYPES[type(request)], Failure)):
+        got, kind = type(output).__name__, type(request).__name__
+        return Failure("unsupported", f"the model answered {kind} with {got}")
+    numbers: list[float] = []
+    if isinstance(output, Generated):
+        return _replace_surrogates(output)
+    if isinstance(output, Ranked):
+        numbers = [candidate.logprob for candidate in output.candidates]
+    elif isinstance(output, Compared):
+        numbers = list(output.similarities)
+    elif isinstance(output, Drawn):
+        images = {name: output.data.get(name) for name in output.images}
+        if not images or any(data is None for data in images.values()):
+            return Failure("request", "the model drew nothing, or named images it did not return")
+    if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
+        expected = len(request.candidates)
+        if len(numbers) != expected:
+            return Failure("request", f"{len(numbers)} scores came back for {expected} candidates")
+    if all(map(math.isfinite, numbers)):
+        return output
+    return Failure("nan", "the model's scores of the candidates are not all finite numbers")
+
+
+def is_refusal(output: Output) -> bool:
+    """Whether a content filter replied instead of the model."""
+    return isinstance(output, Generated) and output.is_refusal
+
+
+def _replace_surrogates(output: Generated) -> Output:
+    """Replace unpaired surrogates (an emoji cut at the token limit) by U+FFFD: they cannot be
+    encoded as UTF-8, so neither JSON nor the store can keep them."""
+    if not isinstance(output.text, str):
+        return Failure("request", f"the reply is {type(output.text).__name__}; expected text")
+    try:
+        output.text.encode()
+    except UnicodeEncodeError:
+        text = output.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return replace(output, text=text)
+    return output

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -16,6 +15,7 @@ import msgspec
 from snellen.benchmarks.protocol.repeats import summary_of
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import RemoteModel, SelfReportingModel, abilities
 from snellen.core.origin import origin_of
 from snellen.core.record import Record
@@ -129,7 +129,7 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
         # Only for servers: hundreds of requests in flight make collections expensive. A local
         # model's tensors are large, so its garbage must not wait.
         with infrequent_gc() if remote else nullcontext():
-            asyncio.run(main())
+            run_coroutine(main())
     except KeyboardInterrupt:
         raise RunInterrupted(state.writer.path) from None
 
@@ -210,7 +210,7 @@ def _repair_notices(duplicate: int, foreign: int, changed: int) -> Iterator[str]
     if foreign:
         yield f"{_count_rows(foreign)} of samples.jsonl left out: no sample of this run has the id"
     if changed:
-        yield f"{_count_rows(changed)} of samples.jsonl left out: the pictures are others now"
+        yield f"{_count_rows(changed)} of samples.jsonl left out: the images have changed"
 
 
 def _count_rows(count: int) -> str:

@@ -1,5 +1,5 @@
-"""Flows driven without asking: by stored replies and, where none is stored, by the reply that makes
-the flow go on longest."""
+"""Dry runs: flows driven by stored replies and, if none is stored, by the reply that keeps the flow
+going for the most requests."""
 
 from __future__ import annotations
 
@@ -27,39 +27,49 @@ _MAX_MEASURED_IMAGES = 200
 
 
 class RequestSize(NamedTuple):
+    """The length of a request's text, and the tokens of its images."""
+
     characters: int
     image_tokens: float
 
 
 @dataclass(slots=True)
 class DryRunCounts:
-    """What driving the flows has shown."""
+    """What a dry run has counted."""
 
     stored: int = 0
+    """Requests that the store answers."""
     equal: int = 0
+    """Requests equal to an earlier pending one."""
     unsupported: int = 0
+    """Samples that the model cannot take."""
     other_roles: Counter[str] = field(default_factory=Counter)
+    """Pending requests to extractors and judges, by role."""
     pending: dict[int, list[RequestSize]] = field(default_factory=lambda: defaultdict(list))
-    """Requests not stored, by how many such passes of their sample come before them."""
+    """Pending requests to the model, by how many pending passes of their sample precede them: with
+    early stop they are sent only if all of those are right."""
     replies: list[Output] = field(default_factory=list)
+    """Stored replies of the model."""
     correct_passes: int = 0
     scored_passes: int = 0
+    """Passes with a stored reply and a score; of these, `correct_passes` are right."""
     digests: set[bytes] = field(default_factory=set)
+    """Digests of the pending requests."""
     passes: Counter[int] = field(default_factory=Counter)
-    """Samples whose score is not known, by how many passes they have."""
+    """Number of samples with an unknown score, by their number of passes."""
     scores: list[float] = field(default_factory=list)
-    """Of samples whose every reply is stored."""
+    """Scores of samples whose replies are all stored."""
 
     def mean_score(self, pass_rate: float) -> float | None:
-        """What the mean score will be where this share of the passes is right, and a sample counts
-        when all of its passes are; None without samples."""
+        """Expected mean score if this fraction of the passes is right and a sample counts only if
+        all of its passes are; None without samples."""
         samples = len(self.scores) + self.passes.total()
         likely = sum(count * pass_rate**passes for passes, count in self.passes.items())
         return (sum(self.scores) + likely) / samples if samples else None
 
 
 class DryRun:
-    """Goes through the flows with what the store has."""
+    """Drives flows with stored replies, and counts the requests that would be sent."""
 
     def __init__(
         self,
@@ -82,11 +92,12 @@ class DryRun:
         self._tokens_by_image: dict[str, int] = {}
 
     def close(self) -> None:
-        for party in self._clients.values():
-            party.close()
+        for client in self._clients.values():
+            client.close()
         self._empty_store.close()
 
     def drive_sample(self, sample: Sample) -> None:
+        """Drive the flow of one sample, and count its requests."""
         flow = self._flow(sample)
         is_stored: list[bool] = []
         pending = repeat = 0
@@ -96,7 +107,7 @@ class DryRun:
                 stored = self._stored_output(request)
                 if request.to == MAIN:
                     if repeat != getattr(request, "repeat", repeat):
-                        # A draw begins anew: no pass of it was asked yet.
+                        # The next repeat starts: none of its passes is pending yet.
                         pending, repeat = 0, repeat + 1
                     is_stored.append(stored is not None)
                     pending += self._count_request(
@@ -108,15 +119,15 @@ class DryRun:
         except StopIteration as end:
             self._count_record(end.value, is_stored)
         except MediaError:
-            # Its pictures cannot be read: the run will call it failed, unasked.
+            # Its images cannot be read: the run will record a failure without a request.
             return
 
     def image_tokens_text(self) -> str:
         if not self._tokens_by_image:
             return ""
         if self._image_rule is not None:
-            return f"pictures by {self._image_rule.source}; "
-        return f"{self._default_image_tokens} tokens a picture (assumed); "
+            return f"images by {self._image_rule.source}; "
+        return f"{self._default_image_tokens} tokens an image (assumed); "
 
     def _stored_output(self, request: Request) -> Output | None:
         client = self._clients.get(request.to)
@@ -125,7 +136,7 @@ class DryRun:
         return self._store.get(request_digest(request, client.identity_for(request)))
 
     def _count_request(self, request: Request, stored: Output | None, before: int) -> int:
-        """Count a request; 1 if it is one that must be sent."""
+        """Count a request; returns 1 if it must be sent, else 0."""
         if stored is not None:
             self.counts.stored += 1
             self.counts.replies.append(stored)
@@ -146,15 +157,15 @@ class DryRun:
             self.counts.passes[len(is_stored) // self._plan.repeats] += 1
         if len(record.passes) == len(is_stored):
             judged = [
-                one.correct
-                for one, stored in zip(record.passes, is_stored, strict=True)
-                if stored and one.correct is not None
+                sample_pass.correct
+                for sample_pass, stored in zip(record.passes, is_stored, strict=True)
+                if stored and sample_pass.correct is not None
             ]
             self.counts.scored_passes += len(judged)
             self.counts.correct_passes += sum(judged)
 
     def _request_size(self, request: Request) -> RequestSize:
-        """A server reads the prompt once more for every candidate that it ranks."""
+        """The size of a request; a server processes the prompt again for each ranked candidate."""
         parts = [part for message in request.messages for part in message.parts]
         characters = sum(len(part.text) for part in parts if isinstance(part, Text))
         image_tokens = sum(
@@ -186,7 +197,7 @@ class DryRun:
 
 
 def _likely_output(request: Request, sample: Sample) -> Output:
-    """A reply with which a circular flow goes on: the gold of the pass that is asked."""
+    """An output with which a circular flow continues: the gold of the pass."""
     if isinstance(request, Generate):
         planned = planned_passes(sample) if sample.options else []
         turn = request.ref.turn

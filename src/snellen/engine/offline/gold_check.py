@@ -1,7 +1,7 @@
-"""A benchmark rehearsed without a model: every question answered by its own gold, or by nothing.
+"""The gold check: a benchmark answered by its own gold answers, without a model.
 
-What the gold answers score is what a perfect model could score: less than the declared `oracle`
-means that some gold cannot be read or graded.
+Their score is what a perfect model could score. If it is below the declared `oracle`, some gold
+cannot be parsed or graded.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from snellen.core.sample import Sample
 from snellen.engine.loop.request_broker import MAIN
 
 AnswerRole = Callable[[Request], Output]
-"""Answers what a flow asks others than the model: judges, extractors."""
+"""Answers requests to other roles than the measured model: judges, extractors."""
 
 
 def fail_missing_role(request: Request) -> Output:
-    """There is no such role."""
-    return Failure("missing", f"nobody has the role {request.to} in a rehearsal")
+    """A Failure for every request: the gold check has no other roles."""
+    return Failure("missing", f"no model has the role {request.to} in the gold check")
 
 
 def gold_reply(sample: Sample, request: Request) -> Output:
-    """The first gold answer of the pass that is asked; a failure where there is none."""
+    """Reply with the first gold answer of the pass; empty text if it has none."""
     planned = planned_passes(sample)
     gold = planned[request.ref.turn].gold if request.ref.turn < len(planned) else sample.gold
     return Generated(gold[0]) if gold else Generated("")
@@ -39,7 +39,7 @@ def answer_samples(
     reply: Callable[[Sample, Request], Output],
     answer_role: AnswerRole = fail_missing_role,
 ) -> list[Record]:
-    """Records of the samples, in order, answered by `reply`."""
+    """Drive the samples' flows with the outputs of `reply`, and return their records in order."""
 
     def drive_sample(sample: Sample) -> Record:
         def answer(request: Request) -> Output:

@@ -1,14 +1,14 @@
-"""Whether two backends of one model are the same model: equal prompts, pictures and replies.
+"""Parity of two backends of one model: equal prompts, images and replies.
 
 A score that moves between an in-process checkpoint and a server of it is nearly always a chat
-template, a picture that was resized, or a generation setting: so these are compared one by one,
+template, an image that was resized, or a generation setting: so these are compared one by one,
 on the same requests.
 """
 
 from __future__ import annotations
 
-import asyncio
 import difflib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MediaError, ModelError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Flow
 from snellen.core.message import Message
 from snellen.core.model import Model, PromptRenderer, RenderedPrompt
@@ -27,23 +28,23 @@ from snellen.engine.loop.request_broker import MAIN, ask_all
 from snellen.store.responses import ResponseStore
 
 MAX_DIFFERENCES = 5
-"""Differences that are shown for each aspect."""
+"""Differences that are listed for each aspect."""
 TOLERANCE = 0.02
-"""Nats by which log-probabilities of one token may differ: what other kernels and batches make
-of float32 is far less, of bfloat16 about as much."""
+"""Nats by which the log-probabilities of a token may differ. Other kernels and batch sizes change
+bfloat16 by about as much, float32 by far less."""
 
 Aspect = Literal["rendered prompt", "image sizes", "prompt tokens", "reply", "log-probabilities"]
 
 
 class BackendReply(NamedTuple):
-    """What one backend said about one request."""
+    """One backend's output for a request, and the prompt it made of the request."""
 
     output: Output
     rendered: RenderedPrompt | None = None
 
 
 class ParityQuestion(NamedTuple):
-    """One request, and what either backend made of it."""
+    """One request, and the replies of both backends."""
 
     sample: str
     messages: tuple[Message, ...]
@@ -52,11 +53,13 @@ class ParityQuestion(NamedTuple):
 
 
 class ParityDifference(Struct, frozen=True):
+    """One aspect of one sample that differs between the backends."""
+
     sample: str
     first: str
     second: str
     words: str = ""
-    """Both texts in one: [-only in the first-] {+only in the second+}."""
+    """Word diff of both texts: [-only in the first-] {+only in the second+}."""
 
 
 class ParityCheck(Struct, frozen=True):
@@ -66,7 +69,7 @@ class ParityCheck(Struct, frozen=True):
     compared: int
     equal: int
     silent: tuple[str, ...] = ()
-    """Backends that did not tell it for some question, which was then not compared."""
+    """Backends that did not report this aspect for some question, which is then not compared."""
     differences: tuple[ParityDifference, ...] = ()
     """The first few."""
     largest: float | None = None
@@ -78,7 +81,7 @@ class ParityCheck(Struct, frozen=True):
 
 
 class Parity(Struct, frozen=True):
-    """What the comparison of two backends found."""
+    """The comparison of two backends, aspect by aspect."""
 
     first: str
     second: str
@@ -92,7 +95,7 @@ class Parity(Struct, frozen=True):
 
     @property
     def equal(self) -> bool:
-        """Every aspect that both backends tell is equal, and no request failed."""
+        """Whether every aspect that both backends report is equal, and no request failed."""
         replies = next(check for check in self.checks if check.aspect == "reply")
         answered = replies.compared == self.questions and not any(self.failed.values())
         return answered and all(check.same for check in self.checks)
@@ -105,13 +108,13 @@ def compare(
     questions: Sequence[ParityQuestion],
     tolerance: float = TOLERANCE,
 ) -> Parity:
-    """The two backends, aspect by aspect. `tolerance` is in nats, for log-probabilities."""
+    """Compare two backends, aspect by aspect. `tolerance` for log-probabilities is in nats."""
     names = (first, second)
     failures = [
-        (name, told.output)
+        (name, reply.output)
         for question in questions
-        for name, told in zip(names, (question.first, question.second), strict=True)
-        if isinstance(told.output, Failure)
+        for name, reply in zip(names, (question.first, question.second), strict=True)
+        if isinstance(reply.output, Failure)
     ]
     return Parity(
         first=first,
@@ -125,13 +128,13 @@ def compare(
             _compare_aspect("reply", questions, names, _reply),
             _compare_logprobs(questions, names, tolerance),
         ),
-        failed={name: sum(one == name for one, _ in failures) for name in dict(failures)},
+        failed=dict(Counter(name for name, _ in failures)),
         failure=next((f"{name}: {failure.message}" for name, failure in failures), ""),
     )
 
 
 def word_diff(first: str, second: str) -> str:
-    """Two texts as one, with [-words-] of the first alone and {+words+} of the second alone."""
+    """Word diff of two texts, with [-words-] only in the first and {+words+} only in the second."""
     left, right = first.split(), second.split()
     parts: list[str] = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, left, right, False).get_opcodes():
@@ -151,6 +154,8 @@ def _compare_aspect(
     names: tuple[str, str],
     extract: Callable[[BackendReply], str | None],
 ) -> ParityCheck:
+    """Compare one aspect of all replies. `extract` returns it as text, or None if the backend does
+    not report it; such a question is not compared."""
     compared, differences, silent = 0, [], dict.fromkeys(names, False)
     for question in questions:
         left, right = extract(question.first), extract(question.second)
@@ -197,8 +202,11 @@ def _first_logprobs(reply: BackendReply) -> Mapping[str, float]:
 def _compare_logprobs(
     questions: Sequence[ParityQuestion], names: tuple[str, str], tolerance: float
 ) -> ParityCheck:
-    """Equal: the likeliest first token is one and the same, and no token that both list differs
-    by more than the tolerance."""
+    """Compare the log-probabilities of the first token.
+
+    Two replies are equal if their most likely first tokens are the same, and no token that both
+    list differs by more than the tolerance.
+    """
     compared, largest, differences = 0, None, []
     silent = dict.fromkeys(names, False)
     for question in questions:
@@ -231,12 +239,12 @@ def _likeliest_token(logprobs: Mapping[str, float]) -> str:
 
 
 def _format_logprobs(logprobs: Mapping[str, float]) -> str:
-    ranked = sorted(logprobs.items(), key=lambda one: -one[1])[:3]
+    ranked = sorted(logprobs.items(), key=lambda item: -item[1])[:3]
     return ", ".join(f"{token!r} {value:.3f}" for token, value in ranked)
 
 
 LOGPROBS = 5
-"""Likeliest first tokens that are compared."""
+"""Number of most likely first tokens that are compared."""
 
 
 class FirstRequest(NamedTuple):
@@ -247,15 +255,15 @@ class FirstRequest(NamedTuple):
 
 
 def first_requests(plan: RunPlan) -> list[FirstRequest]:
-    """What the plan would ask first about each of its samples, with log-probabilities.
+    """The first request about each sample of a plan, with log-probabilities requested.
 
-    Raises UsageError where a benchmark asks for something else than text.
+    Raises UsageError if a benchmark asks for something other than text.
     """
     table = plan.benchmark.open()
-    chosen, flow = select_ids(plan, table), build_flow(plan)
-    found: list[FirstRequest] = []
+    selected, flow = select_ids(plan, table), build_flow(plan)
+    requests: list[FirstRequest] = []
     for sample in plan.benchmark.samples(table):
-        if sample.id not in chosen:
+        if sample.id not in selected:
             continue
         request = _first_request(flow(sample))
         if not isinstance(request, Generate):
@@ -265,8 +273,8 @@ def first_requests(plan: RunPlan) -> list[FirstRequest]:
                 "replies in text"
             )
         settings = replace(request.settings, logprobs=LOGPROBS)
-        found.append(FirstRequest(sample.id, replace(request, settings=settings, to=MAIN)))
-    return found
+        requests.append(FirstRequest(sample.id, replace(request, settings=settings, to=MAIN)))
+    return requests
 
 
 def ask_both(
@@ -276,10 +284,10 @@ def ask_both(
     stores: tuple[ResponseStore, ResponseStore],
     before_model: Callable[[Model], object] = lambda model: None,
 ) -> list[ParityQuestion]:
-    """The requests with what either model made of them, each with a store of its own or both with
-    one. `before_model` is told which model comes next.
+    """Ask both models the requests, one model after the other.
 
-    Raises UsageError where a model cannot take the benchmark.
+    `stores` may be two stores or the same one twice. `before_model` is called with each model
+    before it is asked. Raises UsageError if a model cannot take the benchmark.
     """
     for model in models:
         missing = benchmark.requires(model.capabilities)
@@ -289,11 +297,11 @@ def ask_both(
     for model, store in zip(models, stores, strict=True):
         before_model(model)
         replies.append(
-            asyncio.run(_backend_replies(model, [one.request for one in requests], store))
+            run_coroutine(_backend_replies(model, [first.request for first in requests], store))
         )
     return [
-        ParityQuestion(one.sample, one.request.messages, first, second)
-        for one, first, second in zip(requests, *replies, strict=True)
+        ParityQuestion(first_request.sample, first_request.request.messages, first, second)
+        for first_request, first, second in zip(requests, *replies, strict=True)
     ]
 
 
@@ -301,7 +309,7 @@ async def _backend_replies(
     model: Model, requests: Sequence[Request], store: ResponseStore
 ) -> list[BackendReply]:
     async with ask_all(model, MAIN, requests, store) as outputs:
-        # Afterwards and one by one: a model's processor may not be used by two threads.
+        # After all replies, and in sequence: a processor is not safe to use from two threads.
         return [
             BackendReply(output, await _render(model, request, output))
             for request, output in zip(requests, outputs, strict=True)

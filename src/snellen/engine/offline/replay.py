@@ -7,7 +7,7 @@ from snellen.models.replay import Recording, replay_provider
 
 
 def read_recording(path: str) -> Recording:
-    """Replies by row id. Raises DataError."""
+    """Read a predictions file as replies by row id. Raises DataError."""
     predictions = read_predictions(path)
     return Recording(predictions.replies(), predictions.digest)
 

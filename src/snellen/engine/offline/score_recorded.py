@@ -1,4 +1,4 @@
-"""Score recorded replies: the benchmark's own flow, driven without a model."""
+"""Scores recorded replies by the benchmark's own flow, without asking the model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Flow, run_flow
 from snellen.core.model import Model
 from snellen.core.record import Record
@@ -28,7 +29,7 @@ class ScoredReplies(NamedTuple):
 
 
 class Judges(NamedTuple):
-    """Models that read or grade recorded replies, by role, and where their verdicts are kept."""
+    """Extractors and judges of recorded replies, by role, and the store of their verdicts."""
 
     models: Mapping[str, Model]
     store: ResponseStore
@@ -40,11 +41,11 @@ def score_replies(
     digest: str = "",
     judges: Judges | None = None,
 ) -> ScoredReplies:
-    """Records of the benchmark's samples answered by `replies` (row id to reply).
+    """Score `replies` (row id to reply), and return the records of the benchmark's samples.
 
-    A sample without a reply is `missing`; replies that belong to no sample are warned about.
-    `judges` are asked what the benchmark asks judges, or an extractor; their verdicts are stored
-    and reused. Raises UsageError where they cannot be asked to the end.
+    A sample without a reply is `missing`; a warning counts replies that belong to no sample.
+    Requests to other roles go to `judges`, whose verdicts are stored and reused. Raises UsageError
+    if the judges cannot answer all of them.
     """
     replay = Replay(replies, digest)
     row_ids: set[str] = set()
@@ -53,7 +54,7 @@ def score_replies(
         for sample in benchmark.samples(benchmark.open()):
             row_ids.add(sample.id)
             if sample.rotations:
-                # Rows behind an early stop are no strangers.
+                # Rotations after an early stop are not asked, but their rows are known.
                 row_ids.update([rotation.row for rotation in sample.rotations])
             yield sample
 
@@ -61,12 +62,12 @@ def score_replies(
         flow, reply = benchmark.flow, replay.reply
         with infrequent_gc():
             records = [
-                run_flow(flow(one), reply)
+                run_flow(flow(sample), reply)
                 for block in _split_blocks(noted_samples())
-                for one in block
+                for sample in block
             ]
     else:
-        records = asyncio.run(_drive_with_judges(benchmark, noted_samples(), replay, judges))
+        records = run_coroutine(_drive_with_judges(benchmark, noted_samples(), replay, judges))
     extra = [key for key in replies if key not in row_ids]
     warnings: tuple[str, ...] = ()
     if extra:
@@ -78,8 +79,8 @@ def score_replies(
 
 
 def _split_blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
-    """Samples made some at a time: what reads data and what reads replies would else push each
-    other out of the processor's caches, which costs an eighth of the time."""
+    """Split the samples into blocks: alternating between reading data and parsing replies for each
+    sample evicts the processor's caches, which costs an eighth of the time."""
     while block := list(islice(samples, _BLOCK_SIZE)):
         yield block
 
@@ -87,8 +88,8 @@ def _split_blocks(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
 async def _drive_with_judges(
     benchmark: Benchmark, samples: Iterable[Sample], replay: Replay, judges: Judges
 ) -> list[Record]:
-    """As `drive`, with verdicts from the judges; as many flows at once as the widest can take.
-    What is wrong with the data is raised as it is without judges."""
+    """Drive the flows, with verdicts from the judges; as many at once as the judge with the highest
+    concurrency allows. Errors in the data are raised as they are without judges."""
     broker = RequestBroker(judges.models, judges.store)
     records: dict[int, Record] = {}
 

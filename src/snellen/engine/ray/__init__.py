@@ -1,4 +1,5 @@
 """Replicas of models on a Ray cluster.
 
-Placement, workers, and what happens when a node or the driver is lost.
+Their placement, the workers, and what happens if a node or the driver is lost. How requests are
+batched and stored is decided in `engine.loop`.
 """

@@ -1,7 +1,7 @@
-"""Replicas on a Ray cluster: actors that load the model and are sent requests with their pictures.
+"""Replicas on a Ray cluster: actors that load the model and answer requests with images.
 
-No file system is shared: the bytes of a picture travel with the first request that shows it to a
-node, through Ray's object store. The driver alone holds the store of responses.
+No shared file system is required: the bytes of an image travel to a node through Ray's object
+store, with the first request about it. Only the driver uses the response store.
 """
 
 from __future__ import annotations
@@ -41,17 +41,20 @@ from snellen.engine.servers.process import GRACE
 from snellen.settings import first_nonblank
 
 _CONNECT_TIMEOUT = 10.0
-"""Seconds in which the head of a cluster must be reached."""
+"""Seconds within which the head of a cluster must answer."""
+# A TCP connection alone does not show that Ray listens: `ray.init` on a port of another server
+# tries for more than a minute, and then ends the process (Ray 2.60).
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
-"""What a client of HTTP/2 says first, with empty settings (RFC 9113, Sec. 3.4). Ray speaks gRPC,
-which is HTTP/2."""
+"""Connection preface of an HTTP/2 client, with empty settings (RFC 9113, Sec. 3.4). Ray uses gRPC,
+which runs over HTTP/2."""
 _FRAME_HEADER_SIZE, _FRAME_TYPE_OFFSET, _SETTINGS_FRAME = 9, 3, 4
-"""Bytes of a frame's header, where in it the kind stands, and the kind a server begins with."""
+"""Bytes of a frame header, the offset of the frame type in it, and the type of a server's first
+frame."""
 
 
 def check_reachable(address: str | None) -> None:
-    """Raises UsageError for an address where nobody, or not Ray, answers. None, `auto` and
-    `local` name no address."""
+    """Raises UsageError if nothing answers at the address, or not Ray. None, `auto` and `local`
+    are not checked."""
     if address in (None, "auto", "local"):
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
@@ -59,11 +62,11 @@ def check_reachable(address: str | None) -> None:
         raise UsageError(f"--address {address!r}: expected host:port, e.g. 10.0.0.5:6379, or auto")
     try:
         with socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT) as connection:
-            # Behind TLS nothing is said in the open.
+            # With TLS the preface would have to be encrypted: being connected must suffice.
             answers = first_nonblank(["RAY_USE_TLS"]) is not None or _speaks_grpc(connection)
     except (OSError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise UsageError(f"no Ray cluster answers at {address}: {said}; {start_hint()}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"no Ray cluster answers at {address}: {reason}; {start_hint()}") from None
     if not answers:
         raise UsageError(
             f"what answers at {address} is no Ray cluster; give the address that `ray start "
@@ -76,15 +79,16 @@ def start_hint() -> str:
 
 
 def _speaks_grpc(connection: socket.socket) -> bool:
+    """Whether the server answers the HTTP/2 preface with a SETTINGS frame."""
     connection.settimeout(_CONNECT_TIMEOUT)
     received = b""
     try:
         connection.sendall(_HTTP2_PREFACE)
         while len(received) < _FRAME_HEADER_SIZE:
-            some = connection.recv(_FRAME_HEADER_SIZE - len(received))
-            if not some:
+            chunk = connection.recv(_FRAME_HEADER_SIZE - len(received))
+            if not chunk:
                 return False
-            received += some
+            received += chunk
     except (TimeoutError, ConnectionError):
         return False
     return received[_FRAME_TYPE_OFFSET] == _SETTINGS_FRAME
@@ -93,28 +97,33 @@ def _speaks_grpc(connection: socket.socket) -> bool:
 __all__ = ["RayCluster", "ReplicatedModel", "ReplicatedModels", "connect"]
 
 ADDRESS_VARIABLE = "RAY_ADDRESS"
-"""Where Ray itself looks for an address; set in what `ray job submit` starts."""
+"""Environment variable of Ray's address; `ray job submit` sets it for the job."""
 _MAX_IMAGES = 512
-"""Pictures kept in the object store for the next requests about them."""
+"""Images kept in the object store for further requests about them."""
 
 
 class ReplicatedModel(ModelDefaults):
-    """A model as replicas on a cluster. Lives across event loops; `shut_down` ends the actors."""
+    """A model that runs as replicas on a cluster.
+
+    It outlives event loops: each run has its own pool, over the same actors. `shut_down` ends the
+    actors.
+    """
 
     def __init__(
         self, spec: str, cluster: RayCluster, files: Sequence[Path] = (), out: Path | None = None
     ) -> None:
-        """`out`: where the runs are kept, to be marked should Ray end this process."""
+        """`out`: the folder of the runs, which are marked as interrupted if Ray ends this
+        process."""
         texts = {str(path): path.read_text(encoding="utf-8") for path in files}
         model = open_replica_model(spec, texts, Servers(Path()))
         self.name = model.name if isinstance(model, ManagedModel) else spec
-        """What runs go by."""
+        """The model's name in runs."""
         self.identity = model.identity
         self.capabilities = model.capabilities
         self.max_new_tokens = abilities(model).max_new_tokens
-        # Enough for the batches that a replica holds when they have grown.
-        most = max(2 * model_batch_size(model), abilities(model).batch_limit)
-        self.concurrency = BATCHES_PER_REPLICA * most * cluster.replicas
+        # Enough flows to fill the batches of all replicas, even after batches have grown.
+        max_batch = max(2 * model_batch_size(model), abilities(model).batch_limit)
+        self.concurrency = BATCHES_PER_REPLICA * max_batch * cluster.replicas
         self._spec, self._texts, self._cluster = spec, texts, cluster
         self._ray: Any = None
         self._started_ray = False
@@ -124,13 +133,15 @@ class ReplicatedModel(ModelDefaults):
         self._is_served = isinstance(model, ManagedModel)
         self._sampler = model if isinstance(model, RestrictedSampler) else None
         self.actors: list[Any] = []
-        """Handles of the actors, in the order they were started."""
+        """Actor handles, in the order the actors were started."""
         self._remarks: dict[str, None] = {}
         self._placements = [Placement(cluster) for _ in range(cluster.replicas)]
-        self._slots = [ReplicaSlot(partial(self._start, place)) for place in self._placements]
+        self._slots = [
+            ReplicaSlot(partial(self._start, placement)) for placement in self._placements
+        ]
         self._pool: tuple[asyncio.AbstractEventLoop, ReplicaPool] | None = None
         self.siblings: Sequence[ReplicatedModel] = ()
-        """Every model of the same command; those whose runs have ended make room."""
+        """All replicated models of the command; idle ones release their actors for the next."""
 
     async def answer(self, request: Request) -> Output:
         loop = asyncio.get_running_loop()
@@ -147,7 +158,7 @@ class ReplicatedModel(ModelDefaults):
 
     @property
     def losses(self) -> int:
-        """Replicas lost so far."""
+        """Number of replicas lost so far."""
         return sum(slot.losses for slot in self._slots)
 
     @property
@@ -157,14 +168,14 @@ class ReplicatedModel(ModelDefaults):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the replicas say of how they computed, and whether all of them found room."""
-        total, there = len(self._slots), sum(slot.is_started for slot in self._slots)
-        few = f"the cluster had room for {there} of {total} replicas"
-        return (*self._remarks, *([few] if 0 < there < total else []))
+        """Remarks of the replicas on how they computed, and whether all of them could be placed."""
+        total, started = len(self._slots), sum(slot.is_started for slot in self._slots)
+        shortage = f"the cluster had room for {started} of {total} replicas"
+        return (*self._remarks, *([shortage] if 0 < started < total else []))
 
     @property
     def is_idle(self) -> bool:
-        """Whether the run that asked it has ended."""
+        """Whether no run uses the model now."""
         return self._pool is None or self._pool[0].is_closed()
 
     def shut_down(self) -> None:
@@ -180,7 +191,7 @@ class ReplicatedModel(ModelDefaults):
         self._ray = None
 
     def release(self) -> None:
-        """End the actors and give back their places; the next request starts others."""
+        """End the actors and release their placements; the next request starts new ones."""
         if self._ray is None:
             return
         if self._is_served and self.actors:
@@ -189,24 +200,24 @@ class ReplicatedModel(ModelDefaults):
         for actor in self.actors:
             self._ray.kill(actor)
         self.actors.clear()
-        for slot, place in zip(self._slots, self._placements, strict=True):
+        for slot, placement in zip(self._slots, self._placements, strict=True):
             slot.clear()
-            place.release(self._ray)
+            placement.release(self._ray)
 
     def _connect(self) -> None:
-        """Raises MissingExtra, and UsageError for an address where nobody answers."""
+        """Connect to Ray once. Raises MissingExtra, and UsageError if no cluster answers."""
         if self._ray is None:
             self._ray, self._started_ray = connect(self._cluster.address)
             if self._out is not None and self._started_ray:
                 self._watchdog = _start_watchdog(self._ray, self._out)
 
     async def _start(self, placement: Placement) -> _Actor:
-        """Raises UsageError when the model cannot be opened there, or no node is large enough,
-        and ReplicaLost."""
+        """Start an actor. Raises UsageError if it cannot open the model or no node is large
+        enough, and ReplicaLost if it dies."""
         cluster, ray = self._cluster, self._ray
         actor_class = ray.remote(ReplicaWorker).options(
             **placement.options(ray),
-            # One more for `end`, which must not wait for answers.
+            # One more than the batches: `end` must not wait for answers.
             max_concurrency=BATCHES_PER_REPLICA + 1,
         )
         actor = actor_class.remote(self._spec, self._texts, int(cluster.gpus))
@@ -251,19 +262,23 @@ class _Actor:
         self._objects: OrderedDict[str, Any] = OrderedDict()
 
     async def answer(self, requests: Sequence[Request]) -> list[Output]:
+        """Outputs in the order of the requests. Raises ReplicaLost and UsageError."""
         readable, failures = self._upload_images(requests)
-        names = list({part.digest for one in readable for message in one.messages
-                      for part in message.media()})  # fmt: skip
-        bare = [replace(one, media={}) for one in readable]
+        parts = (
+            part for request in readable for message in request.messages for part in message.media()
+        )
+        # Each image once; Ray resolves the object references to bytes on the node.
+        digests = list({part.digest for part in parts})
+        stripped = [replace(request, media={}) for request in readable]
         exceptions = self._ray.exceptions
         try:
             reply: ReplicaReply = await self._actor.answer.remote(
-                bare, names, *(self._objects[name] for name in names)
+                stripped, digests, *(self._objects[digest] for digest in digests)
             )
-            found, self.batch_size = reply.outputs, reply.batch_size
+            results, self.batch_size = reply.outputs, reply.batch_size
             self._note(reply)
         except (exceptions.RayActorError, exceptions.ObjectLostError) as error:
-            # One that only cannot be reached would keep its GPUs from the next.
+            # An actor that is merely unreachable would keep its GPUs from its successor.
             self._ray.kill(self._actor)
             raise ReplicaLost(_first_line(error)) from error
         except exceptions.RayTaskError as error:
@@ -273,24 +288,28 @@ class _Actor:
             if isinstance(error.cause, UsageError):
                 raise UsageError(str(error.cause)) from error
             message = f"the replica failed: {_first_line(error.cause)}"
-            found = [Failure("request", message)] * len(bare)
-        outputs = iter(found)
+            results = [Failure("request", message)] * len(stripped)
+        outputs = iter(results)
         self._evict_images()
-        return [failures[at] if at in failures else next(outputs) for at in range(len(requests))]
+        return [
+            failures[index] if index in failures else next(outputs)
+            for index in range(len(requests))
+        ]
 
     def _upload_images(
         self, requests: Sequence[Request]
     ) -> tuple[list[Request], dict[int, Failure]]:
-        """Puts the pictures into the object store; those that cannot be read fail their request."""
+        """Put images into the object store. Returns the requests whose images could be read, and a
+        Failure by index for the others."""
         readable, failures = [], {}
-        for place, request in enumerate(requests):
+        for index, request in enumerate(requests):
             try:
                 for digest, source in request.media.items():
                     if digest not in self._objects:
                         self._objects[digest] = self._ray.put(source.read())
                     self._objects.move_to_end(digest)
             except MediaError as error:
-                failures[place] = Failure("media", str(error))
+                failures[index] = Failure("media", str(error))
             else:
                 readable.append(request)
         return readable, failures
@@ -301,7 +320,7 @@ class _Actor:
 
 
 def _start_watchdog(ray: Any, out: Path) -> subprocess.Popen[bytes]:
-    """A process that says so, and marks the runs, should Ray end this one with its node."""
+    """Start a process that marks the runs if Ray ends this one together with its node."""
     node = getattr(ray._private.worker.global_worker, "node", None)
     raylet = str(getattr(node, "raylet_socket_name", None) or "")
     gcs = str(getattr(node, "gcs_address", None) or "")
@@ -310,18 +329,18 @@ def _start_watchdog(ray: Any, out: Path) -> subprocess.Popen[bytes]:
         [sys.executable, "-I", "-S", str(script), str(out.absolute()), raylet, gcs],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
-        # What it has to say goes where this process would have said it.
+        # Its messages go to this process's stderr.
         stderr=None,
         start_new_session=True,
     )
 
 
 def connect(address: str | None) -> tuple[Any, bool]:
-    """Ray, connected to the cluster at `address` (None: one started on this machine), and whether
-    this call connected it, so that its caller shuts it down.
+    """Connect Ray to the cluster at `address` (None: one started on this machine).
 
-    Raises MissingExtra, and UsageError for an address where nobody answers, or not as this
-    version of Ray does."""
+    Returns the module, and whether this call connected it, so that the caller must shut it down.
+    Raises MissingExtra, and UsageError if no cluster answers, or one of another version of Ray.
+    """
     try:
         import ray
     except ImportError as error:
@@ -329,19 +348,19 @@ def connect(address: str | None) -> tuple[Any, bool]:
     if ray.is_initialized():
         return ray, False
     address = address or first_nonblank([ADDRESS_VARIABLE])
-    here: dict[str, Any] = {} if address else {"include_dashboard": False}
+    options: dict[str, Any] = {} if address else {"include_dashboard": False}
     check_reachable(address)
-    here |= {"log_to_driver": False, "logging_level": logging.ERROR}
+    options |= {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         with _keep_sigterm_handler():
-            # Without `local` Ray would join any cluster that was started on this machine.
-            ray.init(address=address or "local", **here)
+            # Without `local` Ray would join any cluster that runs on this machine.
+            ray.init(address=address or "local", **options)
     except ConnectionError as error:
         raise UsageError(
             f"no Ray cluster answers at {address}: {_first_line(error)}; {start_hint()}"
         ) from error
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        # E.g. another version of Ray or of Python there.
+        # For example, the cluster runs another version of Ray or Python.
         where = f"the Ray cluster at {address}" if address else "a Ray cluster here"
         raise UsageError(f"{where} cannot be used: {_first_line(error)}") from error
     return ray, True
@@ -349,7 +368,8 @@ def connect(address: str | None) -> tuple[Any, bool]:
 
 @contextmanager
 def _keep_sigterm_handler() -> Iterator[None]:
-    """Ray has its own handler of SIGTERM, which ends the process on the spot."""
+    """Restore the SIGTERM handler after the block: Ray installs one that ends the process at
+    once."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -359,8 +379,7 @@ def _keep_sigterm_handler() -> Iterator[None]:
 
 
 class ReplicatedModels:
-    """Every model of one command that is spread over a cluster. As a context it ends their
-    actors, however the block ends."""
+    """All replicated models of one command. As a context manager it ends their actors."""
 
     def __init__(
         self,
@@ -382,19 +401,19 @@ class ReplicatedModels:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for one in self._models:
-            one.release()
-        # Last, since the first that leaves a cluster takes the others with it.
-        for one in self._models:
-            one.shut_down()
+        for model in self._models:
+            model.release()
+        # Only now: shutting down the model that connected Ray disconnects all of them.
+        for model in self._models:
+            model.shut_down()
 
     @property
     def running(self) -> bool:
         """Whether any replica was started and not ended since."""
-        return any(one.actors for one in self._models)
+        return any(model.actors for model in self._models)
 
     def open_model(self, spec: str) -> ReplicatedModel | None:
-        """The model of that name as replicas, or None where no cluster is asked for."""
+        """The model of that name as replicas, or None without a cluster."""
         if self._cluster is None:
             return None
         model = ReplicatedModel(spec, self._cluster, self._files, self._out)
@@ -408,7 +427,7 @@ def _first_line(error: object) -> str:
 
 
 def _last_line(error: object) -> str:
-    """What a traceback ends with."""
+    """The last line of an error, such as the message at the end of a traceback."""
     return _lines(error)[-1]
 
 

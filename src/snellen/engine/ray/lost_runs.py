@@ -1,5 +1,7 @@
-"""Marks the runs of a process that Ray has ended, and says how they go on (see `watchdog`):
-`python -m snellen.engine.ray.lost_runs OUT SINCE`."""
+"""Marks the runs of a process that Ray has ended, and prints how to continue them.
+
+Started by `watchdog` as `python -m snellen.engine.ray.lost_runs OUT SINCE`.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,15 @@ LOST_REASON = "the Ray node that ran this command ended, and the command with it
 
 
 def mark_lost_runs(out: Path, since: float) -> list[RunFolder]:
-    """The runs in `out` that were being written, since a time in seconds since 1970, by a process
-    that is gone: from now on interrupted, with the reason."""
+    """Mark runs in `out` as interrupted, and return them.
+
+    These are the runs that a process which is gone was writing since a time (seconds since 1970).
+    """
     try:
         runs = find_runs(out)
     except UsageError:
         return []
-    found = []
+    marked = []
     for run in runs:
         if run.info.status != "running" or (run.path / RUN_FILE).stat().st_mtime < since:
             continue
@@ -34,8 +38,8 @@ def mark_lost_runs(out: Path, since: float) -> list[RunFolder]:
                 writer.write_info(info)
         except (RunLocked, StorageError):
             continue
-        found.append(run)
-    return found
+        marked.append(run)
+    return marked
 
 
 def main(out: str, since: str) -> None:

@@ -1,7 +1,7 @@
-"""What a replica is given on a Ray cluster: its cores and GPUs, on one node.
+"""Placement of replicas on a Ray cluster: the cores and GPUs of each, on one node.
 
-Each replica has a placement group, so that what was given to it stays its own while it is replaced,
-and an autoscaling cluster sees what is still wanted.
+Each replica has a placement group, so that its resources stay reserved while it is replaced, and an
+autoscaling cluster sees what is still missing.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from snellen.core.errors import UsageError
 
 _POLL_INTERVAL = 3.0
-"""Seconds between two looks at the nodes while a replica waits for one."""
+"""Seconds between two checks of the nodes while a replica waits for one."""
 _NODE_TIMEOUT = 900.0
-"""Seconds in which a cluster that grows by itself must have brought a node that is large enough;
-machines with GPUs take minutes."""
+"""Seconds within which an autoscaling cluster must add a node that is large enough; machines with
+GPUs take minutes."""
 
 NO_NODE = (
     "the Ray cluster has lost its last node, and every replica with it; what was finished is kept, "
@@ -30,10 +30,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RayCluster:
-    """Where replicas run and what each is given."""
+    """Where replicas run, and the resources of each."""
 
     address: str | None = None
-    """Of a running cluster, or `auto`; None: that of RAY_ADDRESS, else one is started on this
+    """Address of a running cluster, or `auto`; None: RAY_ADDRESS, else one is started on this
     machine."""
     replicas: int = 1
     gpus: float = 0.0
@@ -43,30 +43,30 @@ class RayCluster:
 
     @property
     def bundle(self) -> dict[str, float]:
-        """What one replica is given, in Ray's words."""
-        given = {"CPU": self.cpus, "GPU": self.gpus}
-        return {name: amount for name, amount in given.items() if amount}
+        """The resources of one replica, as a Ray bundle."""
+        resources = {"CPU": self.cpus, "GPU": self.gpus}
+        return {name: amount for name, amount in resources.items() if amount}
 
 
 class Placement:
-    """The placement group of one replica, made when it is first started."""
+    """The placement group of one replica, created when the replica is first started."""
 
     def __init__(self, cluster: RayCluster) -> None:
         self._cluster = cluster
         self._group: Any = None
 
     def options(self, ray: Any) -> dict[str, Any]:
-        """For an actor there."""
+        """Options for an actor in this placement group."""
         cluster = self._cluster
-        given: dict[str, Any] = {"num_cpus": cluster.cpus, "num_gpus": cluster.gpus}
+        options: dict[str, Any] = {"num_cpus": cluster.cpus, "num_gpus": cluster.gpus}
         if not cluster.bundle:
-            return given
+            return options
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
         if self._group is None:
             self._group = ray.util.placement_group([cluster.bundle], strategy="STRICT_PACK")
-        there = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=0)
-        return {**given, "scheduling_strategy": there}
+        strategy = PlacementGroupSchedulingStrategy(self._group, placement_group_bundle_index=0)
+        return {**options, "scheduling_strategy": strategy}
 
     def release(self, ray: Any) -> None:
         if self._group is not None:
@@ -100,19 +100,19 @@ async def wait_for_placement(
 
 
 def _missing_resources(cluster: RayCluster, nodes: list[Mapping[str, Any]]) -> str:
-    """Why no node could ever hold a replica; "" where one could."""
+    """Why no node is large enough for a replica, however idle; "" if one is."""
     living = [node["Resources"] for node in nodes if node["Alive"]]
-    wanted = cluster.bundle
-    if any(all(node.get(name, 0.0) >= amount for name, amount in wanted.items())
+    required = cluster.bundle
+    if any(all(node.get(name, 0.0) >= amount for name, amount in required.items())
            for node in living):  # fmt: skip
         return ""
     nothing: dict[str, float] = {}
     largest = max(
         living, key=lambda node: (node.get("GPU", 0.0), node.get("CPU", 0.0)), default=nothing
     )
-    available = {name: largest.get(name, 0.0) for name in wanted}
+    available = {name: largest.get(name, 0.0) for name in required}
     return (
-        f"a replica is to have {_format_resources(wanted)} on one node, and no node of the Ray "
+        f"a replica is to have {_format_resources(required)} on one node, and no node of the Ray "
         f"cluster has as much; the largest has {_format_resources(available)}; give "
         "--gpus-per-replica and --cpus-per-replica what a node has"
     )

@@ -1,9 +1,9 @@
-"""Several copies of a model that pull requests as they become free.
+"""A pool of replicas of a model, which pull requests from one queue as they become free.
 
-Nothing here knows where a replica lives. Each takes the batch that fits best from what is waiting,
-and has the next one at hand while it works. Requests about pictures that a replica has seen wait
-for it, since it remembers them, unless another has nothing else to do. A replica that is lost gives
-its batch back, which another takes; outputs reach the caller once.
+Nothing here depends on where a replica runs. Each takes the batch that suits it best, and has the
+next one ready while it works. Requests about images that a replica has cached are left to it,
+unless another replica is idle. The batch of a lost replica is queued again; each output reaches its
+caller once.
 """
 
 from __future__ import annotations
@@ -25,49 +25,52 @@ from snellen.engine.loop.batching import (
 )
 
 BATCHES_PER_REPLICA = 2
-"""Batches a replica holds: one it works on and one that is ready."""
+"""Batches that a replica holds: the one it works on, and the next."""
 REMEMBERED_BATCHES = 4
-"""Batches of pictures that a replica is taken to remember."""
+"""Number of batches whose images a replica is assumed to have cached."""
 MAX_LOSSES = 3
-"""Replicas a request may lose before it is taken for the reason."""
+"""Replicas that may be lost with a request before the request is taken for the cause."""
 
 MAX_STARTS = 6
-"""Times a replica may die while it starts before its place is given up."""
+"""Times that a replica may die during its start before the run is ended."""
 RESTART_PAUSE = 1.0
-"""Seconds before the second start, doubled before each further one: where a driver was killed just
-before, Ray has been seen to take the next one for dead as well for a while."""
+"""Seconds before the second start, doubled before each further one: after a driver was killed, Ray
+may take the next driver for dead as well for a while."""
 _MINE, _NEW, _THEIRS = range(3)
-"""In which order a replica takes requests: about pictures it remembers, nobody does, others do."""
+"""The order in which a replica takes requests: about images that it has cached, that no replica
+has, that others have."""
 
 
 class ReplicaLost(Exception):
-    """The process or machine of a replica is gone."""
+    """The process or the machine of a replica is gone."""
 
 
 class Replica(Protocol):
+    """A running copy of a model."""
+
     batch_size: int
-    """Requests that it may be given at once; may change from batch to batch."""
+    """Maximum requests of its next batch; may change from batch to batch."""
 
     async def answer(self, requests: Sequence[Request]) -> Sequence[Output]:
-        """Outputs in the order of the requests. Raises ReplicaLost, and UsageError where no
-        replica could ever answer."""
+        """Outputs in the order of the requests. Raises ReplicaLost, and UsageError if no replica
+        could ever answer."""
         ...
 
 
 class ReplicaSlot:
-    """A place for a replica, which is started when it is first needed and again when lost."""
+    """A place for a replica, which is started on first use and restarted if it is lost."""
 
     def __init__(self, start: Callable[[], Awaitable[Replica]]) -> None:
         self._start = start
         self._replica: Replica | None = None
         self._remembered: OrderedDict[ImageDigests, None] = OrderedDict()
         self.working = 0
-        """Batches it holds."""
+        """Number of batches that the replica holds."""
         self.losses = 0
-        """Replicas lost at this place; shown to whoever watches."""
+        """Number of replicas lost in this slot."""
 
     async def replica(self, lock: asyncio.Lock) -> Replica:
-        """The replica, started if there is none. Raises UsageError where none can be had."""
+        """The replica, started if there is none. Raises UsageError if none can be started."""
         async with lock:
             failed = 0
             while self._replica is None:
@@ -96,25 +99,25 @@ class ReplicaSlot:
             self.losses += 1
 
     def clear(self) -> None:
-        """There is no replica any more."""
+        """Drop the replica."""
         self._replica = None
         self._remembered.clear()
 
     def remembers(self, request: QueuedRequest) -> bool:
-        """Whether the replica has lately been shown the pictures of a request."""
+        """Whether the replica has recently been sent the images of a request."""
         return request.images in self._remembered
 
     def remember(self, batch: Sequence[QueuedRequest], size: int) -> None:
-        for one in batch:
-            if one.images:
-                self._remembered[one.images] = None
-                self._remembered.move_to_end(one.images)
+        for queued in batch:
+            if queued.images:
+                self._remembered[queued.images] = None
+                self._remembered.move_to_end(queued.images)
         while len(self._remembered) > REMEMBERED_BATCHES * size:
             self._remembered.popitem(last=False)
 
 
 class ReplicaPool:
-    """Requests and the replicas that answer them, inside one event loop."""
+    """The queue of requests and the replicas that pull from it. Lives inside one event loop."""
 
     def __init__(self, slots: Sequence[ReplicaSlot]) -> None:
         self._pending: list[QueuedRequest] = []
@@ -148,10 +151,15 @@ class ReplicaPool:
             self._arrivals.notify_all()
 
     async def _pull(self, slot: ReplicaSlot, lock: asyncio.Lock) -> None:
+        """Take batches for a replica until the pool is closed or no replica can be started.
+
+        Each slot has two such tasks (`BATCHES_PER_REPLICA`): the second sends its batch while the
+        replica works on the first. The lock keeps both from starting a replica at once.
+        """
         while True:
             try:
                 replica = await slot.replica(lock)
-                # The flows that were just answered ask first, so that their requests meet.
+                # Let the flows that were just answered queue their next requests first.
                 await asyncio.sleep(0)
                 batch = await self._next_batch(slot, replica)
             except UsageError as error:
@@ -169,8 +177,8 @@ class ReplicaPool:
                 slot.working -= 1
 
     async def _next_batch(self, slot: ReplicaSlot, replica: Replica) -> list[QueuedRequest]:
-        """Requests for a replica; none once it is lost."""
-        others = [one for one in self._slots if one is not slot]
+        """Wait for requests, and select the next batch of a replica; empty once it is lost."""
+        others = [other for other in self._slots if other is not slot]
 
         def rank(request: QueuedRequest) -> int:
             if slot.remembers(request):
@@ -179,20 +187,23 @@ class ReplicaPool:
 
         async with self._arrivals:
             while slot.holds(replica):
-                self._pending = [one for one in self._pending if not one.future.done()]
-                # What another replica remembers is left to it, except by one that stands idle.
+                self._pending = [queued for queued in self._pending if not queued.future.done()]
+                # Requests about images that another replica has cached are left to it, unless this
+                # one is idle.
                 max_rank = _NEW if slot.working else _THEIRS
-                candidates = [one for one in self._pending if rank(one) <= max_rank]
+                candidates = [queued for queued in self._pending if rank(queued) <= max_rank]
                 if candidates:
                     break
                 await self._arrivals.wait()
             else:
                 return []
-            there = sum(one.is_started for one in self._slots)
-            fair_size = -(-len(self._pending) // there)
+            running = sum(other.is_started for other in self._slots)
+            # Rounded up. Without this limit one replica could take all that remains at the end of
+            # a run, while the others stand idle.
+            fair_size = -(-len(self._pending) // running)
             batch = _fair_part(select_batch(candidates, replica.batch_size, rank), fair_size)
-            selected = {one.order for one in batch}
-            self._pending = [one for one in self._pending if one.order not in selected]
+            selected = {queued.order for queued in batch}
+            self._pending = [queued for queued in self._pending if queued.order not in selected]
             slot.remember(batch, replica.batch_size)
             return batch
 
@@ -201,45 +212,45 @@ class ReplicaPool:
     ) -> None:
         outputs: Sequence[Output]
         try:
-            outputs = await replica.answer([one.request for one in batch])
+            outputs = await replica.answer([queued.request for queued in batch])
             if len(outputs) != len(batch):
                 raise ModelError(f"{len(outputs)} outputs came back for {len(batch)} requests")
         except ReplicaLost as error:
             slot.mark_lost(replica)
             await self._requeue(batch, error)
         except UsageError as error:
-            for one in batch:
-                if not one.future.done():
-                    one.future.set_exception(error)
+            for queued in batch:
+                if not queued.future.done():
+                    queued.future.set_exception(error)
         except Exception as error:  # noqa: BLE001 - else all would wait for ever
             _deliver(batch, [failure_from_error(error)] * len(batch))
         else:
             _deliver(batch, outputs)
 
     async def _requeue(self, batch: Sequence[QueuedRequest], error: ReplicaLost) -> None:
-        again = []
-        for one in batch:
-            losses = self._losses[one.order] = self._losses.get(one.order, 0) + 1
+        retried = []
+        for queued in batch:
+            losses = self._losses[queued.order] = self._losses.get(queued.order, 0) + 1
             if losses < MAX_LOSSES:
-                again.append(one)
-            elif not one.future.done():
+                retried.append(queued)
+            elif not queued.future.done():
                 message = f"{losses} replicas were lost while they worked on it: {error}"
-                one.future.set_result(Failure("server", message, losses))
-        await self._enqueue(*again)
+                queued.future.set_result(Failure("server", message, losses))
+        await self._enqueue(*retried)
 
     def _fail_all(self, error: UsageError) -> None:
-        """No replica can be had: whoever waits, or asks later, is told."""
+        """End all queued and all later requests with an error: no replica can be started."""
         self._fatal_error = error
-        for one in self._pending:
-            if not one.future.done():
-                one.future.set_exception(error)
+        for queued in self._pending:
+            if not queued.future.done():
+                queued.future.set_exception(error)
         self._pending.clear()
 
 
 def _deliver(batch: Sequence[QueuedRequest], outputs: Sequence[Output]) -> None:
-    for one, output in zip(batch, outputs, strict=True):
-        if not one.future.done():
-            one.future.set_result(output)
+    for queued, output in zip(batch, outputs, strict=True):
+        if not queued.future.done():
+            queued.future.set_result(output)
 
 
 def _fair_part(batch: Sequence[QueuedRequest], fair_size: int) -> list[QueuedRequest]:

@@ -1,10 +1,10 @@
-"""Speaks for a Snellen that Ray has ended: `python watchdog.py OUT RAYLET GCS`.
+"""Reports for a Snellen that Ray has ended: `python watchdog.py OUT RAYLET GCS`.
 
-Ray's library ends the process it is loaded into on the spot when its node dies (`_exit`): nothing
-in that process can say so, nor note it. This is a process of its own that needs nothing but the
-standard library. It reads its standard input, which Snellen holds open: a line means that Snellen
-ended by itself. After an end without one it looks whether the node still answers. If it does,
-Snellen was killed by somebody else, who knows it; if not, the runs are marked and the user is told.
+When its node dies, Ray's library ends the process it is loaded into at once (`_exit`), so that
+process can neither print nor record anything. This separate process, which uses only the standard
+library, reads its standard input, whose other end Snellen keeps open. A line means that Snellen
+ended regularly. If the input ends without a line, Snellen was killed. If the node still answers,
+somebody else killed it; if not, the runs are marked as interrupted and the user is told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import time
 
 _CONNECT_TIMEOUT = 2.0
-"""Seconds in which a part of Ray on this machine, or the head of its cluster, must answer."""
+"""Seconds within which Ray on this machine, or the head of its cluster, must answer."""
 
 
 def main(out: str, raylet: str, gcs: str) -> None:
@@ -29,7 +29,8 @@ def main(out: str, raylet: str, gcs: str) -> None:
 
 
 def _is_reachable(address: str) -> bool:
-    """A path of a socket, or `host:port`. What is not known is taken to answer."""
+    """Whether a server listens at a socket's path or at `host:port`; an empty address counts as
+    reachable."""
     if not address:
         return True
     try:

@@ -1,4 +1,4 @@
-"""What runs inside a replica on a Ray cluster: one model, and the server it may need."""
+"""The code that runs inside a Ray actor: one model, and its server if it requires one."""
 
 from __future__ import annotations
 
@@ -26,29 +26,31 @@ from snellen.models.naming.registry import open_model
 from snellen.store.responses import ResponseStore
 
 _FOLDER_PREFIX = "snellen-replica-"
-"""Beginning of the names of folders for the logs of replicas' servers; a process id follows."""
+"""Prefix of the folders for the logs of replicas' servers; a process id follows."""
 
 
 class ReplicaReply(NamedTuple):
-    """What a replica sends back for a batch."""
+    """A replica's reply to a batch."""
 
     outputs: list[Output]
     batch_size: int
-    """Requests that its next batch may hold."""
+    """Maximum requests of its next batch."""
     largest_batch: int
-    """Prompts that its model has computed together at most."""
+    """Largest batch that its model has computed."""
     remarks: tuple[str, ...] = ()
-    """What a reader of the results should know about how they were computed."""
+    """What readers of the results should know about how they were computed."""
 
 
 class ReplicaServerLost(ModelError):
-    """The server that a replica asks has ended by itself."""
+    """The server of a replica has ended by itself."""
 
 
 class ReplicaWorker:
-    """What runs inside an actor: one model. Two calls may be inside it: while one is answered,
-    the other's pictures are made ready. A model whose server Snellen starts has it here, on the
-    GPUs of the actor."""
+    """The actor's class: one model, and its server on the GPUs of the actor if Snellen starts one.
+
+    Two calls of `answer` may run at once, in threads of the actor: while the model works on one
+    batch, the images of the other are prepared. Only `answer_batch` holds the lock.
+    """
 
     def __init__(self, spec: str, files: Mapping[str, str], gpus: int = 0) -> None:
         self._spec, self._files, self._gpus = spec, files, gpus
@@ -56,9 +58,9 @@ class ReplicaWorker:
         self._loop = asyncio.new_event_loop()
 
     def ready(self) -> int:
-        """Opens the model and loads its weights; how many requests make a batch."""
+        """Open the model and load its weights; returns its batch size."""
         remove_stale_logs()
-        # Made only when a server writes its log there.
+        # The folder is created only when a server writes its log.
         self._servers = Servers(_log_folder(os.getpid()), gpus=self._gpus)
         self._model = open_replica_model(self._spec, self._files, self._servers)
         abilities(self._model).load()
@@ -66,7 +68,10 @@ class ReplicaWorker:
         return model_batch_size(self._model)
 
     def answer(self, requests: list[Request], digests: list[str], *images: bytes) -> ReplicaReply:
-        """Raises LostServers: the model's server is gone, and with it the replica."""
+        """Answer a batch; `images` are the bytes of the media named by `digests`.
+
+        Raises ReplicaServerLost if the model's server has ended: the replica is lost then.
+        """
         outputs = self._answer_requests(requests, digests, images)
         lost = self._servers.lost_servers()
         if lost:
@@ -77,7 +82,7 @@ class ReplicaWorker:
         )
 
     def end(self) -> None:
-        """Ends the model's server, and leaves no file behind."""
+        """Stop the model's server and delete its files."""
         self._servers.stop()
         shutil.rmtree(_log_folder(os.getpid()), ignore_errors=True)
         remove_stale_logs()
@@ -118,7 +123,7 @@ def model_batch_size(model: Model) -> int:
 
 
 def open_replica_model(spec: str, files: Mapping[str, str], servers: Servers) -> Model:
-    """The model by its name, or from a file of the user's own, whose text came along."""
+    """Open a model by name, or from a user's model file, whose text was sent along."""
     for path, text in files.items():
         with tempfile.TemporaryDirectory(prefix="snellen-") as folder:
             copy = Path(folder, Path(path).name)
@@ -134,7 +139,7 @@ def _log_folder(pid: int) -> Path:
 
 
 def remove_stale_logs() -> None:
-    """Removes what replicas that were killed on this machine have left behind."""
+    """Delete the log folders of replicas that were killed on this machine."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         pid = folder.name.removeprefix(_FOLDER_PREFIX)
         if not pid.isdecimal() or not _is_alive(int(pid)):

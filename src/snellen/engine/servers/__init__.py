@@ -1,4 +1,4 @@
-"""Model servers that Snellen starts.
+"""Model servers that Snellen starts itself: their commands, health checks, logs and shutdown.
 
-Commands, health, logs and their end; servers that run already are in `models.remote`.
+Servers that run already, and the protocols of all of them, are in `models.remote`.
 """

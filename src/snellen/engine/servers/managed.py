@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import http.client
 import json
@@ -16,6 +15,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from snellen.core.errors import ModelError, UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import (
     Capabilities,
     Identity,
@@ -34,16 +34,16 @@ from snellen.models.hf.checkpoint import folder_digest
 from snellen.models.naming.registry import ModelSpec, open_model, split_spec
 
 LOG_FOLDER = "servers"
-"""Folder of the servers' logs, inside the folder of the runs."""
+"""Name of the folder for the servers' logs, inside the folder of the runs."""
 ADDRESS_OPTION = "base_url"
-"""The option that names a running server; with it none is started."""
+"""The model option with the address of a running server; with it no server is started."""
 _GPUS_FIELD = "{gpus}"
 GENERIC_PROVIDER = "server"
-"""Stands for a server of which only the protocol is known; it is opened by its URL."""
+"""Provider of a server of which only the protocol is known; its models are opened by URL."""
 
 
 class LostServer(NamedTuple):
-    """A server that ended while it was needed."""
+    """A server that ended while a run used it."""
 
     model: str
     cause: str
@@ -55,8 +55,8 @@ class LostServer(NamedTuple):
 
 
 class ManagedModel(RemoteModel):
-    """A model behind a server that is started when the first request comes, and not before: a
-    run whose replies are all stored starts none."""
+    """A model behind a server that is started by the first request: a run whose replies are all
+    stored starts none."""
 
     def __init__(
         self,
@@ -66,10 +66,11 @@ class ManagedModel(RemoteModel):
         identify: Callable[[Identity], Identity],
     ) -> None:
         self.name = name
-        """What runs go by; a folder is named without the path to it."""
+        """The model's name in runs; for a folder, its name without the path."""
         self._server = server
         self._connect = connect
-        # No request is sent there: identity and capabilities do not depend on the address.
+        # Placeholder address, to which no request is sent: identity and capabilities do not depend
+        # on the address.
         self._inner = connect(f"http://{HOST}:9/v1")
         self._address = ""
         self.identity = identify(self._inner.identity)
@@ -79,8 +80,8 @@ class ManagedModel(RemoteModel):
         self.max_new_tokens = self._inner.max_new_tokens
 
     async def answer(self, request: Request) -> Output:
-        """Once the server is lost, a failure of kind `connection`: it is not raised, as sending
-        the request again could not help. Raises ModelError."""
+        """Send a request. Raises ModelError; but if the server has ended, a failure of kind
+        `connection` is returned, because a retry could not help."""
         await self._ensure_connected()
         lost = self._server_failure()
         if lost is not None:
@@ -112,7 +113,7 @@ class ManagedModel(RemoteModel):
         )
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
-        """None where the server does not tell."""
+        """The rendered prompt; None if the server cannot render prompts."""
         if not isinstance(self._inner, PromptRenderer):
             return None
         await self._ensure_connected()
@@ -128,12 +129,12 @@ class ManagedModel(RemoteModel):
             self.reset_served()
 
     def _server_failure(self) -> Failure | None:
-        how = self._server.exit_reason()
-        return None if how is None else Failure("connection", how)
+        reason = self._server.exit_reason()
+        return None if reason is None else Failure("connection", reason)
 
 
 class Servers:
-    """Every server of one command. As a context it stops them all, however the block ends."""
+    """All servers of one command. As a context manager it stops them."""
 
     def __init__(
         self,
@@ -143,7 +144,7 @@ class Servers:
         notify: Notify | None = None,
         gpus: int = 1,
     ) -> None:
-        """`gpus`: on how many each known server spreads its model."""
+        """`gpus`: the tensor parallelism of each server that supports it."""
         if timeout is not None and timeout <= 0:
             raise UsageError(f"--serve-timeout is {timeout:g}; expected seconds above 0")
         self._out = out
@@ -171,7 +172,7 @@ class Servers:
         return any(server.running for server in self._servers.values())
 
     def open_managed(self, spec: str) -> ManagedModel | None:
-        """The model of that name, if its server is Snellen's to start; else None."""
+        """The model of that name if Snellen must start its server; else None."""
         model_spec = split_spec(spec)
         launch = presets(self._gpus).get(model_spec.provider)
         if launch is None or ADDRESS_OPTION in model_spec.options or not model_spec.name:
@@ -179,10 +180,11 @@ class Servers:
         return self._open(spec, model_spec, launch)
 
     def open_served(self, spec: str | None) -> tuple[str, ManagedModel]:
-        """The model behind `--serve`, and the name it goes by. Without a name it is the only one
-        that the server lists, for which the server is started at once.
+        """The model behind `--serve`, and its name.
 
-        Raises UsageError."""
+        Without a name it is the only model that the server lists, so the server is started at once.
+        Raises UsageError.
+        """
         assert self.serve is not None
         if spec is None:
             return self._open_single(self.serve)
@@ -200,20 +202,20 @@ class Servers:
         return model.name, model
 
     def keep_only(self, *models: Model) -> None:
-        """Stop the servers that none of these models needs: two rarely fit into one machine."""
-        kept = {id(model) for model in models}
+        """Stop the servers of all other models: two servers rarely fit into one machine."""
+        kept_models = {id(model) for model in models}
         for spec, model in self._models.items():
-            if id(model) not in kept:
+            if id(model) not in kept_models:
                 self._servers[spec].stop()
 
     def lost_servers(self) -> list[LostServer]:
-        """The servers that ended by themselves."""
-        found = []
+        """Servers that ended by themselves."""
+        lost = []
         for spec, server in self._servers.items():
-            how = server.exit_reason()
-            if how is not None and spec in self._models:
-                found.append(LostServer(self._models[spec].name, how, server.log, server.tail()))
-        return found
+            reason = server.exit_reason()
+            if reason is not None and spec in self._models:
+                lost.append(LostServer(self._models[spec].name, reason, server.log, server.tail()))
+        return lost
 
     def stop(self) -> None:
         for server in self._servers.values():
@@ -234,10 +236,10 @@ class Servers:
 
     def _open_single(self, serve: str) -> tuple[str, ManagedModel]:
         server = self._add_server(serve, "", Launch(command=serve))
-        listed = _list_models(asyncio.run(server.ensure_ready()))
+        listed = _list_models(run_coroutine(server.ensure_ready()))
         if len(listed) != 1:
-            names = f"lists {', '.join(listed)}" if listed else "lists no models"
-            raise UsageError(f"the server {names}; name the one to ask with -m")
+            listing = f"lists {', '.join(listed)}" if listed else "lists no models"
+            raise UsageError(f"the server {listing}; name the one to ask with -m")
         name = listed[0]
         folder = _model_folder(name) if Path(name).is_absolute() else None
         model = ManagedModel(
@@ -260,8 +262,8 @@ class Servers:
 
 @functools.cache
 def presets(gpus: int = 1) -> dict[str, Launch]:
-    """How the known servers are started, by the provider of a model's name; with more than one
-    GPU those that can spread the model over them."""
+    """Launch settings of the known servers (`servers.toml`), by provider; with more than one GPU,
+    servers that support it use tensor parallelism."""
     file = Path(__file__).with_name("servers.toml")
     return {
         name: Launch(
@@ -294,8 +296,8 @@ def _open_remote(provider: str, name: str, options: Mapping[str, str], address: 
 
 
 def _managed_identity(inner: Identity, folder: Path | None, serve: str | None) -> Identity:
-    """Who answers: a folder by its content, not by its place; a command of the user's own with
-    its flags, which may change replies (port and address are not yet filled in)."""
+    """The identity of a managed model: a model folder by its content, not its path; a `--serve`
+    command with its flags, which may change replies (before port and address are filled in)."""
     facts = dict(inner.facts)
     if folder is not None:
         facts["revision"] = f"sha256:{folder_digest(folder)}"
@@ -305,13 +307,13 @@ def _managed_identity(inner: Identity, folder: Path | None, serve: str | None) -
 
 
 def _model_folder(name: str) -> Path | None:
-    """The model folder of that name, absolute; None for a hub id."""
+    """The absolute path of a model folder; None for a hub id."""
     folder = Path(name).expanduser()
     return folder.resolve() if (folder / "config.json").is_file() else None
 
 
 def _list_models(base_url: str) -> list[str]:
-    """Names that a server gives at /v1/models; none when it gives no such list."""
+    """Names of the models that a server lists at /v1/models; empty if it has no such list."""
     address, path = base_url.removeprefix("http://").split("/", 1)
     connection = http.client.HTTPConnection(address, timeout=10)
     try:

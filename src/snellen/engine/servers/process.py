@@ -1,7 +1,7 @@
-"""The life of a model server that Snellen starts: command, log, health, end.
+"""The process of a model server that Snellen starts: command, log, health checks, shutdown.
 
-The server is a process group of its own, so that Ctrl-C in a terminal does not reach it and
-whatever it starts ends with it. Only that group is ever signalled.
+The server runs in a process group of its own, so that Ctrl-C in a terminal does not reach it, and
+its child processes end with it. Only that group is ever signalled.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ HOST = "127.0.0.1"
 HEALTH = ("/health", "/v1/models")
 READY_SECONDS = 600.0
 GRACE = 10.0
-"""Seconds a server has between SIGTERM and SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL."""
 TAIL_LINES = 12
-"""Lines of a log that are quoted when a server failed."""
+"""Lines of the log that are quoted if a server fails."""
 _POLL_INTERVAL = 0.25
 _NOTICE_INTERVAL = 10.0
 _TAIL_BYTES = 64 * 1024
@@ -42,22 +42,22 @@ Notify = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How a server is started. `command` is split as a shell would, but no shell runs it."""
+    """How a server is started. `command` is split like a shell command, but no shell runs it."""
 
     command: str
     health: Sequence[str] = HEALTH
-    """Paths that answer once the model is loaded, tried in this order."""
+    """URL paths that answer once the model is loaded, tried in this order."""
     ready_seconds: float = READY_SECONDS
     install: str = ""
-    """What to do when there is no such program."""
+    """The command that installs the program."""
 
 
 class ServerNotStarted(UsageError):
-    """A server that ended, or did not answer in time, before it was ready."""
+    """A server ended, or did not answer in time, before it was ready."""
 
 
 class ServerProcess:
-    """A server as one process group. Starts on the first `ensure_ready`, ends with `stop`."""
+    """A server as one process group. Started by the first `ensure_ready`, ended by `stop`."""
 
     def __init__(self, launch: Launch, model: str, log: Path, notify: Notify) -> None:
         self._launch = launch
@@ -72,14 +72,15 @@ class ServerProcess:
         self._healthy = False
         self._exit_reason: str | None = None
         self.command: tuple[str, ...] = ()
-        """The words of the latest start."""
+        """The command line of the latest start."""
 
     async def ensure_ready(self) -> str:
-        """The server's base URL, e.g. http://127.0.0.1:41234/v1, once it answers. A lost server
-        is not started again.
+        """Start the server if necessary, and return its base URL once it answers, such as
+        http://127.0.0.1:41234/v1. A server that has ended by itself is not started again.
 
-        Raises ServerNotStarted with the last lines of its log, and UsageError when there is no
-        such program."""
+        Raises ServerNotStarted with the last lines of its log, and UsageError if there is no such
+        program.
+        """
         if not self._healthy and self._exit_reason is None:
             async with self._loop_lock():
                 if self._start_error is not None:
@@ -93,7 +94,7 @@ class ServerProcess:
         return self._process is not None
 
     def exit_reason(self) -> str | None:
-        """How a server that was ready has ended by itself; None while it lives."""
+        """How a server that was ready has ended by itself; None while it runs."""
         if self._exit_reason is None and self._healthy and self._process is not None:
             code = _exit_code(self._process)
             if code is not None:
@@ -101,7 +102,8 @@ class ServerProcess:
         return self._exit_reason
 
     def tail(self, lines: int = TAIL_LINES) -> list[str]:
-        """The last lines of its log, as a terminal would show them."""
+        """The last lines of the log, as a terminal would show them: without escape sequences, and
+        of overwritten lines only the last text."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
@@ -113,7 +115,8 @@ class ServerProcess:
         return [line for line in displayed if line][-lines:]
 
     def stop(self) -> None:
-        """End the whole group: SIGTERM, after a grace SIGKILL. Does nothing when none runs."""
+        """End the process group: SIGTERM, and SIGKILL after a grace period. Does nothing if none
+        runs."""
         self.exit_reason()
         process, self._process = self._process, None
         self._healthy = False
@@ -124,7 +127,7 @@ class ServerProcess:
             _signal_group(process, signal.SIGTERM)
             gone = _wait_for_group_end(process, GRACE)
         finally:
-            # Also when Ctrl-C comes a second time: nothing may be left behind.
+            # Also after a second Ctrl-C: no process may be left behind.
             if not gone:
                 _signal_group(process, signal.SIGKILL)
                 process.wait()
@@ -151,6 +154,7 @@ class ServerProcess:
         self._notify(f"the server is ready after {time.monotonic() - began:.0f} s")
 
     def _spawn(self) -> None:
+        """Start the process on a free port, and its watchdog. Raises StorageError, UsageError."""
         port = free_port()
         self.command = build_command(self._launch, self._model, port)
         try:
@@ -174,6 +178,7 @@ class ServerProcess:
         self._notify(f"its log: {self.log}")
 
     async def _wait_for_health(self, began: float) -> None:
+        """Poll the server until it answers. Raises ServerNotStarted if it ends or is too slow."""
         assert self._process is not None
         port = int(self._base_url.rpartition(":")[2].partition("/")[0])
         last_notice = began
@@ -203,16 +208,18 @@ class ServerProcess:
 
 
 def quote_log(lines: Sequence[str], log: Path) -> str:
-    """The last lines of a log, for the end of a sentence."""
+    """Quote the last lines of a log, for the end of a sentence."""
     if not lines:
         return f"it wrote nothing into its log, {log}"
     return "\n  ".join([f"the last lines of its log, {log}:", *lines])
 
 
 def build_command(launch: Launch, model: str, port: int) -> tuple[str, ...]:
-    """The command, with model, host and port filled in.
+    """The command line, with model, host and port filled in.
 
-    Raises UsageError: no {port} in it, quotes that do not close, no such program."""
+    Raises UsageError if there is no {port} in it, a quote is not closed, or there is no such
+    program.
+    """
     try:
         parts = shlex.split(launch.command)
     except ValueError as error:
@@ -229,8 +236,8 @@ def build_command(launch: Launch, model: str, port: int) -> tuple[str, ...]:
 
 
 def _find_program(name: str, launch: Launch) -> str:
-    """Where a program is; `python` is the one that runs now, and its neighbours are found even
-    when its environment is not activated."""
+    """The path of a program. `python` is this interpreter, and programs of its environment are
+    found even if the environment is not activated."""
     if name == "python":
         return sys.executable
     environment_folder = str(Path(sys.executable).parent)
@@ -247,7 +254,7 @@ def _find_program(name: str, launch: Launch) -> str:
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody listens on now."""
+    """A free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -255,7 +262,7 @@ def free_port() -> int:
 
 
 def _is_healthy(port: int, paths: Sequence[str]) -> bool:
-    """Whether one of the paths is answered. A server that asks for a key (401) is up too."""
+    """Whether the server answers one of the paths. One that requires a key (401) is up too."""
     for path in paths:
         connection = http.client.HTTPConnection(HOST, port, timeout=2)
         try:
@@ -270,8 +277,8 @@ def _is_healthy(port: int, paths: Sequence[str]) -> bool:
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
-    """How the leader ended, without reaping it: while it is not reaped, no other process can
-    come to its id, and so none but its group can be signalled."""
+    """The exit code of the group's leader, or None, without reaping it: until it is reaped no other
+    process can get its id, so signals reach only its group."""
     if process.returncode is not None or not hasattr(os, "waitid"):
         return process.poll()
     options = os.WEXITED | os.WNOHANG | os.WNOWAIT
@@ -286,7 +293,7 @@ def _exit_text(code: int) -> str:
 
 
 def _start_watchdog(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
-    """A process that ends the server's group should Snellen be killed."""
+    """Start a process that ends the server's group if Snellen is killed."""
     script = Path(__file__).with_name("watchdog.py")
     return subprocess.Popen(
         [sys.executable, "-I", "-S", str(script), str(process.pid), str(GRACE)],
@@ -304,8 +311,10 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
 
 
 def _wait_for_group_end(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Waits at most so long until nobody in the group lives. The leader is reaped once it ended;
-    the group's id stays taken as long as one of the others lives."""
+    """Wait up to `seconds` until no process of the group is alive.
+
+    The leader is reaped once it has ended; the group's id stays in use while others live.
+    """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if process.poll() is not None:

@@ -1,8 +1,8 @@
 """Ends a server whose Snellen was killed: `python watchdog.py GROUP GRACE`.
 
-A process of its own that needs nothing but the standard library. It reads its standard input,
-which Snellen holds open: a line means that Snellen ended the server itself; an end without one,
-that Snellen is gone (kill -9, a closed terminal), and the group of that id is ended from here.
+A separate process that uses only the standard library. It reads its standard input, whose other
+end Snellen keeps open. A line means that Snellen ended the server itself. If the input ends without
+a line, Snellen was killed (kill -9, a closed terminal), and the process group is ended here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parsing rules as others published them, errors included.
+"""Parsing rules restated from published code (benchmark authors, VLMEvalKit), faults included.
 
-Used by `--rule official` and `--rule vlmevalkit`; Snellen's own rules are one folder up.
+Their numbers can be compared with published ones; Snellen's own rules are one folder up.
 """

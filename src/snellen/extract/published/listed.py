@@ -1,16 +1,16 @@
-"""Replies read as published code reads them for single benchmarks of `benchmarks/data/listed.toml`.
+"""Published parsing rules of benchmarks in `benchmarks/data/listed.toml`.
 
-`parse_mmsi`        MMSI-Bench, its repository: what stands between backquotes, then the first
-                   letter A to D that stands alone and before no word.
-`parse_medxpertqa`  MedXpertQA, its repository, asked for the answer alone: what stands behind the
-                   lead-in that its prompt ends with, or behind "answer is"; then the first label.
+`parse_mmsi`        MMSI-Bench, its repository: the text between backquotes, then the first letter
+                    A to D that is alone and not before a word.
+`parse_medxpertqa`  MedXpertQA, its repository, direct answers: the text behind the lead-in that its
+                    prompt ends with, or behind "answer is"; then the first label.
 `parse_spatial457`  Spatial457 in VLMEvalKit: the value behind the key Answer, else all.
-`parse_phyx`        PhyX in VLMEvalKit without a judge, open: what the first box holds, else what
-                   follows "final answer" or "correct answer" and a colon, beside the whole reply.
-                   Replies that are a dictionary with `content` are read as they stand.
+`parse_phyx`        PhyX in VLMEvalKit without a judge, open: the content of the first box, else the
+                    text behind "final answer" or "correct answer" and a colon; with the complete
+                    reply. Replies that are a dictionary with `content` are parsed as they are.
 `phyx_choice_parser`  PhyX in VLMEvalKit without a judge, multiple choice: the first capital A to D
-                   behind the word "answer", "option" or "correct", else the last before a colon;
-                   else the gold in bold or before a colon. A bare letter is none of these.
+                    behind the word "answer", "option" or "correct", else the last before a colon;
+                    else the gold in bold or before a colon. A bare letter is none of these.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from snellen.extract.phrases import API_FAILURE
 _BACKQUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"))
 _LONE_LABEL = re.compile(r"\b[A-D]\b(?!\s[a-zA-Z])")
 REPLY_SEPARATOR = "\0"
-"""Between the answer of an open reply and the whole of it."""
+"""Between the answer of an open reply and the complete reply."""
 _BOX = r"\boxed{"
 _FINAL_ANSWER = re.compile(r"\b(?:final\s+answer|correct\s+answer)\b", re.IGNORECASE)
 _COLON = re.compile(r"[:：]\s*")
@@ -38,19 +38,19 @@ _BEFORE_COLON = re.compile("([ABCD]):")
 
 
 def parse_mmsi(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The first lone capital, of what is quoted where anything is."""
+    """The first lone capital, in the quoted text if there is any."""
     text = reply
     for quoted in _BACKQUOTED:
         inside = quoted.search(text)
         text = inside[1] if inside else text
-    found = _LONE_LABEL.search(text)
-    if found is None or (options and found[0] not in options):
+    label = _LONE_LABEL.search(text)
+    if label is None or (options and label[0] not in options):
         return _classify_unparsed(reply, stop_reason)
-    return ParsedAnswer(found[0], "official")
+    return ParsedAnswer(label[0], "official")
 
 
 def parse_medxpertqa(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The first label that is a word by itself, behind a lead-in where there is one."""
+    """The first label that is a word by itself, behind the lead-in if there is one."""
     labels = list(options) or list("ABCDE")
     text = reply
     for lead_in in (f"Among A through {labels[-1]}, the answer is", " answer is "):
@@ -60,18 +60,18 @@ def parse_medxpertqa(reply: str, options: Mapping[str, str], stop_reason: str = 
             break
     for phrase in _LABEL_RANGES:
         text = text.replace(phrase, "")
-    found = re.search(rf"\b({'|'.join(labels)})\b", text)
-    return ParsedAnswer(found[1], "official") if found else _classify_unparsed(reply, stop_reason)
+    label = re.search(rf"\b({'|'.join(labels)})\b", text)
+    return ParsedAnswer(label[1], "official") if label else _classify_unparsed(reply, stop_reason)
 
 
 def parse_spatial457(reply: str, stop_reason: str = "stop") -> Answer:
-    """What the form that the prompt asks for holds as the answer, else the whole reply."""
+    """The answer in the form that the prompt asks for, else the complete reply."""
     answer = next((match for form in _ANSWER_FORMS if (match := form.search(reply))), None)
     return ParsedAnswer(answer[1] if answer else reply, "vlmevalkit")
 
 
 def parse_phyx(reply: str, stop_reason: str = "stop") -> Answer:
-    """Two lines: the answer, in which pi is 3.14, and the whole reply."""
+    """Two lines: the answer, with pi as 3.14, and the complete reply."""
     text = reply.strip()
     if not text:
         return _classify_unparsed(reply, stop_reason)
@@ -81,14 +81,14 @@ def parse_phyx(reply: str, stop_reason: str = "stop") -> Answer:
 
 
 def _text_after_colon(text: str) -> str:
-    """What follows the colon behind the first "final answer", up to two empty lines."""
-    named = _FINAL_ANSWER.search(text)
-    colon = _COLON.search(text, named.end()) if named else None
+    """The text behind the colon after the first "final answer", up to two empty lines."""
+    announcement = _FINAL_ANSWER.search(text)
+    colon = _COLON.search(text, announcement.end()) if announcement else None
     return text[colon.end() :].partition("\n\n\n")[0] if colon else ""
 
 
 def _box_content(text: str) -> str:
-    """What the first box holds; empty where there is none, or it is not closed."""
+    """The content of the first box; empty if there is none or it is not closed."""
     _, _, content = text.partition(_BOX)
     depth = 0
     for index, sign in enumerate(content):
@@ -99,16 +99,16 @@ def _box_content(text: str) -> str:
 
 
 def phyx_choice_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:
-    """The reader for questions with these right labels."""
+    """The parser for questions with these right labels."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         text = reply.strip()
         if text == f"{API_FAILURE}.":
             return Unparsed()
         noun = _ANSWER_NOUN.search(text)
-        named = _LETTER.search(text, noun.end()) if noun else None
+        letter = _LETTER.search(text, noun.end()) if noun else None
         before_colon = _BEFORE_COLON.findall(text)
-        label = named[0] if named else before_colon[-1] if before_colon else ""
+        label = letter[0] if letter else before_colon[-1] if before_colon else ""
         for gold in golds:
             dressed = (f"{gold}:", f"{gold}**", f"**{gold}")
             if label == gold or any(mark in text for mark in dressed):

@@ -1,10 +1,10 @@
-"""The short answer that MATH-Vision's authors take out of a reply (arXiv:2402.14804; their
-`evaluation/evaluate.py`, the column `model_answer` of their files), faults included.
+"""MATH-Vision's extraction of a short answer, faults included.
 
-A label at the end or the start is the answer; else the number behind the last "is "; else what
-stands behind the last "the answer is" and its like, up to the end of the line or sentence; else
-all. A box comes before these, and the last box before others. What is left is put in lower case,
-cut at equals signs, and brought to one way of writing LaTeX.
+Restated from the authors' `evaluation/evaluate.py` (arXiv:2402.14804), the column `model_answer` of
+their files. A label at the end or the start is the answer; else the number behind the last "is ";
+else the text behind the last "the answer is" or similar, up to the end of the line or sentence;
+else all. A box comes before these, and the last box before others. The result is put in lower case,
+cut at equals signs, and normalised to one way of writing LaTeX.
 """
 
 from __future__ import annotations
@@ -28,19 +28,22 @@ _REWRITES = (
     (r"\left", ""), (r"\right", ""), (r"^{\circ}", ""), (r"^\circ", ""), (r"\$", ""), ("$", ""),
     (r"\%", ""), ("{.", "{0."),
 )  # fmt: skip
-"""In this order; some stand twice, because an earlier step may make what a later one removes."""
+"""In this order; some occur twice, because an earlier step may create what a later one removes."""
 _OPTION_MARKS = tuple(f"{left}{label}{right}" for left, right in ("()", "{}") for label in "abcde")
 _ROOT_OF_SIGN = re.compile(r"\\sqrt(?=([^{]))\1")
 _INTEGERS = re.compile(r"(0|-?[1-9][0-9]*)/(0|-?[1-9][0-9]*)")
 
 
 _MIN_EXTRACTED_LENGTH = 40
-"""Characters without a blank or a capital that no reply has, only what is left of one."""
+"""Characters without a blank or a capital that only an extracted answer has, never a reply."""
 
 
 def parse_short_answer(reply: str) -> str:
-    """The reply's short answer in lower case; empty where nothing is left. What was taken out of
-    a reply before (the authors' column) stays as it is: taken out again, a few would change."""
+    """The reply's short answer in lower case; empty if nothing is left.
+
+    An answer that was extracted before (the authors' column) stays as it is: extracting again would
+    change a few.
+    """
     if _is_extracted(reply):
         return reply
     text = _canonical_latex(_after_lead_ins(_stated_number(_stated_label(reply.strip()))))
@@ -50,7 +53,7 @@ def parse_short_answer(reply: str) -> str:
 
 
 def _is_extracted(text: str) -> bool:
-    """Whether blanks, capitals and dollar signs were taken away, as far as that can be seen."""
+    """Whether blanks, capitals and dollar signs seem to have been removed before."""
     bare = text.isascii() and text == text.lower() and not any(map(str.isspace, text))
     if not bare or "$" in text or text.startswith(rf"\b{_BOX}"):
         return False
@@ -89,15 +92,15 @@ def _after_lead_ins(text: str) -> str:
     if len(boxes) > 1:
         return text if len(boxes) == 2 else f"\\b{_BOX}{boxes[-1]}"
     for flag in _LEAD_INS:
-        _, found, behind = text.rpartition(flag)
-        text = (behind if found else text).strip()
-        if found:
+        _, lead_in, behind = text.rpartition(flag)
+        text = (behind if lead_in else text).strip()
+        if lead_in:
             text = text.split("\n")[0].split(". ")[0]
     return text
 
 
 def _canonical_latex(text: str) -> str:
-    """One way of writing: of what the outermost box holds, or of all."""
+    """The content of the outermost box, or all, in one way of writing."""
     text = text.lower().replace("{}", "")
     boxed = _BOXED.findall(text)
     text = boxed[-1] if boxed else text
@@ -114,21 +117,21 @@ def _canonical_latex(text: str) -> str:
         text = _brace_fractions(_ROOT_OF_SIGN.sub(r"\\sqrt{\1}", text))
     if text == "0.5":
         return r"\frac{1}{2}"
-    whole = _INTEGERS.fullmatch(text)
-    return rf"\frac{{{whole[1]}}}{{{whole[2]}}}" if whole else text
+    fraction = _INTEGERS.fullmatch(text)
+    return rf"\frac{{{fraction[1]}}}{{{fraction[2]}}}" if fraction else text
 
 
 def _brace_fractions(text: str) -> str:
-    r"""\frac12 as \frac{1}{2}; all as it was where one is cut short."""
+    r"""Write \frac12 as \frac{1}{2}; unchanged if a fraction is cut off."""
     first, *parts = text.split(r"\frac")
-    made = [first]
+    pieces = [first]
     for part in parts:
         if part.startswith("{"):
-            made.append(part)
+            pieces.append(part)
         elif len(part) < 2:
             return text
         elif part[1] == "{":
-            made.append(f"{{{part[0]}}}{part[1:]}")
+            pieces.append(f"{{{part[0]}}}{part[1:]}")
         else:
-            made.append(f"{{{part[0]}}}{{{part[1]}}}{part[2:]}")
-    return r"\frac".join(made)
+            pieces.append(f"{{{part[0]}}}{{{part[1]}}}{part[2:]}")
+    return r"\frac".join(pieces)

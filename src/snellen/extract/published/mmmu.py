@@ -1,17 +1,18 @@
-"""The published parsing rules of MMMU (Yue et al. 2023, arXiv:2311.16502, `parse_and_eval` of the
-authors' repository) and MMMU-Pro (Yue et al. 2024, arXiv:2409.02813, `evaluate.py` there), and our
-own of MMMU's open questions.
+"""Published parsing rules of MMMU and MMMU-Pro, and our own of MMMU's open questions.
+
+MMMU: Yue et al. 2023, arXiv:2311.16502, `parse_and_eval` of the authors' repository. MMMU-Pro: Yue
+et al. 2024, arXiv:2409.02813, `evaluate.py`.
 
 A choice: a label in parentheses, else a label between blanks, else (in replies of more than five
-words) the text of an option; of several, the one that stands last. An open reply: what follows the
-last word that announces a result, line by line, and every number in it. Where no option is found
-the authors draw one at random: `parse_mmmu_or_draw` does so from a seed made of the options and the
+words) the text of an option; of several, the last one in the reply. An open reply: the text behind
+the last word that announces a result, line by line, and every number in it. If no option is found,
+the authors draw one at random: `parse_mmmu_or_draw` does so with a seed from the options and the
 reply, for numbers that compare with theirs.
 
-MMMU-Pro's rule looks behind the last "Answer:" first: an option whose letter alone stands there is
-the choice. Its label between blanks needs the blank behind it only, so that the last letter of
-"DNA " is one; and a label before a full stop counts ahead of texts, as in lmms-eval's copy of the
-rule of MMMU, where the authors' has no such step.
+MMMU-Pro's rule searches behind the last "Answer:" first: an option whose letter is the only one
+there is the choice. Its label between blanks needs only the blank behind it, so the last letter of
+"DNA " is one; and a label before a full stop counts ahead of texts, as in lmms-eval's copy of
+MMMU's rule, while the authors' has no such step.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _NUMBERS = (
     re.compile(r"-?(?<!\d)\d+(?:\.\d+)?[eE][+-]?\d+"),
     re.compile(r"-?(?:(?<!\d)\d+\.\d+|\.\d+|(?<!\d)\d+\b)(?![eE][+-]?\d)(?![,\d])"),
 )
-"""From within a run of digits they would match what they match from its first: `(?<!\\d)` saves
-looking, which takes minutes where a reply is one digit without end."""
+r"""`(?<!\d)` keeps the search linear: inside a run of digits these would match again what they
+matched from its beginning, for minutes if a reply is one endless digit."""
 _SEPARATOR = "\n"
-"""Stands between the candidate answers of one open reply; none of them holds a line break."""
+"""Between the candidate answers of one open reply; a candidate has no line break."""
 
 
 def parse_mmmu(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -46,7 +47,7 @@ def parse_mmmu(reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 
 
 def parse_mmmu_pro(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The option whose letter alone stands behind the last "Answer:", else as `parse_mmmu`."""
+    """The option whose letter alone is behind the last "Answer:", else as `parse_mmmu`."""
     _, announced, answer = reply.rpartition(_ANSWER)
     letters = [label for label in _label_list(options) if label in answer] if announced else []
     if len(letters) == 1:
@@ -61,8 +62,11 @@ def _label_list(options: Mapping[str, str]) -> list[str]:
 def _parse_label(
     reply: str, options: Mapping[str, str], stop_reason: str, bare_ways: tuple[str, ...]
 ) -> Answer:
-    """`bare_ways`: how a label without brackets stands in running text. Of several the one that
-    stands last is taken, and last is where it has a blank on either side."""
+    """The last of the labels in the first form that finds any, else the last of the contents.
+
+    `bare_ways`: how a label without brackets is written in running text. The last label is the one
+    whose last occurrence between blanks is latest.
+    """
     bare = reply
     for edge in _EDGES:
         bare = bare.strip(edge)
@@ -84,8 +88,8 @@ def _parse_label(
 
 
 def parse_mmmu_or_draw(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """As `parse_mmmu`; where that finds nothing, an option by lot, always the same one for the
-    same options and reply."""
+    """As `parse_mmmu`; if that finds nothing, a random option, the same one for the same options
+    and reply."""
     return _or_random_option(parse_mmmu(reply, options, stop_reason), reply, options)
 
 
@@ -100,18 +104,17 @@ def _or_random_option(answer: Answer, reply: str, options: Mapping[str, str]) ->
     if isinstance(answer, ParsedAnswer):
         return answer
     seed = "\n".join(("42", reply, *options.values()))
-    # Bytes, since a reply may hold half of a surrogate pair; text would give the same lot.
+    # Bytes, because a reply may contain a lone surrogate; text as seed would draw the same.
     generator = random.Random(seed.encode("utf-8", "surrogatepass"))
     return ParsedAnswer(generator.choice(_label_list(options)), RANDOM_RULE)
 
 
 def parse_mmmu_answer(reply: str, stop_reason: str = "stop") -> Answer:
-    """What a reply to an open question marks or states as its answer; where it does neither, the
-    candidate answers of what it says after thinking."""
-    found = parse_final(reply, stop_reason=stop_reason)
-    if not isinstance(found, ParsedAnswer) or found.rule != WHOLE_REPLY:
-        return found
-    return parse_mmmu_open(found.value, stop_reason)
+    """The marked or stated answer to an open question, else the candidates in the reply."""
+    answer = parse_final(reply, stop_reason=stop_reason)
+    if not isinstance(answer, ParsedAnswer) or answer.rule != WHOLE_REPLY:
+        return answer
+    return parse_mmmu_open(answer.value, stop_reason)
 
 
 def parse_mmmu_open(reply: str, stop_reason: str = "stop") -> Answer:
@@ -119,23 +122,26 @@ def parse_mmmu_open(reply: str, stop_reason: str = "stop") -> Answer:
     if not reply.strip():
         return _classify_unparsed(reply, stop_reason)
     lines = reply.strip().strip(".").lower().split("\n")
-    found = [
+    candidates = [
         tail
         for number, line in enumerate(lines)
         if (tail := _announced_text(line, last=number == len(lines) - 1))
     ]
-    return ParsedAnswer(_SEPARATOR.join(found or lines), RULE)
+    return ParsedAnswer(_SEPARATOR.join(candidates or lines), RULE)
 
 
 def matches_mmmu(candidates: str, golds: tuple[str, ...], *, whole_words: bool = False) -> bool:
-    """Whether a gold text is contained in a candidate, or a gold number equals one of them after
-    rounding to two decimals. `whole_words`: it must be contained as whole words."""
+    """Whether a candidate contains a gold text or equals a gold number after rounding to two
+    decimals.
+
+    `whole_words`: the gold text must be contained as complete words.
+    """
     gold_forms = [form for gold in golds for form in _comparable_forms(gold)]
     texts = [wish for wish in gold_forms if isinstance(wish, str)]
     patterns = [re.compile(rf"(?<!\w){re.escape(text.strip())}(?!\w)") for text in texts]
     lines = candidates.split(_SEPARATOR)
     numbers = [number for line in lines for rule in _NUMBERS for number in rule.findall(line)]
-    # Each once: a reply may say the same line without end.
+    # Each form once: a reply may repeat a line endlessly.
     for form in (
         form
         for candidate in dict.fromkeys((*lines, *numbers))
@@ -153,7 +159,7 @@ def matches_mmmu(candidates: str, golds: tuple[str, ...], *, whole_words: bool =
 
 
 def _announced_text(line: str, *, last: bool) -> str:
-    """The shortest text after an announcing word; empty where there is none but a lone mark."""
+    """The shortest text behind an announcing word; empty if there is none but a lone sign."""
     words = (*_ANNOUNCEMENTS, "=") if last else _ANNOUNCEMENTS
     tails = [line.rsplit(word, 1)[-1].strip() for word in words if word in line]
     shortest = min(filter(None, tails), key=len, default="")
@@ -166,7 +172,7 @@ def _comparable_forms(text: str) -> tuple[str | float, ...]:
         return (round(float(text.replace(",", "")), 2),)
     except ValueError:
         low = text.lower()
-        # A lone character must not be found inside every word.
+        # A single character would otherwise be found inside every word.
         return (f" {low}", f"{low} ") if len(low) == 1 else (low,)
 
 

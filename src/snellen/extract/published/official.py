@@ -1,18 +1,18 @@
-"""Replies read as the scripts published with single benchmarks read them.
+"""Parsing rules of the scripts published with single benchmarks.
 
-`parse_mmbench`  MMBench's first evaluation script, the step before its LLM: words of the reply are
-                compared as they stand with the labels A to E and the ways to write them.
+`parse_mmbench`  MMBench's first evaluation script, the step before its LLM: the reply's words are
+                 compared, unchanged, with the labels A to E and the ways to write them.
 `parse_equal`    SEED-Bench: the prediction is the label.
 `parse_blink`    BLINK: the prediction is the label in parentheses, and nothing else.
-`parse_mme_realworld`  MME-RealWorld: the first capital A to E, once set phrases are taken out; else
-                the first option that holds the whole reply.
+`parse_mme_realworld`  MME-RealWorld: the first capital A to E, after set phrases are removed; else
+                 the first option that contains the complete reply.
 `parse_mmstar`   MMStar: the letter that opens the reply, or follows one of three lead-ins there.
-`parse_cvbench`  CV-Bench: the first sign of the reply, or of what follows "answer is" there.
-`parse_before_bracket`  MLVU: the sign before the first closing bracket, or the whole reply.
+`parse_cvbench`  CV-Bench: the first sign of the reply, or of the text behind "answer is".
+`parse_before_bracket`  MLVU: the sign before the first closing bracket, or the complete reply.
 `opening_parser`  MVBench: the first word of the reply is part of "(x)", x being the gold, or
-                holds it: an empty reply is right.
-`parse_scienceqa`      ScienceQA, as LLaVA scores it (eval_science_qa.py), which published numbers
-                      come from: a label, "B. text", or one "The answer is B" and a sign behind it.
+                 contains it: an empty reply is right.
+`parse_scienceqa`     ScienceQA, as LLaVA scores it (eval_science_qa.py), the source of published
+                 numbers: a label, "B. text", or one "The answer is B" and a sign behind it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _LABEL_FORMS = (
 
 
 def parse_mmbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """Exactly one label stands alone, else exactly one in one way of writing, else the text of
-    exactly one option is contained in the reply."""
+    """Exactly one lone label, else exactly one in one way of writing, else the only option whose
+    text is in the reply."""
     label = _find_label(reply) or _find_text(reply, options)
     if label is None:
         return _classify_unparsed(reply, stop_reason)
@@ -51,16 +51,16 @@ def parse_mmbench(reply: str, options: Mapping[str, str], stop_reason: str = "st
 
 
 def parse_equal(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The reply, without white space around it, is a label."""
+    """The reply, without surrounding white space, is a label."""
     label = reply.strip()
     if label == NO_MATCH_LABEL and label not in options:
         return NoMatch(RULE)
-    known = label in options if options else len(label) == 1 and "A" <= label <= "Z"
-    return ParsedAnswer(label, RULE) if known else _classify_unparsed(reply, stop_reason)
+    is_label = label in options if options else len(label) == 1 and "A" <= label <= "Z"
+    return ParsedAnswer(label, RULE) if is_label else _classify_unparsed(reply, stop_reason)
 
 
 def parse_blink(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The reply is a label in parentheses, such as "(A)"; "(A) left" is none."""
+    """The reply is a label in parentheses, such as "(A)"; "(A) left" is not."""
     if len(reply) == 3 and reply[0] == "(" and reply[2] == ")":
         return parse_equal(reply[1], options, stop_reason)
     return _classify_unparsed(reply, stop_reason)
@@ -72,16 +72,19 @@ _LEAD_INS = (
     "The best option isThe correct option is",
     "Best answer:Best option:",
 )
-"""In the published script two commas are missing, so that four lead-ins stay in the reply."""
+"""Two commas are missing in the published script, so four lead-ins stay in the reply."""
 _MAX_WORDS = 10
-"""Words of a reply that is not looked for among the options."""
+"""Words of the longest reply that is searched in the options."""
 
 
 def parse_mme_realworld(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
-    """The first capital A to E, else the first option, "(A) text", that holds the whole reply: an
-    empty reply is A."""
+    """The first capital A to E, else the first option, "(A) text", that contains the complete
+    reply.
+
+    An empty reply is A.
+    """
     text = reply.strip()
     for phrase in _LEAD_INS:
         text = text.replace(phrase, "")
@@ -97,8 +100,10 @@ def parse_mme_realworld(
 
 
 def parse_mmstar(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The letter that opens the reply, or stands behind "(", "option " or "the answer is " there,
-    in either case and whatever follows: "Because" is B."""
+    """The letter that opens the reply, or follows "(", "option " or "the answer is " there.
+
+    In either case and whatever follows: "Because" is B.
+    """
     text = reply.strip().replace("\n", " ").lower()
     for lead_in in ("", "(", "option ", "the answer is "):
         letter = text[len(lead_in) :][:1].upper()
@@ -108,8 +113,8 @@ def parse_mmstar(reply: str, options: Mapping[str, str], stop_reason: str = "sto
 
 
 def parse_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The first sign of the reply, or of what stands behind the last "answer is", then "answer:",
-    in either case."""
+    """The first sign of the reply, or of the text behind the last "answer is", then "answer:", in
+    either case."""
     text = reply.lower().strip()
     for lead_in in ("answer is", "answer is:", "answer:"):
         text = text.rpartition(lead_in)[2]
@@ -122,9 +127,9 @@ def parse_cvbench(reply: str, options: Mapping[str, str], stop_reason: str = "st
 def parse_before_bracket(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
-    """The sign before the first closing bracket, or the whole reply where there is none."""
+    """The sign before the first closing bracket, or the complete reply if there is none."""
     index = reply.find(")")
-    # A bracket that opens the reply has the empty text before it.
+    # For a bracket at index 0 the slice [-1:0] is empty, as in the published script.
     sign = reply if index < 0 else reply[index - 1 : index]
     return (
         ParsedAnswer(sign, RULE)
@@ -134,7 +139,7 @@ def parse_before_bracket(
 
 
 def opening_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:
-    """The reader of MVBench, which holds the first word against the gold in its brackets."""
+    """MVBench's parser, which compares the first word with the gold in its brackets."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         word = reply.lower().split(" ")[0]
@@ -151,8 +156,10 @@ _STATED_LABEL = re.compile(r"The answer is ([A-Z]).")
 
 
 def parse_scienceqa(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """The label that is the reply, or stands before ". " at its start, or is stated once. Where
-    none is, or two are, nothing is drawn by lot: ScienceQA's own script would."""
+    """The label that is the reply, or is before ". " at its start, or is stated once.
+
+    If none is, or two are, no option is drawn at random, as ScienceQA's own script would.
+    """
     stated = _STATED_LABEL.findall(reply)
     if reply in _LETTERS:
         label = reply
@@ -173,16 +180,16 @@ def _find_label(reply: str) -> str | None:
     if len(bare) == 1 and ("A" not in words or len(words) <= _ARTICLE_WORDS):
         return bare[0]
     for before, after in _LABEL_FORMS:
-        found = [label for label in _LABELS if f"{before}{label}{after}" in words]
-        if len(found) == 1:
-            return found[0]
+        matching = [label for label in _LABELS if f"{before}{label}{after}" in words]
+        if len(matching) == 1:
+            return matching[0]
     return None
 
 
 def _find_text(reply: str, options: Mapping[str, str]) -> str | None:
     low = reply.lower()
-    held = [label for label, text in options.items() if text.lower() in low]
-    return held[0] if len(held) == 1 else None
+    contained = [label for label, text in options.items() if text.lower() in low]
+    return contained[0] if len(contained) == 1 else None
 
 
 def _classify_unparsed(reply: str, stop_reason: str) -> Answer:

@@ -1,5 +1,8 @@
-"""The replies that TempCompass's own scripts read without a language model (`eval_*.py` of the
-authors' repository, Liu et al. 2024, https://arxiv.org/abs/2403.00476)."""
+"""Rules of TempCompass's own scripts for replies that need no language model.
+
+Restated from `eval_*.py` of the authors' repository (Liu et al. 2024,
+https://arxiv.org/abs/2403.00476).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _NAMED_SENTENCE = re.compile(
 
 
 def parse_tempcompass_choice(reply: str, options: Mapping[str, str]) -> Answer:
-    """The whole option, a bare letter, or a text that starts with "A." or "A)"."""
+    """The complete option, a bare letter, or a text that starts with "A." or "A)"."""
     text = reply.strip()
     if not text:
         return Empty()
@@ -46,8 +49,10 @@ def sentences_by_name(question: str) -> dict[str, str]:
 
 
 def parse_sentence_match(reply: str, sentences: Mapping[str, str]) -> Answer:
-    """The whole line, its sentence, what stands behind a bracket, or its name, "Sentence A" or "A",
-    which may have full stops; letter by letter as in the question."""
+    """The complete line, its sentence, the text behind a bracket, or its name, case-sensitively.
+
+    The name is "Sentence A" or "A", with or without full stops.
+    """
     text = reply.strip()
     if not text:
         return Empty()
@@ -79,7 +84,7 @@ def parse_sentence_match_ignoring_case(reply: str, sentences: Mapping[str, str])
 
 
 def _name_without_noun(name: str) -> str:
-    """A name without its noun: "A" of "Sentence A"."""
+    """A name without its noun: "A" for "Sentence A"."""
     for noun in ("Sentence ", "Option ", "Caption "):
         name = name.replace(noun, "")
     return name

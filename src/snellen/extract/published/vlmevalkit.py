@@ -1,16 +1,15 @@
-"""Replies read as VLMEvalKit reads them without a judge, faults included: for comparing numbers.
+"""VLMEvalKit's parsing rules without a judge, faults included, for comparable numbers.
 
-Two steps for a choice: the option rule, then the text rule; a reply that neither reads is the
+Two steps for a choice: the option rule, then the text rule; a reply that neither parses is the
 pseudo choice Z, which is wrong (its `exact_matching`). Restated from the behaviour of its commit
-e8e78f05 (August 2026). Known faults that are kept, because they are part of its numbers: "The
-answer is blue" reads as B (the letter after "answer is" needs no end); a stand-alone label counts
-only among the last four words; options are looked for inside longer words and under negations. One
-is left out: with the environment variable VERBOSE set, its option rule skips longer replies that
-hold the word "A".
+e8e78f05 (August 2026). Known faults are kept, because its numbers include them: "The answer is
+blue" is B (the letter after "answer is" needs no end); a lone label counts only among the last four
+words; options are found inside longer words and under negations. One is left out: with the
+environment variable VERBOSE set, its option rule skips longer replies that contain the word "A".
 
-The rule for choices was another before: until 4 August 2025 a stand-alone label counted anywhere
-and the text rule took replies of any length; "answer is" came on 17 June 2026. `release` reads as
-it was at the end of a month. The yes/no rule has been the same since 2024.
+The rule for choices has changed: until 4 August 2025 a lone label counted anywhere and the text
+rule applied to replies of any length; "answer is" came on 17 June 2026. `release` selects the rule
+as it was at the end of a month. The yes/no rule has been the same since 2024.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ COMMIT = "e8e78f05"
 """VLMEvalKit's commit whose behaviour the rules restate."""
 LATEST_RELEASE = "2026-08"
 FIRST_RELEASE = "2024-02"
-"""The months between which the rule for choices is known."""
+"""The first month for which the rule for choices is known."""
 _LAST_WORDS_SINCE = "2025-08"
 _ANSWER_IS_SINCE = "2026-06"
 _REFUSALS = (
@@ -54,9 +53,11 @@ def parse_choice_vlmevalkit(
     *,
     release: str = LATEST_RELEASE,
 ) -> Answer:
-    """The label of the option, or why there is none. Without options (predictions scored without
-    their data) the labels are taken to be A to H, and there is no text to look for. `release` is
-    the month (YYYY-MM) whose rule reads."""
+    """The label of the option, or why there is none.
+
+    Without options (predictions scored without their data) the labels are A to H, and there is no
+    text to search for. `release` is the month (YYYY-MM) whose rule applies.
+    """
     labels = options or _UNKNOWN_LABELS
     answer = _parse_by_option(reply, labels, release)
     if answer is None and options:
@@ -65,7 +66,7 @@ def parse_choice_vlmevalkit(
 
 
 def parse_yes_no_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
-    """Yes or No where exactly one of the two is a word of the reply; its "Unknown" is unread."""
+    """Yes or No if exactly one of the two is a word of the reply; its "Unknown" is unparsed."""
     words = _without_punctuation(reply.lower()).split()
     if ("yes" in words) != ("no" in words):
         return ParsedAnswer(YES if "yes" in words else NO, RULE)
@@ -78,11 +79,11 @@ def _parse_by_option(reply: str, labels: Mapping[str, str], release: str) -> Ans
     if any(phrase in reply for phrase in _REFUSALS):
         return Refused(RULE)
     words = reply.translate(_SIGNS_TO_SPACES).split()
-    named = [label for label in labels if label in words]
+    matching = [label for label in labels if label in words]
     last = len(words) - _LAST_WORDS if release >= _LAST_WORDS_SINCE else 0
-    if len(named) == 1 and words.index(named[0]) >= last:
-        return ParsedAnswer(named[0], f"{RULE}: option")
-    if not named and NO_MATCH_LABEL in words:
+    if len(matching) == 1 and words.index(matching[0]) >= last:
+        return ParsedAnswer(matching[0], f"{RULE}: option")
+    if not matching and NO_MATCH_LABEL in words:
         return NoMatch(RULE)
     stated = _ANSWER_IS.search(reply) if release >= _ANSWER_IS_SINCE else None
     if stated and stated["letter"].upper() in labels:
@@ -95,20 +96,23 @@ def _parse_by_text(reply: str, options: Mapping[str, str], release: str) -> Answ
     long = len(low) > 2 * sum(map(len, options.values()))
     if long and release >= _LAST_WORDS_SINCE:
         return None
-    held = [label for label, text in options.items() if text.lower() in low]
-    return ParsedAnswer(held[0], f"{RULE}: text") if len(held) == 1 else None
+    contained = [label for label, text in options.items() if text.lower() in low]
+    return ParsedAnswer(contained[0], f"{RULE}: text") if len(contained) == 1 else None
 
 
 def _classify_unparsed(reply: str, stop_reason: str) -> Answer:
-    """Z, by its kind; all of them are wrong."""
+    """VLMEvalKit's Z, by its kind; all kinds are wrong."""
     if stop_reason == "length":
         return Truncated()
     return Unparsed() if reply.strip() else Empty()
 
 
 def _without_punctuation(text: str) -> str:
-    """A sign that has a space beside it anywhere vanishes everywhere, else it becomes a space;
-    all vanish where two digits have a comma between them. Dots between digits stay."""
+    """Remove or blank out punctuation as VLMEvalKit does.
+
+    A sign that has a space next to it anywhere is removed everywhere, else it becomes a space; all
+    are removed if two digits have a comma between them. Dots between digits stay.
+    """
     vanish = _BETWEEN_DIGITS.search(text) is not None
     cleaned = text
     for sign in _PUNCTUATION:

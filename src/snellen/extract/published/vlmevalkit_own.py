@@ -1,16 +1,16 @@
-"""Replies read as VLMEvalKit reads them in benchmarks for which it has a reader of its own.
+"""VLMEvalKit's parsing rules of single benchmarks, in place of its rule for all choices.
 
 Without a judge, as of its commit e8e78f05 (August 2026), faults included:
 
 `parse_first_capital`      Video-MME and WorldSense: the first capital A to D; two of its lead-ins
-                          lack a comma, so that four are never taken away.
-`parse_mme_realworld`      MME-RealWorld: the first capital A to E, else a small one alone; a reply
-                          that is empty, or a lone parenthesis, is A.
-`first_word_parser`   MVBench: the first word is part of "(x)", x being the gold, or holds it;
-                          an empty reply is right. Else the reader of all choices.
-`bracket_parser`      MLVU: the sign before the first ")" is the gold. Else the same.
-`parse_after_answer`      MMMU-Pro asked to think first: the last line that opens with "Answer:" is
-                          read by the reader of all choices, or its only capital letter.
+                           lack a comma, so four are never removed.
+`parse_mme_realworld`      MME-RealWorld: the first capital A to E, else a lone small one; a reply
+                           that is empty, or a lone parenthesis, is A.
+`first_word_parser`        MVBench: the first word is part of "(x)", x being the gold, or contains
+                           it; an empty reply is right. Else the parser of all choices.
+`bracket_parser`           MLVU: the sign before the first ")" is the gold. Else the same.
+`parse_after_answer`       MMMU-Pro with chain of thought: the last line that opens with "Answer:"
+                           goes to the parser of all choices, or its only capital letter does.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ _A_TO_D = re.compile("[ABCD]")
 _A_TO_E = re.compile("[ABCDE]")
 _ANSWER = "Answer:"
 _MAX_WORDS = 10
-"""Words of a reply that is never held against the labels."""
+"""Words of the longest reply that is compared with the labels."""
 
 
 def parse_first_capital(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
-    """The first capital A to D, wherever it stands, once set phrases are taken out."""
-    found = _A_TO_D.search(_remove_phrases(_LEAD_INS_VIDEO, reply))
-    return _as_answer(found[0] if found else None, reply, options, stop_reason)
+    """The first capital A to D, anywhere, after set phrases are removed."""
+    letter = _A_TO_D.search(_remove_phrases(_LEAD_INS_VIDEO, reply))
+    return _as_answer(letter[0] if letter else None, reply, options, stop_reason)
 
 
 def parse_mme_realworld(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
-    """The first capital A to E of the reply, or of what <answer> encloses, else the first label
-    whose "(x)" holds the whole reply."""
+    """The first capital A to E of the reply, or of the text in <answer>, else the first label
+    whose "(x)" contains the complete reply."""
     _, opened, behind = reply.partition("<answer>")
     inside, closed, _ = behind.partition("</answer>")
     tagged = opened and closed
@@ -66,7 +66,7 @@ def parse_mme_realworld(
 
 
 def first_word_parser(golds: Sequence[str]) -> _ChoiceParser:
-    """The reader of MVBench, which takes a first word for the gold where it may be meant."""
+    """MVBench's parser, which accepts a first word that may mean the gold."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         word = reply.lower().strip().split(" ")[0]
@@ -80,11 +80,11 @@ def first_word_parser(golds: Sequence[str]) -> _ChoiceParser:
 
 
 def bracket_parser(golds: Sequence[str]) -> _ChoiceParser:
-    """The reader of MLVU: the sign before the first closing bracket, or the whole reply."""
+    """MLVU's parser: the sign before the first closing bracket, or the complete reply."""
 
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         index = reply.find(")")
-        # A bracket that opens the reply has the empty text before it.
+        # For a bracket at index 0 the slice [-1:0] is empty, as in VLMEvalKit.
         sign = reply if index < 0 else reply[index - 1 : index]
         if sign in golds:
             return ParsedAnswer(sign, f"{RULE}: before the bracket")
@@ -94,14 +94,14 @@ def bracket_parser(golds: Sequence[str]) -> _ChoiceParser:
 
 
 def parse_after_answer(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
-    """What stands behind the last "Answer:" that opens a line, else the whole reply."""
+    """The text behind the last "Answer:" that opens a line, else the complete reply."""
     lines = [line.strip() for line in reply.strip().split("\n")]
     announced = [line.removeprefix(_ANSWER) for line in lines if line.startswith(_ANSWER)]
     if not announced:
         return parse_choice_vlmevalkit(reply, options, stop_reason)
     capitals = {sign for sign in announced[-1] if sign in ascii_uppercase}
-    said = capitals.pop() if len(capitals) == 1 else announced[-1]
-    return parse_choice_vlmevalkit(said, options, stop_reason)
+    answer = capitals.pop() if len(capitals) == 1 else announced[-1]
+    return parse_choice_vlmevalkit(answer, options, stop_reason)
 
 
 def _remove_phrases(phrases: Sequence[str], reply: str) -> str:

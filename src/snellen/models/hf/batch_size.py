@@ -1,4 +1,4 @@
-"""How many prompts go through a model together: the most that fit and still make it faster."""
+"""Batch sizes that adapt: the largest that fit into memory and still make prompts faster."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from typing import NamedTuple
 from snellen.models.hf.memory import MemoryMeter
 
 MAX_GROWTH = 8
-"""Times its first size that a batch may grow to."""
+"""A batch may grow to this many times its initial size."""
 _BATCHES_PER_SIZE = 2
-"""Full batches of a size before another is tried."""
+"""Full batches that are timed before the next size is tried."""
 _MIN_SPEEDUP = 1.05
 """A larger batch must cut the time per prompt by this factor to be kept."""
 _MEMORY_SLACK = 1.25
-"""By how much a batch may need more memory than those before it told."""
+"""Factor by which a batch may need more memory than measured batches suggest."""
 _CHECK_INTERVAL = 0.5
-"""Seconds between two looks at the memory that is free."""
+"""Seconds between two measurements of the free memory."""
 
 
 @dataclass(slots=True)
 class BatchTiming:
-    """What one batch was, told by whoever computes it."""
+    """Size and duration of one batch, filled in by the code that computes it."""
 
     prompts: int
     max_length: int
     """Tokens of the longest prompt with its reply."""
     prefill_tokens: int = 0
-    """Tokens of prompts that were computed."""
+    """Prompt tokens that were computed, not taken from a cache."""
     decoded_tokens: int = 0
     """Tokens of replies."""
     prefill_seconds: float = 0.0
-    """Seconds until the prompts were read."""
+    """Seconds until the prompts had been read."""
     decode_seconds: float = 0.0
     _started_at: float = field(default_factory=time.perf_counter)
 
@@ -44,15 +44,16 @@ class BatchTiming:
         self.prefill_tokens, self.prefill_seconds = tokens, time.perf_counter() - self._started_at
 
     def record_decode(self, tokens: int) -> None:
-        self.decoded_tokens, self.decode_seconds = (
-            tokens,
-            time.perf_counter() - self._started_at - self.prefill_seconds,
-        )
+        self.decoded_tokens = tokens
+        self.decode_seconds = time.perf_counter() - self._started_at - self.prefill_seconds
 
 
 @dataclass(slots=True)
 class _BestTimes:
-    """The best seconds per token seen with one size; other processes only make it worse."""
+    """Smallest seconds per token measured with one batch size.
+
+    The minimum, not the mean: other processes can only make a batch slower.
+    """
 
     batches: int = 0
     prefill: float = math.inf
@@ -60,7 +61,7 @@ class _BestTimes:
 
 
 class BatchSizers(NamedTuple):
-    """Of the kinds of batches a model computes."""
+    """Separate sizes for generation and for scoring candidates, which need different memory."""
 
     replies: BatchSizer
     candidates: BatchSizer
@@ -76,29 +77,35 @@ class BatchSizer:
 
     def __init__(self, initial: int, max_size: int, meter: MemoryMeter) -> None:
         self.size = initial
-        """Prompts that the next batch may hold."""
+        """Prompts that the next batch may have, unless they are too long for the memory."""
         self.largest = 0
-        """Prompts of the largest batch that was computed."""
+        """Prompts of the largest batch so far."""
         self._max_size = max_size
         self._meter = meter
         self._times: dict[int, _BestTimes] = defaultdict(_BestTimes)
         self._previous: int | None = None
-        self._prompts = self._prefill_tokens = self._decoded_tokens = 0
+        """Size before the last doubling."""
+        self._prefill_tokens = self._decoded_tokens = 0
         self._bytes_per_token = 0.0
-        """Bytes, the most that a batch took for each token of its longest prompt, per prompt."""
+        """Largest memory of a batch, per prompt and token of its longest prompt (as padded)."""
         self._free_bytes, self._checked_at = 0, -math.inf
 
     def max_prompts(self, max_length: int) -> int:
-        """How many prompts of `max_length` tokens may be computed together."""
+        """How many prompts of up to `max_length` tokens the next batch may have, at least 1."""
         return max(1, min(self.size, self._count_fitting(self._bytes_per_token * max_length)))
 
     @contextmanager
     def measure(self, timing: BatchTiming) -> Iterator[None]:
-        """Around the computing of one batch, which tells `timing` what it did."""
+        """Measure the memory of one batch, computed inside the `with` block, then adjust the size.
+
+        The block fills in `timing`. A batch that raises is not counted.
+        """
         used_before, peak_before = self._meter.used_bytes(), self._meter.peak_bytes()
         yield
         peak_after = self._meter.peak_bytes()
-        # A byte where a batch found room in what was already held; 0 where nothing is known.
+        # The peak is of the process so far. If this batch raised it, the difference to the memory
+        # used before is what the batch took; if not, it is an upper bound. At least one byte, to
+        # tell a batch that fitted into reserved memory from a meter that measures nothing (0).
         bytes_per_token = max(peak_after - used_before, 1 if peak_after else 0) / (
             timing.prompts * timing.max_length
         )
@@ -108,15 +115,14 @@ class BatchSizer:
         self._record(timing)
         if timing.prompts >= self.size:
             self._times[self.size].batches += 1
-            # Where loading, or an earlier batch, was higher, this one took no more than that.
             self._adjust((self._bytes_per_token or bytes_per_token) * timing.max_length)
 
     def shrink(self, prompts: int) -> None:
-        """Memory did not suffice for so many."""
+        """Halve the size for good, after a batch of `prompts` ran out of memory."""
         self.size = self._max_size = max(1, min(self.size, prompts) // 2)
 
     def _record(self, timing: BatchTiming) -> None:
-        self._prompts += timing.prompts
+        """Add a batch to the totals and, if it was full, to the best times of its size."""
         self._prefill_tokens += timing.prefill_tokens
         self._decoded_tokens += timing.decoded_tokens
         if timing.prompts < self.size:
@@ -128,7 +134,10 @@ class BatchSizer:
             best.decode = min(best.decode, timing.decode_seconds / timing.decoded_tokens)
 
     def _adjust(self, bytes_per_prompt: float) -> None:
-        """Bytes a prompt needs are known, at least as an upper bound."""
+        """Double the size, or take back the last doubling and stop, once enough is measured.
+
+        `bytes_per_prompt` is at least what a prompt needs; 0 if unknown, which doubles nothing.
+        """
         if self.size >= self._max_size or self._times[self.size].batches < _BATCHES_PER_SIZE:
             return
         if self._previous is not None and not self._is_faster(self._previous, self.size):
@@ -142,14 +151,19 @@ class BatchSizer:
         return self._mean_seconds(smaller) >= _MIN_SPEEDUP * self._mean_seconds(larger)
 
     def _mean_seconds(self, size: int) -> float:
-        """Of the mean prompt so far, at a size's pace."""
+        """Seconds that all tokens so far would take at the best times of a size.
+
+        Over the same tokens for every size, because batches differ in the lengths of their prompts.
+        """
         best = self._times[size]
         parts = ((self._prefill_tokens, best.prefill), (self._decoded_tokens, best.decode))
-        return sum(tokens * each for tokens, each in parts if tokens and each < math.inf)
+        return sum(
+            tokens * per_token for tokens, per_token in parts if tokens and per_token < math.inf
+        )
 
     def _count_fitting(self, bytes_per_prompt: float) -> int:
-        """Prompts of so many bytes that fit into the memory that is free; as many as there are
-        where nothing is known."""
+        """How many prompts of this many bytes fit into the free memory; the present size if their
+        bytes are unknown (0)."""
         if not bytes_per_prompt:
             return self.size
         now = time.monotonic()

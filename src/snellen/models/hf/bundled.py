@@ -25,8 +25,8 @@ BUNDLED_OPTIONS = tuple(
 
 
 def open_bundled(name: str, options: Mapping[str, str]) -> Model:
-    """Open a bundled model, in float32 on any device unless asked otherwise, so that the same
-    name is the same model everywhere. Raises UnknownName, UsageError and MissingExtra."""
+    """Open a bundled model, in float32 on every device unless requested otherwise, so that one name
+    means the same model everywhere. Raises UnknownName, UsageError and MissingExtra."""
     names = [listing.name for listing in MODELS]
     if f"snellen/{name}" not in names:
         raise UnknownName("model", f"snellen/{name}", names)

@@ -1,4 +1,4 @@
-"""What a checkpoint says about itself before its weights are loaded: identity, capabilities."""
+"""Find checkpoints and read their descriptions (identity, capabilities) without their weights."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from snellen.settings import Settings
 
 _TEXT_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py", "chat_templates/*.jinja")
 DRAWING_TYPES = frozenset({"janus"})
-"""`model_type`s that draw pictures as well as write (see `hf_drawing`)."""
+"""`model_type`s that draw images as well as write (see `drawing`)."""
 _DUPLICATE_FILES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
-"""The same weights in other forms, as they stand beside them on the hub."""
+"""The same weights in other formats, which hub repositories often contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint found: what `from_pretrained` is given, and its descriptive files."""
+    """A checkpoint in a folder or on the hub, with the content of its description files."""
 
     name: str
     source: str
@@ -33,13 +33,14 @@ class Checkpoint:
     commit: str | None
     """Hub commit; None for a local folder."""
     revision: str
-    """`commit`, or sha256 over the folder's files."""
+    """`commit`, or SHA-256 over the folder's files."""
     config: Mapping[str, Any]
     processor: str
-    """Class of the processor, else of the image processor, as the files declare it; or ""."""
+    """Declared class of the processor, else of the image processor, else ""."""
     multimodal: bool
 
     def capabilities(self, images: str) -> Capabilities:
+        """Inputs and outputs of the model, with the option `images`."""
         if not self.multimodal:
             return Capabilities(
                 inputs=frozenset({"text"}),
@@ -59,9 +60,10 @@ class Checkpoint:
         )
 
     def fetch(self) -> str:
-        """The folder with all files, downloaded from the hub where they are not in its cache.
+        """The folder with all files, downloaded from the hub unless they are in its cache.
 
-        Raises UsageError when the hub cannot be reached."""
+        Raises UsageError if they cannot be downloaded, or if there are no weights.
+        """
         if self.commit is None or _is_complete(Path(self.source)):
             return self.source
         from huggingface_hub import snapshot_download
@@ -88,7 +90,7 @@ class Checkpoint:
         return folder
 
     def stored_dtype(self) -> str:
-        """The dtype the configuration names, float32 when it names none."""
+        """The dtype in the configuration; float32 if there is none."""
         for part in (self.config, self.config.get("text_config") or {}):
             dtype = part.get("dtype") or part.get("torch_dtype")
             if isinstance(dtype, str):
@@ -96,7 +98,7 @@ class Checkpoint:
         return "float32"
 
     def quantisation(self) -> str:
-        """Method and bits of a quantised checkpoint, e.g. `gptq-4`; "" otherwise."""
+        """Method and bits of a quantised checkpoint, e.g. `gptq-4`; "" if it is not quantised."""
         settings = self.config.get("quantization_config") or {}
         bits = settings.get("bits") or (settings.get("load_in_4bit") and 4)
         bits = bits or (settings.get("load_in_8bit") and 8)
@@ -104,9 +106,9 @@ class Checkpoint:
 
 
 def find_checkpoint(name: str, revision: str | None = None) -> Checkpoint:
-    """A local folder, else a hub id (looked up in the hub's cache, then online).
+    """Find a checkpoint: a local folder, else a hub id, in the hub's cache or online.
 
-    Raises UsageError: no such folder or id, no config.json, a file that is not JSON.
+    Raises UsageError if there is no such folder or id, no config.json, or a file that is not JSON.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -133,6 +135,7 @@ def _find_local(folder: Path) -> Checkpoint:
 
 
 def _find_on_hub(name: str, revision: str | None) -> Checkpoint:
+    """The checkpoint of a hub id. Fetches description files only. Raises UsageError."""
     path = fetch_config(name, revision)
 
     from huggingface_hub import hf_hub_download
@@ -165,6 +168,9 @@ def _describe(
     config: Mapping[str, Any],
     files: Mapping[str, Mapping[str, Any] | None],
 ) -> Checkpoint:
+    """A checkpoint from its configuration and processor files, which declare the same things in
+    different places: older ones in preprocessor_config.json, newer ones in processor_config.json.
+    """
     processor, preprocessor = files[_PROCESSOR] or {}, files[_PREPROCESSOR] or {}
     image_processor = processor.get("image_processor") or preprocessor
     declared = (
@@ -177,8 +183,8 @@ def _describe(
 
 
 def folder_digest(folder: Path) -> str:
-    """SHA-256 (hex) over the names and contents of every file that can change a reply: weights,
-    configuration, tokenizer, processor, chat template, the checkpoint's own code."""
+    """SHA-256 (hex) over names and contents of all files that can change a reply: weights,
+    configuration, tokenizer, processor, chat template and the checkpoint's own code."""
     texts = {path for pattern in _TEXT_FILES for path in folder.glob(pattern)}
     paths = sorted(texts.union(_weight_files(folder)))
     digest = hashlib.sha256()
@@ -189,13 +195,13 @@ def folder_digest(folder: Path) -> str:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    """The weight files transformers would take."""
+    """The weight files that transformers would load."""
     return list(folder.glob("*.safetensors")) or list(folder.glob("*.bin"))
 
 
 def _is_complete(snapshot: Path) -> bool:
-    """Whether a snapshot in the hub's cache needs nothing more: every shard, a tokenizer and,
-    for an image model, a processor."""
+    """Whether a snapshot in the hub's cache is complete: all shards, a tokenizer and, for an image
+    model, a processor."""
     index = _read_json(snapshot / "model.safetensors.index.json")
     shards = set(index.get("weight_map", {}).values()) if index else {"model.safetensors"}
     config = _read_json(snapshot / "config.json") or {}
@@ -208,7 +214,7 @@ def _is_complete(snapshot: Path) -> bool:
 
 
 def _read_json(path: Path) -> Mapping[str, Any] | None:
-    """The object in a JSON file; None when there is no such file. Raises UsageError."""
+    """Read a JSON object; None if there is no such file. Raises UsageError."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

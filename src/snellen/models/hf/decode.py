@@ -1,4 +1,4 @@
-"""Words one by one, for a batch of prompts that have been read."""
+"""Token by token generation for a batch of prompts that the model has read."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 
 class Decoder:
-    """Greedy decoding, or what `sampler` makes of the scores; rows that have ended leave the batch
-    when half of it has."""
+    """Generates replies after a prefill, greedily or with a sampler.
+
+    `suppressed` are token ids that are never generated. Rows whose reply has ended are removed
+    from the batch once they are half of it: removing rows copies the cache.
+    """
 
     def __init__(
         self,
@@ -31,29 +34,35 @@ class Decoder:
     def decode(
         self, state: PrefillState, settings: Generation, sampler: Any = None
     ) -> list[list[int]]:
-        """The tokens of each reply, an end token included where one was reached."""
+        """The token ids of each reply, with the end token if one was generated.
+
+        `sampler(scores, rows)` adds noise to scores (rows, vocab_size); None decodes greedily.
+        The state is used up.
+        """
         replies: list[list[int]] = [[] for _ in range(len(state.positions))]
         batch = list(range(len(replies)))
+        """For each row of the state the index of its reply."""
         unfinished = set(batch)
         logits = state.logits[:, -1]
         while True:
-            chosen = self._next_tokens(logits, sampler, batch)
-            for index, token in zip(batch, chosen.tolist(), strict=True):
+            tokens = self._next_tokens(logits, sampler, batch)
+            for index, token in zip(batch, tokens.tolist(), strict=True):
                 if index in unfinished:
                     replies[index].append(token)
             unfinished = {
-                place for place in unfinished if self._is_unfinished(replies[place], settings)
+                index for index in unfinished if self._is_unfinished(replies[index], settings)
             }
             if not unfinished:
                 return replies
             if 2 * len(unfinished) <= len(batch):
-                kept = [at for at, place in enumerate(batch) if place in unfinished]
-                chosen = chosen[_index_tensor(kept, chosen)]
-                _select_rows(state, kept)
-                batch = [batch[at] for at in kept]
-            logits = self._sharing.step(state, chosen)
+                rows = [row for row, index in enumerate(batch) if index in unfinished]
+                tokens = tokens[_index_tensor(rows, tokens)]
+                _select_rows(state, rows)
+                batch = [batch[row] for row in rows]
+            logits = self._sharing.step(state, tokens)
 
     def _next_tokens(self, logits: Tensor, sampler: Any, rows: Sequence[int]) -> Tensor:
+        """The next token of each row, (rows,), from logits (rows, vocab_size)."""
         import torch
 
         scores = logits.float()
@@ -68,11 +77,13 @@ class Decoder:
             return False
         if not settings.stop:
             return True
+        # The whole reply again for each token: a stop string may lie across token boundaries.
         text = self._tokenizer.decode(reply, skip_special_tokens=True)
         return not any(stop in text for stop in settings.stop)
 
 
 def _select_rows(state: PrefillState, rows: Sequence[int]) -> None:
+    """Drop the other rows from the state."""
     index = _index_tensor(rows, state.mask)
     state.cache.batch_select_indices(index)
     state.mask = state.mask[index]

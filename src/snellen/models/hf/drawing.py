@@ -1,8 +1,8 @@
-"""Pictures drawn token by token by any-to-any transformers models: the Janus family.
+"""Images drawn token by token by any-to-any models of transformers: the Janus family.
 
-The same model ranks or generates text and draws. What it is shown may hold pictures among the
-text; the drawing loop is the one of Janus (arXiv 2410.13848, Sec. 3.3, classifier-free guidance of
-5, sampling at temperature 1), with a generator of the request's own.
+The same model generates text, ranks and draws. Its prompt may contain images among the text. The
+drawing loop is that of Janus (arXiv 2410.13848, Sec. 3.3: classifier-free guidance of 5, sampling
+at temperature 1), with one random generator for each request.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ from snellen.models.hf.prompt import Prompt, adds_special_tokens, check_length
 from snellen.models.split_batch import Unsupported
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
     from torch import Tensor
 
 DEFAULT_GUIDANCE = 5.0
 
 CodePicker = Callable[["Tensor"], "Tensor"]
-"""From logits (1, codes) to a code (1,)."""
+"""Picks an image code, (1,), from logits (1, codebook size)."""
 
 
 class _PromptEmbeddings(NamedTuple):
-    """The prompt as embeddings, with what was asked and with it blanked out: (2, tokens, size)."""
+    """The prompt, and the same prompt with its text blanked out, as a batch of two.
+
+    Embeddings are (2, tokens, hidden size), the mask is (2, tokens).
+    """
 
     embeddings: Tensor
     mask: Tensor
 
 
 def draw(loaded: LoadedModel, request: Draw, prompt: Prompt) -> Drawn:
-    """One picture after a rendered prompt. Raises Unsupported for settings it has no use for."""
+    """Draw one image after a rendered prompt. Raises Unsupported for settings it cannot honour."""
     import torch
 
     settings = request.settings
@@ -57,8 +60,8 @@ def draw(loaded: LoadedModel, request: Draw, prompt: Prompt) -> Drawn:
     return as_drawn([_to_image(loaded, pixels[0])])
 
 
-def _to_image(loaded: LoadedModel, pixels: Tensor) -> Picture:
-    """The decoder's values, (height, width, 3), as the image processor's inverse."""
+def _to_image(loaded: LoadedModel, pixels: Tensor) -> PILImage:
+    """Turn decoded values, (height, width, 3), into an image, undoing the image processor."""
     from PIL import Image
 
     processor = loaded.processor.image_processor
@@ -70,7 +73,11 @@ def _to_image(loaded: LoadedModel, pixels: Tensor) -> Picture:
 
 
 def draw_codes(loaded: LoadedModel, prompt: Prompt, guidance: float, pick: CodePicker) -> Tensor:
-    """The picture's codes, (1, codes): each from the logits with and without the prompt."""
+    """Generate the codes of an image, (1, codes), by classifier-free guidance.
+
+    Both rows of the batch, with the prompt and without, are continued by the same codes. Each code
+    is picked from the unconditional logits plus `guidance` times the difference to the conditional.
+    """
     import torch
 
     model = loaded.model
@@ -94,6 +101,7 @@ def draw_codes(loaded: LoadedModel, prompt: Prompt, guidance: float, pick: CodeP
 
 
 def _embed_prompt(loaded: LoadedModel, prompt: Prompt, count: int) -> _PromptEmbeddings:
+    """Embed a prompt, which `count` codes will follow, with text and blanked out."""
     import torch
 
     model, tokenizer = loaded.model, loaded.tokenizer
@@ -108,11 +116,13 @@ def _embed_prompt(loaded: LoadedModel, prompt: Prompt, count: int) -> _PromptEmb
     check_length(loaded, [prompt_ids.shape[1] + count])
     image_start = tokenizer.convert_tokens_to_ids(loaded.processor.image_start_token)
     start = -1 if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    # The unconditional row keeps its start tokens; everything else in it is padding.
     kept = (prompt_ids == image_start) | (prompt_ids == start)
     blank_ids = prompt_ids.masked_fill(~kept, tokenizer.pad_token_id)
     embeddings = model.get_input_embeddings()(torch.cat([prompt_ids, blank_ids]))
     if prompt.images:
         features = model.model.get_image_features(inputs["pixel_values"]).pooler_output
+        # Image features take the place of their tokens, in the conditional row only.
         is_image = prompt_ids[0] == model.config.image_token_id
         embeddings[0, is_image] = features.reshape(-1, features.shape[-1]).to(embeddings.dtype)
     return _PromptEmbeddings(embeddings, inputs["attention_mask"].repeat(2, 1))

@@ -1,4 +1,7 @@
-"""Batched generation: greedy, or sampled so that a row's draw depends on that row alone."""
+"""Batched generation by transformers, and replies that are forced to measure their likelihood.
+
+Greedy, or sampled such that the draws of a row depend on that row alone.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RenderedRequest(NamedTuple):
-    """A request, rendered."""
+    """A request with its rendered prompt."""
 
     request: Generate
     prompt: Prompt
@@ -34,18 +37,19 @@ class RenderedRequest(NamedTuple):
 def generate(
     loaded: LoadedModel, batch: Sequence[RenderedRequest], settings: Generation
 ) -> list[Generated]:
-    """Replies to prompts that share their settings, all with pictures or all without."""
+    """Replies to prompts with equal settings, all with images or all without, in one batch."""
     import torch
 
-    texts = [asked.prompt.text for asked in batch]
-    # A decoder goes on from the end; an encoder counts from the beginning.
+    texts = [rendered.prompt.text for rendered in batch]
+    # A decoder continues from the last column; the positions of an encoder count from the first.
     side = "right" if loaded.is_encoder_decoder else "left"
-    inputs = encode(loaded, texts, [asked.prompt.images for asked in batch], side)
+    inputs = encode(loaded, texts, [rendered.prompt.images for rendered in batch], side)
     lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, lengths)
     extra: dict[str, Any] = {}
     if settings.temperature > 0:
-        sampler = GumbelSampler(settings, [asked.request for asked in batch], loaded)
+        sampler = GumbelSampler(settings, [rendered.request for rendered in batch], loaded)
+        # Noise on the scores makes greedy decoding (`do_sample=False`) a sampler.
         extra["logits_processor"] = [lambda _, scores: sampler(scores, range(len(batch)))]
     if settings.stop:
         extra |= {"stop_strings": list(settings.stop), "tokenizer": loaded.tokenizer}
@@ -58,6 +62,8 @@ def generate(
             output_logits=settings.logprobs > 0,
             **extra,
         )
+    # Sequences of a decoder begin with the padded prompt, those of an encoder-decoder with the
+    # decoder's start token.
     prompt_width = 1 if loaded.is_encoder_decoder else inputs["input_ids"].shape[1]
     replies = result.sequences[:, prompt_width:].tolist()
     first = result.logits[0] if settings.logprobs else [None] * len(replies)
@@ -68,13 +74,14 @@ def generate(
 
 
 def batch_settings(settings: Generation) -> Generation:
-    """What requests of one batch must share: all but the seed, since each row draws by its own."""
+    """The settings that requests of one batch must share: all but the seed, which each row has for
+    itself."""
     return structs.replace(settings, seed=None)
 
 
 def generate_function(loaded: LoadedModel) -> Callable[..., Any]:
-    """The model's `generate`; of a model that also draws the general one, since its own passes
-    nothing on that changes the choice of words."""
+    """The model's `generate`. For a model that also draws images the one of transformers' mixin,
+    because its own ignores logits processors and stop strings."""
     from transformers import GenerationMixin
 
     if loaded.model.config.model_type in DRAWING_TYPES:
@@ -113,34 +120,39 @@ def decode_reply(
 
 
 def _decode_text(tokenizer: Any, tokens: Sequence[int]) -> str:
-    """The text of tokens without special ones, but for those that open and close a thought."""
+    """The text of tokens, without special tokens except for those that open and close a thought."""
 
     def decode_run(run: Sequence[int]) -> str:
-        said: str = tokenizer.decode(
+        text: str = tokenizer.decode(
             run, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
-        return said
+        return text
 
     tags = _thought_tags(tokenizer)
     parts: list[str] = []
     start = 0
-    for place, token in enumerate(tokens if tags else ()):
+    for index, token in enumerate(tokens if tags else ()):
         if token in tags:
-            parts += [decode_run(tokens[start:place]), tags[token]]
-            start = place + 1
+            parts += [decode_run(tokens[start:index]), tags[token]]
+            start = index + 1
     return "".join([*parts, decode_run(tokens[start:])])
 
 
 @functools.lru_cache(maxsize=8)
 def _thought_tags(tokenizer: Any) -> Mapping[int, str]:
-    """Special tokens that are tags of a thought, as Magistral's are, by their number."""
+    """Special tokens that are tags of a thought, as in Magistral, by their id."""
     tags = {tag for pair in TAGS for tag in pair}
-    # Mistral's own tokenizers do not tell.
+    # Mistral's own tokenizers have no such table.
     added = getattr(tokenizer, "added_tokens_decoder", {}).items()
-    return {number: one.content for number, one in added if one.special and one.content in tags}
+    return {
+        token_id: token.content
+        for token_id, token in added
+        if token.special and token.content in tags
+    }
 
 
 def _top_logprobs(loaded: LoadedModel, logits: Tensor | None, count: int) -> dict[str, float]:
+    """The `count` most likely tokens and their log-probabilities, from logits (vocab_size,)."""
     if logits is None or count == 0:
         return {}
     top = logits.float().log_softmax(-1).topk(min(count, len(logits)))
@@ -149,10 +161,11 @@ def _top_logprobs(loaded: LoadedModel, logits: Tensor | None, count: int) -> dic
 
 
 class GumbelSampler:
-    """Samples by adding Gumbel noise of the row's own seed: the largest sum is the draw.
+    """Samples tokens by adding Gumbel noise to their scores: the largest sum is the draw.
 
-    (Gumbel 1954; exact for the tempered, top-p truncated distribution.) Neighbours in the batch
-    cannot change a row's draw, as they would with one generator for all rows.
+    Exact for the distribution with temperature and top-p (Gumbel 1954). Each row has a generator
+    seeded by its request, so that the other rows of a batch cannot change its draws, as they would
+    with one generator for all.
     """
 
     def __init__(
@@ -169,31 +182,32 @@ class GumbelSampler:
             self._generators.append(generator)
 
     def __call__(self, scores: Tensor, rows: Sequence[int]) -> Tensor:
-        """Scores (rows, words), of those rows of the batch, with each row's noise."""
+        """Scores (rows, vocab_size) with noise; `rows` are the indices of their requests."""
         import torch
 
         scores = scores.float() / self._settings.temperature
         if self._settings.top_p < 1:
             ranked, order = scores.sort(descending=True)
             probabilities = ranked.softmax(-1)
+            # A token is outside if those before it reach top_p; the first one never is.
             outside = probabilities.cumsum(-1) - probabilities >= self._settings.top_p
+            # `scatter` brings the flags from sorted order back to the order of the vocabulary.
             scores = scores.masked_fill(outside.scatter(1, order, outside), -torch.inf)
+        # -log of an exponential variable is Gumbel distributed.
         noise = torch.stack(
             [
-                torch.empty_like(row).exponential_(generator=generator)
-                for row, generator in zip(
-                    scores, [self._generators[number] for number in rows], strict=True
-                )
+                torch.empty_like(row_scores).exponential_(generator=self._generators[row])
+                for row_scores, row in zip(scores, rows, strict=True)
             ]
         )
         return scores - noise.log()
 
 
 class GeneratedBatch(NamedTuple):
-    """What became of one batch."""
+    """Replies or failures of one batch, and how long it took."""
 
     start: int
-    """Place of its first prompt."""
+    """Index of its first request."""
     replies: Sequence[Generated | Failure]
     seconds: float
 
@@ -201,17 +215,18 @@ class GeneratedBatch(NamedTuple):
 def generate_unshared(
     loaded: LoadedModel, requests: Sequence[RenderedRequest], sizer: BatchSizer
 ) -> Iterator[GeneratedBatch]:
-    """Replies to prompts that share their settings, all with as many pictures, batch by batch."""
+    """Replies to requests with equal settings and numbers of images, batch by batch, each prompt
+    read from its first token."""
     settings = requests[0].request.settings
 
     def generate_batch(batch: Sequence[RenderedRequest]) -> list[Generated]:
-        # How long prompts are is not known before they are read: each counts as one token.
+        # The length of a prompt is not known before it is encoded: each counts as one token.
         timing = BatchTiming(len(batch), 1)
         try:
             with sizer.measure(timing):
                 replies = generate(loaded, batch, settings)
                 timing.record_decode(
-                    sum(one.usage.completion_tokens for one in replies if one.usage)
+                    sum(reply.usage.completion_tokens for reply in replies if reply.usage)
                 )
         except MODEL_ERRORS as error:
             if failure_from_error(error).kind == "out_of_memory":
@@ -230,7 +245,8 @@ def generate_unshared(
 
 
 def is_forced(loaded: LoadedModel) -> bool:
-    """Whether a reply must be said rather than read."""
+    """Whether candidates must be generated token by token to be scored, instead of being read with
+    the prompt: the processor ends the prompt with tokens of its own, or an encoder reads it."""
     by_profile = loaded.profile is not None and loaded.profile.forced
     return by_profile or loaded.is_encoder_decoder
 
@@ -238,11 +254,15 @@ def is_forced(loaded: LoadedModel) -> bool:
 def forced_logprobs(
     loaded: LoadedModel, request: Rank, prompt: Prompt, indices: Sequence[int]
 ) -> list[tuple[CandidateScore, int]]:
-    """Scores of the candidates at those places, each with the tokens of the prompt before it."""
+    """Scores of the candidates with these indices, each with the length of its prompt in tokens.
+
+    Generates with all tokens but the candidate's next one forbidden, and sums its log-probability
+    under the model's own logits.
+    """
     import torch
 
     between = loaded.profile.between if loaded.uses_profile_prompt and loaded.profile else ""
-    texts = [between + request.candidates[place] for place in indices]
+    texts = [between + request.candidates[index] for index in indices]
     tails = [loaded.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     if not all(tails):
         raise ValueError("a candidate without tokens")
@@ -261,14 +281,15 @@ def forced_logprobs(
         )
     scores = []
     for row, (tail, length) in enumerate(zip(tails, lengths, strict=True)):
-        steps = [result.logits[at][row].float().log_softmax(-1) for at in range(len(tail))]
-        total = float(sum(step[token] for step, token in zip(steps, tail, strict=True)))
+        # `logits` are those before the processor: one (rows, vocab_size) for each generated token.
+        steps = [result.logits[step][row].float().log_softmax(-1) for step in range(len(tail))]
+        total = float(sum(logprobs[token] for logprobs, token in zip(steps, tail, strict=True)))
         scores.append((CandidateScore(total, len(tail)), length))
     return scores
 
 
 class _ForcedTokens:
-    """Leaves one token to each row: the next of its reply, padding behind it."""
+    """Logits processor that allows one token a row: the next of its reply, then padding."""
 
     def __init__(self, tails: Sequence[Sequence[int]], pad: int) -> None:
         self._tails = tails

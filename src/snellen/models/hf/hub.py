@@ -1,4 +1,4 @@
-"""The Hugging Face hub of models: what it refuses becomes one sentence that says what to do."""
+"""Files from the Hugging Face hub; its errors become one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ CONFIG = "config.json"
 
 
 def fetch_config(name: str, revision: str | None) -> Path:
-    """`config.json` in the hub's cache, in the folder named by its commit.
+    """Fetch `config.json`; its path is in the hub's cache, in the folder named by the commit.
 
-    Raises UsageError (unknown, gated, unreachable) and MissingExtra.
+    Raises UsageError (unknown, gated or unreachable) and MissingExtra.
     """
     try:
         from huggingface_hub import (
@@ -30,7 +30,7 @@ def fetch_config(name: str, revision: str | None) -> Path:
     try:
         cached = try_to_load_from_cache(name, CONFIG, revision=revision)
         if not offline and not isinstance(cached, str):
-            # Asked once: `hf_hub_download` would try an unreachable hub for half a minute.
+            # One request first: `hf_hub_download` would try an unreachable hub for half a minute.
             get_hf_file_metadata(hf_hub_url(name, CONFIG, revision=revision))
         return Path(hf_hub_download(name, CONFIG, revision=revision, local_files_only=offline))
     except (OSError, ValueError, HTTPError) as error:
@@ -38,7 +38,7 @@ def fetch_config(name: str, revision: str | None) -> Path:
 
 
 def fetch_folder(name: str) -> Path:
-    """All files of a small repository, e.g. an adapter's, in the hub's cache. Raises UsageError."""
+    """Fetch all files of a small repository, e.g. of an adapter. Raises UsageError."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HTTPError
 
@@ -50,7 +50,7 @@ def fetch_folder(name: str) -> Path:
 
 
 def hub_error(name: str, error: Exception, revision: str | None = None) -> UsageError:
-    """What the hub, or the way to it, said about a model."""
+    """Turn an error of the hub, or of the connection to it, into a sentence about the model."""
     from huggingface_hub.errors import (
         EntryNotFoundError,
         GatedRepoError,

@@ -1,9 +1,9 @@
-"""Key/value caches of single prompts: kept, and put together into batches.
+"""Key/value caches of single prompts: cut, stored, and joined into the cache of a batch.
 
-Every layer is held in full, without a sliding window's cropping: the attention mask looks after the
-window, and a full cache can be cut at any token. Layers of one shape are held in one piece, so that
-a prompt is put into a batch by one copy, and not by two a layer: on a GPU starting a copy costs
-more than the copy.
+Every layer is stored in full, also where it attends to a sliding window only: the attention mask
+applies the window, and a full cache can be cut at any token. Keys and values of all layers of one
+shape are stored as one tensor, so that a prompt is copied into a batch by one operation instead of
+two for each layer: on a GPU launching a copy costs more than the copy.
 """
 
 from __future__ import annotations
@@ -19,37 +19,41 @@ if TYPE_CHECKING:
 
 
 _SPARE_TOKENS = 64
-"""Tokens for which a batch's cache has room beyond those it must hold."""
+"""Further tokens that the cache of a batch has room for, before it must be copied."""
 
 CacheLayout = tuple[tuple[int, ...], ...]
-"""Which parts are held in one piece: 2 n stands for the keys of layer n, 2 n + 1 for its values."""
+"""Which parts are stored as one tensor: 2 n is the keys of layer n, 2 n + 1 its values."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixKV:
-    """What a model remembers of one prompt's first `length` tokens."""
+    """Keys and values of one prompt's first `length` tokens."""
 
     layout: CacheLayout
     pieces: tuple[Tensor, ...]
-    """One for each entry of the plan, of shape (parts, heads, length, size)."""
+    """One tensor for each entry of the layout, (parts, heads, length, head size)."""
     length: int
     next_position: int
-    """The position of the token behind them; smaller than `length` where pictures share one."""
+    """Position of the token after them; below `length` where tokens of an image share positions."""
 
     @property
     def nbytes(self) -> int:
         return sum(piece.nbytes for piece in self.pieces)
 
     def truncate(self, length: int, image_prefix: PrefixKV) -> PrefixKV:
-        """Its first `length` tokens; those behind its head are text, a position each."""
+        """Its first `length` tokens, as views of the same memory.
+
+        `image_prefix` is its image prefix: the tokens after that are text, with one position each,
+        from which the next position follows.
+        """
         pieces = tuple(piece[:, :, :length] for piece in self.pieces)
         return PrefixKV(
             self.layout, pieces, length, image_prefix.next_position + length - image_prefix.length
         )
 
     def copy_prefix(self, length: int) -> PrefixKV:
-        """Its first `length` tokens, behind which there is text alone, without the memory of the
-        others."""
+        """Its first `length` tokens, after which there must be text only, in memory of their own:
+        a view would keep the tensors of the complete prompt alive."""
         if length == self.length:
             return self
         pieces = tuple(piece[:, :, :length].contiguous() for piece in self.pieces)
@@ -61,7 +65,7 @@ EMPTY_PREFIX = PrefixKV((), (), 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class LastPromptKV:
-    """The last prompt that was read with some pictures."""
+    """The last prompt that was read about some images: its token ids, keys and values."""
 
     ids: tuple[int, ...]
     prefix: PrefixKV
@@ -86,19 +90,22 @@ def batch_caches(rows: Sequence[PrefixKV], extra_tokens: int) -> tuple[Any, Tens
     max_length = max(row.length for row in rows)
     if max_length == 0:
         return cache, None
+    # Shapes and dtypes are those of any row that is not empty: all are of one model.
     template = next(row for row in rows if row.length)
     parts: dict[int, Tensor] = {}
+    """Keys (2 n) and values (2 n + 1) of layer n, (rows, heads, tokens, head size)."""
     for piece_index, (group, piece) in enumerate(
         zip(template.layout, template.pieces, strict=True)
     ):
         _, heads, _, size = piece.shape
+        # (parts of the group, rows, heads, tokens with spare room, head size), not initialised.
         buffer = piece.new_empty(
             (len(group), len(rows), heads, max_length + extra_tokens + _SPARE_TOKENS, size)
         )
         for row_index, row in enumerate(rows):
             start = max_length - row.length
             if start:
-                # What the mask hides must still be a number.
+                # Hidden by the mask, but multiplied by 0 all the same: NaN would stay NaN.
                 buffer[:, row_index, :, :start] = 0
             if row.length:
                 buffer[:, row_index, :, start:max_length] = row.pieces[piece_index]
@@ -107,15 +114,18 @@ def batch_caches(rows: Sequence[PrefixKV], extra_tokens: int) -> tuple[Any, Tens
         _preallocated_layer().from_states(parts[key], parts[key + 1], max_length)
         for key in range(0, len(parts), 2)
     ]
+    # 1 in the last `length` columns of each row.
     lengths = torch.tensor([row.length for row in rows])
     mask = torch.arange(max_length)[None, :] >= max_length - lengths[:, None]
     return cache, mask.long()
 
 
 def split_cache(cache: Any, mask: Tensor, next_positions: Sequence[int]) -> list[PrefixKV]:
-    """Each row of a batch's cache by itself, what the mask hides left out.
+    """Split the cache of a batch into its rows, padding removed: the reverse of `batch_caches`.
 
-    Raises ValueError where a layer does not hold every token.
+    `mask` is (rows, tokens); `next_positions` has one position for each row. The rows are copies.
+
+    Raises ValueError if a layer does not store every token (one that crops to its window).
     """
     import torch
 
@@ -146,7 +156,7 @@ def split_cache(cache: Any, mask: Tensor, next_positions: Sequence[int]) -> list
 
 
 def _mask_runs(mask: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Where ones begin and end."""
+    """Start and end of each run of ones."""
     start = None
     for index, is_visible in enumerate([*mask, 0]):
         if is_visible and start is None:
@@ -158,12 +168,12 @@ def _mask_runs(mask: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 @functools.cache
 def _preallocated_layer() -> Any:
-    """The class of a layer with room behind what it holds."""
+    """The class `PreallocatedLayer`, made on first use because transformers is optional."""
     from transformers.cache_utils import DynamicLayer
 
     class PreallocatedLayer(DynamicLayer):  # type: ignore[misc]
-        """Writes further tokens behind those it holds, where a `DynamicLayer` copies all of them
-        for each new one."""
+        """A cache layer with spare room: a new token is written behind the others, where a
+        `DynamicLayer` copies all of them for each new one."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -171,7 +181,7 @@ def _preallocated_layer() -> Any:
 
         @classmethod
         def from_states(cls, keys: Tensor, values: Tensor, length: int) -> PreallocatedLayer:
-            """A layer of which `length` tokens are written already."""
+            """A layer over buffers (rows, heads, capacity, head size) that hold `length` tokens."""
             layer = cls()
             layer.lazy_initialization(keys, values)
             layer._set_view((keys, values), length)
@@ -189,25 +199,27 @@ def _preallocated_layer() -> Any:
                     _extend_buffer(self.keys, key_states, before, after),
                     _extend_buffer(self.values, value_states, before, after),
                 )
-            for room, states in zip(self._buffers, (key_states, value_states), strict=True):
-                room[:, :, before:after] = states
+            for buffer, states in zip(self._buffers, (key_states, value_states), strict=True):
+                buffer[:, :, before:after] = states
             self._set_view(self._buffers, after)
             return self.keys, self.values
 
         def batch_select_indices(self, indices: Tensor) -> None:
+            # Of the buffers, not of the views, so that the spare room stays.
             if self._buffers is not None:
-                keys, values = (room[indices.to(room.device)] for room in self._buffers)
+                keys, values = (buffer[indices.to(buffer.device)] for buffer in self._buffers)
                 self._set_view((keys, values), self.get_seq_length())
 
         def _set_view(self, buffers: tuple[Tensor, Tensor], length: int) -> None:
+            # transformers reads `keys` and `values`: views of the part that is written.
             self._buffers = buffers
-            self.keys, self.values = (room[:, :, :length] for room in buffers)
+            self.keys, self.values = (buffer[:, :, :length] for buffer in buffers)
 
     return PreallocatedLayer
 
 
 def _extend_buffer(existing: Tensor, states: Tensor, before: int, after: int) -> Tensor:
-    """What is held, with room for the states and some more."""
+    """A buffer of at least `after` tokens that begins with the `before` existing ones."""
     rows, heads, _, size = states.shape
     buffer = states.new_empty((rows, heads, after + _SPARE_TOKENS, size))
     if before:
@@ -224,8 +236,7 @@ T = TypeVar("T", bound=_HasBytes)
 
 
 class PrefixCache(Generic[T]):
-    """What others may share, by key: the least recently used leave first when there is no room.
-    A `budget` of 0 bytes keeps nothing."""
+    """Least recently used cache of at most `budget` bytes; 0 keeps nothing."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
@@ -239,7 +250,7 @@ class PrefixCache(Generic[T]):
         return entry
 
     def put(self, key: Hashable, entry: T) -> None:
-        """Keep it, in place of what was kept under that key."""
+        """Store an entry in place of the one under that key; the oldest leave if it is too much."""
         replaced = self._entries.pop(key, None)
         self._bytes_used += entry.nbytes - (replaced.nbytes if replaced is not None else 0)
         self._entries[key] = entry
@@ -248,6 +259,6 @@ class PrefixCache(Generic[T]):
             self._bytes_used -= oldest.nbytes
 
     def clear(self) -> None:
-        """Give the memory back, e.g. when the model ran out of it."""
+        """Free the memory, e.g. when the model ran out of it."""
         self._entries.clear()
         self._bytes_used = 0

@@ -1,4 +1,4 @@
-"""How a checkpoint is to be loaded, and what it is then."""
+"""Values of loading: the options a checkpoint is loaded with, and the loaded model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from snellen.models.hf.profile import FamilyProfile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOptions:
-    """How a checkpoint is to be loaded."""
+    """How to load a checkpoint."""
 
     dtype: str
     device: str
@@ -22,13 +22,13 @@ class LoadOptions:
     split_thoughts: bool = True
     """Whether thoughts in tags are split off the replies."""
     threads: int | None = None
-    """CPU threads of torch. None: one for a model too small to share out, else torch's own."""
+    """CPU threads of torch. None: one for a small model, torch's default otherwise."""
     adapter: str | None = None
-    """Folder of a LoRA adapter to be merged into the weights."""
+    """Folder of a LoRA adapter to merge into the weights."""
     quantisation: str | None = None
-    """`8bit` or `4bit`: weights are quantised as they are loaded."""
+    """`8bit` or `4bit`: quantise the weights while loading."""
     device_map: str | None = None
-    """How accelerate spreads the layers over devices; None: all on `device`."""
+    """How accelerate distributes the layers over devices; None: all on `device`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class LoadedModel:
     eos_token_ids: frozenset[int]
     """Token ids that end a reply."""
     max_length: int | None
-    """Tokens the model was made for; None when its configuration does not say."""
+    """Context length in tokens; None if the configuration does not state it."""
     threads: int
     """CPU threads that its batches are computed with."""
     profile: FamilyProfile | None = None
-    """What is peculiar to the family, if anything is."""
+    """Peculiarities of the model family, if it has any."""
     uses_profile_prompt: bool = False
-    """Whether the profile says how it is asked, for want of a chat template."""
+    """Whether prompts are rendered by the profile, because there is no chat template."""
 
     @property
     def multimodal(self) -> bool:
@@ -57,7 +57,7 @@ class LoadedModel:
 
     @property
     def is_encoder_decoder(self) -> bool:
-        """Whether an encoder reads the prompt, so that replies begin with the decoder's start."""
+        """Whether an encoder reads the prompt and a decoder starts the reply."""
         config = self.model.config
         parts = (config, config.get_text_config(), getattr(config, "text_config", None))
         return any(getattr(part, "is_encoder_decoder", False) for part in parts)

@@ -1,4 +1,4 @@
-"""Loads a checkpoint's processor and weights, quietly, with one sentence for what goes wrong."""
+"""Load a checkpoint's processor and weights, without library output, errors in one sentence."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from snellen.models.hf.processor import first_line, load_processor
 from snellen.models.hf.profile import profiles
 
 _SINGLE_THREAD_PARAMETERS = 30_000_000
-"""Parameters below which one thread is as fast as two, and many times faster where other
-processes want the cores: waiting threads spin."""
+"""Parameters below which one thread is as fast as two, and many times faster on a busy machine,
+because waiting threads spin."""
 
 
 def require(what: str, *libraries: str) -> None:
-    """Raises MissingExtra for the first library that is not installed."""
+    """Check that libraries are installed. Raises MissingExtra for the first that is not."""
     for library in libraries:
         if importlib.util.find_spec(library) is None:
             raise MissingExtra(what, "hf", library)
 
 
 def choose_device(device_option: str) -> str:
-    """The device, `auto` resolved to `cuda` where there is one. Raises UsageError."""
+    """Resolve the option `device`; `auto` is `cuda` if available. Raises UsageError."""
     require(f"device={device_option}", "torch")
     import torch
 
@@ -53,7 +53,10 @@ def choose_device(device_option: str) -> str:
 
 
 def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel:
-    """Raises UsageError (unsupported architecture, incomplete weights) and MissingExtra."""
+    """Load a checkpoint's processor and weights onto its device, ready to answer.
+
+    Raises UsageError (unsupported architecture, incomplete weights) and MissingExtra.
+    """
     require(f"hf/{checkpoint.name}", "torch", "transformers")
     device = choose_device(options.device)
     folder = checkpoint.fetch()
@@ -93,6 +96,7 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
 
 
 def _thread_count(model: Any, options: LoadOptions, device: str) -> int:
+    """CPU threads for a model: as requested, one for a small one, else torch's default."""
     default = _default_threads()
     small = device == "cpu" and model.num_parameters() < _SINGLE_THREAD_PARAMETERS
     return options.threads or (1 if small else default)
@@ -100,13 +104,18 @@ def _thread_count(model: Any, options: LoadOptions, device: str) -> int:
 
 @functools.cache
 def _default_threads() -> int:
-    """torch's own choice, asked for before any model changes it."""
+    """torch's default, read once before any model changes the setting."""
     import torch
 
     return int(torch.get_num_threads())
 
 
 def _load_model(checkpoint: Checkpoint, options: LoadOptions, folder: str, device: str) -> Any:
+    """Load the weights in the requested dtype, quantised and with an adapter if requested.
+
+    Raises UsageError if they cannot be loaded, or if some are missing: transformers would fill
+    them with random numbers.
+    """
     import torch
     from safetensors import SafetensorError
 
@@ -139,15 +148,17 @@ def _load_model(checkpoint: Checkpoint, options: LoadOptions, folder: str, devic
 
 
 def _auto_class(checkpoint: Checkpoint, folder: str, options: LoadOptions) -> Any:
-    """The class of transformers that knows the architecture, or the checkpoint's own code."""
+    """The auto class of transformers that has the architecture, or that loads the checkpoint's own
+    code. Image models first, for a text-only checkpoint last."""
     import transformers
 
     names = ["AutoModelForImageTextToText", "AutoModelForMultimodalLM", "AutoModelForCausalLM"]
     if not checkpoint.multimodal:
         names.reverse()
-    own = checkpoint.config.get("auto_map") or {}
-    if options.remote_code and own:
-        return getattr(transformers, next((name for name in names if name in own), "AutoModel"))
+    auto_map = checkpoint.config.get("auto_map") or {}
+    if options.remote_code and auto_map:
+        name = next((name for name in names if name in auto_map), "AutoModel")
+        return getattr(transformers, name)
     config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=options.remote_code)
     for name in names:
         auto = getattr(transformers, name, None)
@@ -157,6 +168,7 @@ def _auto_class(checkpoint: Checkpoint, folder: str, options: LoadOptions) -> An
 
 
 def _find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Ids of the end tokens, from the generation configuration, else from the tokenizer."""
     declared = model.generation_config.eos_token_id
     if declared is None:
         declared = tokenizer.eos_token_id
@@ -166,7 +178,8 @@ def _find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 
 
 def _use_greedy_decoding(model: Any, tokenizer: Any, eos_token_ids: frozenset[int]) -> None:
-    """Drop a vendor's sampling settings and penalties: greedy is the likeliest token, always."""
+    """Replace a vendor's sampling settings and penalties, so that greedy decoding always takes the
+    most likely token."""
     from transformers import GenerationConfig
 
     old = model.generation_config
@@ -181,7 +194,8 @@ def _use_greedy_decoding(model: Any, tokenizer: Any, eos_token_ids: frozenset[in
 
 @contextmanager
 def silence_library(library: str = "transformers") -> Iterator[None]:
-    """A Hugging Face library without its bars and advice: what matters is raised."""
+    """Turn off progress bars and advice of a Hugging Face library inside a `with` block; whatever
+    matters is raised."""
     logging = importlib.import_module(f"{library}.utils.logging")
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

@@ -24,11 +24,11 @@ from snellen.models.split_batch import split_and_retry
 def rank(
     loaded: LoadedModel, request: Rank, prompt: Prompt, policy: str, batch_size: int
 ) -> Output:
-    """Scores every candidate, `batch_size` in one forward pass.
+    """Score every candidate by its log-likelihood, `batch_size` in one forward pass.
 
-    Each is tokenised together with the context; what is scored begins behind the longest token
-    prefix that the bare context shares with all of them, so that candidates whose first letters
-    melt into the context's last token are still compared on equal terms.
+    Each candidate is tokenised together with the context. It is scored from the end of the longest
+    common token prefix of the context alone and all candidates: tokenisers may merge a candidate's
+    first letters into the context's last token, and so all are compared on equal terms.
     """
     if not request.candidates:
         raise ValueError("a ranking request without candidates")
@@ -54,8 +54,8 @@ def rank(
 def _rank_forced(loaded: LoadedModel, request: Rank, prompt: Prompt, batch_size: int) -> Output:
     def score(batch: Sequence[int]) -> list[_TailScore]:
         return [
-            _TailScore(one.logprob, one.tokens, context)
-            for one, context in forced_logprobs(loaded, request, prompt, batch)
+            _TailScore(candidate.logprob, candidate.tokens, context_tokens)
+            for candidate, context_tokens in forced_logprobs(loaded, request, prompt, batch)
         ]
 
     return _score_batches(request, range(len(request.candidates)), score, batch_size)
@@ -67,19 +67,20 @@ def _score_batches(
     score: Callable[[Sequence[int]], list[_TailScore]],
     batch_size: int,
 ) -> Output:
-    scored: list[_TailScore] = []
+    """Score candidates batch by batch; the failure of one is the failure of the request."""
+    tail_scores: list[_TailScore] = []
     for start in range(0, len(indices), batch_size):
         for tail_score in split_and_retry(indices[start : start + batch_size], score):
             if isinstance(tail_score, Failure):
                 return tail_score
-            scored.append(tail_score)
-    scores = [CandidateScore(found.logprob, found.tokens) for found in scored]
-    return ranking_output(request, scores, scored[0].context_tokens)
+            tail_scores.append(tail_score)
+    scores = [CandidateScore(tail.logprob, tail.tokens) for tail in tail_scores]
+    return ranking_output(request, scores, tail_scores[0].context_tokens)
 
 
 def ranking_output(request: Rank, scores: Sequence[CandidateScore], context_tokens: int) -> Output:
-    """The output of a ranking, whose candidates follow `context_tokens` tokens; a Failure where a
-    likelihood is no finite number."""
+    """The output of a ranking after a context of `context_tokens` tokens; a Failure if a
+    log-likelihood is not finite."""
     for candidate, score in zip(request.candidates, scores, strict=True):
         if not math.isfinite(score.logprob):
             return Failure("nan", f"the log-likelihood of candidate {candidate!r} is not a number")
@@ -89,6 +90,8 @@ def ranking_output(request: Rank, scores: Sequence[CandidateScore], context_toke
 
 
 class _TailScore(NamedTuple):
+    """Log-likelihood of the last tokens of a prompt."""
+
     logprob: float
     tokens: int
     context_tokens: int
@@ -96,14 +99,18 @@ class _TailScore(NamedTuple):
 
 
 def _score_tails(loaded: LoadedModel, inputs: Any, tails: Sequence[list[int]]) -> list[_TailScore]:
-    """Sums over each row's last tokens, which must be `tails`; rows are padded on the right."""
+    """Sum the log-probabilities of each row's last tokens, which must be `tails`.
+
+    Rows are padded on the right. Raises ValueError if the processor's tokens are different ones.
+    """
     import torch
 
     ids = inputs["input_ids"]
     lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, lengths)
     starts = [length - len(tail) for length, tail in zip(lengths, tails, strict=True)]
-    # The logits at one place are about the next token, hence the steps back by one.
+    # The logits in one column predict the token in the next, hence the steps back by one. Only
+    # the columns from the first one needed to the end are computed: (rows, kept_count, vocab_size).
     first = min(starts) - 1
     kept_count = ids.shape[1] - first
     with torch.inference_mode():
@@ -111,11 +118,11 @@ def _score_tails(loaded: LoadedModel, inputs: Any, tails: Sequence[list[int]]) -
             :, -kept_count:
         ]
     scores = []
-    for row, (begin, tail) in enumerate(zip(starts, tails, strict=True)):
-        targets = ids[row, begin : begin + len(tail)]
+    for row, (start, tail) in enumerate(zip(starts, tails, strict=True)):
+        targets = ids[row, start : start + len(tail)]
         if targets.tolist() != tail:
             raise ValueError("the processor tokenises the candidate otherwise than the tokenizer")
-        steps = logits[row, begin - 1 - first : begin - 1 - first + len(tail)]
-        chosen = steps.float().log_softmax(-1).gather(1, targets[:, None])
-        scores.append(_TailScore(float(chosen.sum()), len(tail), begin))
+        steps = logits[row, start - 1 - first : start - 1 - first + len(tail)]
+        target_logprobs = steps.float().log_softmax(-1).gather(1, targets[:, None])
+        scores.append(_TailScore(float(target_logprobs.sum()), len(tail), start))
     return scores

@@ -1,5 +1,7 @@
-"""Low-rank fine-tuning (LoRA, Hu et al. 2021) of a loaded checkpoint, by `peft`: the weights stay
-as they are, and what was learnt is returned as two thin factors for each matrix."""
+"""Low-rank fine-tuning (LoRA, Hu et al. 2021) of a loaded checkpoint with `peft`.
+
+The weights stay as they are; the result is two thin factors for each tuned matrix.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +20,7 @@ from snellen.core.errors import MissingExtra, UsageError
 from snellen.core.request import Request
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.prompt import adds_special_tokens, check_length, encode, render, with_reply
+from snellen.models.hf.tokenise import shared_prefix_length
 from snellen.models.image_cache import ImageCache
 
 if TYPE_CHECKING:
@@ -26,12 +29,15 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LANGUAGE_LAYERS = "language"
-"""Targets: every linear layer of the language model, its output layer left out."""
+"""Targets: every linear layer of the language model except its output layer."""
 
 
 class LoraOptions(Struct, frozen=True, kw_only=True):
-    """How a task vector is trained. The same seed starts every task from the same factors, shows
-    as many samples in the same order, so that vectors differ by their data alone."""
+    """How a task vector is trained.
+
+    With the same seed every task starts from the same factors and orders its samples alike, so that
+    task vectors differ by their data only.
+    """
 
     epochs: int = 3
     rank: int = 8
@@ -40,18 +46,18 @@ class LoraOptions(Struct, frozen=True, kw_only=True):
     batch_size: int = 16
     seed: int = 0
     targets: str = LANGUAGE_LAYERS
-    """`language`, or a regular expression that a layer's whole name must match."""
+    """`language`, or a regular expression that a layer's complete name must match."""
 
 
 class TrainingExample(NamedTuple):
-    """One sample in instruction form: what is asked, and the reply to be learnt."""
+    """One sample in instruction form: a request, and the reply to learn."""
 
     request: Request
     reply: str
 
 
 class LoraFactors(NamedTuple):
-    """The change of one weight matrix, `scale * up @ down`, the scale being the same for all."""
+    """The change of one weight matrix, `scale * up @ down`, with one scale for all matrices."""
 
     down: NDArray[float32]
     """Shape (rank, inputs)."""
@@ -60,33 +66,33 @@ class LoraFactors(NamedTuple):
 
 
 class TrainingProgress(Struct, frozen=True):
-    """How well the replies are known, by teacher forcing."""
+    """How well a model predicts the replies, by teacher forcing."""
 
     loss: float
-    """Mean negative log-likelihood of a reply's token, in nats."""
+    """Mean negative log-likelihood of a reply token, in nats."""
     right: float
-    """Share of the replies whose every token is the likeliest one."""
+    """Fraction of the replies whose tokens are all the most likely ones."""
 
 
 class TuningResult(NamedTuple):
-    """What one task taught."""
+    """The factors that one task has trained, with its losses before and after."""
 
     factors: Mapping[str, LoraFactors]
     """By the name of the layer."""
     before: TrainingProgress
     after: TrainingProgress
-    """On the samples that were trained on."""
+    """On the training samples."""
 
 
 def require_tuning(what: str) -> None:
-    """Raises MissingExtra for the first library that is not installed."""
+    """Check that the libraries of fine-tuning are installed. Raises MissingExtra."""
     for library in ("torch", "transformers", "peft", "scipy"):
         if importlib.util.find_spec(library) is None:
             raise MissingExtra(what, "taskmap", library)
 
 
 def target_layers(loaded: LoadedModel, targets: str) -> tuple[str, ...]:
-    """Names of the layers that are tuned. Raises UsageError where there are none."""
+    """Names of the layers to tune. Raises UsageError if there are none."""
     from torch.nn import Linear
     from transformers.pytorch_utils import Conv1D
 
@@ -127,7 +133,7 @@ def tune(
     policy: str = "native",
     on_batch: Callable[[], None] = lambda: None,
 ) -> TuningResult:
-    """Train factors on `examples` and take them out of the model again, also when interrupted.
+    """Train factors on `examples`, and remove them from the model again, also after an error.
 
     `on_batch` is called after each batch. Raises UsageError (a model with an encoder, no layer to
     tune, a loss that is not a number) and what models raise on a request (`MODEL_ERRORS`,
@@ -160,6 +166,7 @@ def tune(
 
 
 def _check_tunable(loaded: LoadedModel) -> None:
+    """Raise UsageError for an encoder-decoder model."""
     if getattr(loaded.model.config, "is_encoder_decoder", False):
         raise UsageError(
             f"{type(loaded.model).__name__} reads prompts with an encoder of its own; only models "
@@ -169,7 +176,7 @@ def _check_tunable(loaded: LoadedModel) -> None:
 
 @contextmanager
 def _add_adapter(loaded: LoadedModel, options: LoraOptions) -> Iterator[Any]:
-    """The model with fresh factors, which are gone afterwards."""
+    """The model with new factors, which are removed at the end of the `with` block."""
     import torch
     from peft import LoraConfig, get_peft_model
 
@@ -198,13 +205,15 @@ def _add_adapter(loaded: LoadedModel, options: LoraOptions) -> Iterator[Any]:
 def _batches(
     examples: Sequence[TrainingExample], options: LoraOptions, epoch: int
 ) -> Iterator[list[TrainingExample]]:
+    """The examples of an epoch in random order, which depends on seed and epoch alone."""
     order = list(range(len(examples)))
     random.Random(f"{options.seed}/{epoch}").shuffle(order)
     for start in range(0, len(order), options.batch_size):
-        yield [examples[at] for at in order[start : start + options.batch_size]]
+        yield [examples[index] for index in order[start : start + options.batch_size]]
 
 
 def _read_factors(adapted: Any) -> dict[str, LoraFactors]:
+    """Copies of the trained factors by layer, in float32."""
     factors: dict[str, LoraFactors] = {}
     for name, module in adapted.base_model.model.named_modules():
         if hasattr(module, "lora_A") and "default" in module.lora_A:
@@ -215,7 +224,7 @@ def _read_factors(adapted: Any) -> dict[str, LoraFactors]:
 
 
 class _ReplyLosses:
-    """The losses of a model on lessons; only the replies' tokens count."""
+    """Computes losses of a model on training examples, over the tokens of the replies only."""
 
     def __init__(self, loaded: LoadedModel, policy: str) -> None:
         self._loaded = loaded
@@ -223,26 +232,29 @@ class _ReplyLosses:
         self._image_cache = ImageCache()
 
     def mean_loss(self, examples: Sequence[TrainingExample]) -> Tensor:
-        """Mean over the tokens of these replies, with gradient."""
+        """Mean loss over the tokens of these replies, a scalar with gradient."""
         return self._measure(examples).losses.mean()
 
     def progress(self, examples: Sequence[TrainingExample], batch_size: int) -> TrainingProgress:
+        """Loss and accuracy over all examples, without gradient."""
         import torch
 
         losses: list[float] = []
-        right = 0
+        correct = 0
         with torch.no_grad():
             for start in range(0, len(examples), batch_size):
                 measured = self._measure(examples[start : start + batch_size])
                 losses += measured.losses.tolist()
-                right += measured.correct
-        return TrainingProgress(sum(losses) / len(losses), right / len(examples))
+                correct += measured.correct
+        return TrainingProgress(sum(losses) / len(losses), correct / len(examples))
 
     def _measure(self, examples: Sequence[TrainingExample]) -> _BatchLosses:
-        """Lessons with pictures and without cannot share a batch: they are measured apart."""
-        with_images = [one for one in examples if any(m.media() for m in one.request.messages)]
-        without = [one for one in examples if not any(m.media() for m in one.request.messages)]
-        parts = [self._measure_batch(group) for group in (with_images, without) if group]
+        """Losses of examples, in one batch for those with images and one for those without, which
+        processors cannot mix."""
+        groups: dict[bool, list[TrainingExample]] = {True: [], False: []}
+        for example in examples:
+            groups[any(message.media() for message in example.request.messages)].append(example)
+        parts = [self._measure_batch(group) for group in groups.values() if group]
         if len(parts) == 1:
             return parts[0]
         import torch
@@ -251,6 +263,7 @@ class _ReplyLosses:
         return _BatchLosses(losses, sum(part.correct for part in parts))
 
     def _measure_batch(self, examples: Sequence[TrainingExample]) -> _BatchLosses:
+        """Losses of examples that are all with images or all without, in one forward pass."""
         import torch
 
         texts, images, tails = [], [], []
@@ -264,37 +277,33 @@ class _ReplyLosses:
         lengths = [int(length) for length in inputs["attention_mask"].sum(1)]
         check_length(self._loaded, lengths)
         starts = [length - tail for length, tail in zip(lengths, tails, strict=True)]
-        # The logits at one place are about the next token, hence the steps back by one.
+        # The logits in one column predict the token in the next, hence the steps back by one.
+        # Only the columns from the first reply token's prediction on are computed.
         kept_count = inputs["input_ids"].shape[1] - (min(starts) - 1)
         logits = self._loaded.model(**inputs, use_cache=False, logits_to_keep=kept_count).logits
         offset = inputs["input_ids"].shape[1] - kept_count
         logits = logits[:, -kept_count:].float()
-        losses, right = [], 0
-        for row, (begin, tail) in enumerate(zip(starts, tails, strict=True)):
-            reply_logits = logits[row, begin - 1 - offset : begin - 1 - offset + tail]
-            targets = inputs["input_ids"][row, begin : begin + tail]
+        losses, correct = [], 0
+        for row, (start, tail) in enumerate(zip(starts, tails, strict=True)):
+            reply_logits = logits[row, start - 1 - offset : start - 1 - offset + tail]
+            targets = inputs["input_ids"][row, start : start + tail]
             losses.append(
                 torch.nn.functional.cross_entropy(reply_logits, targets, reduction="none")
             )
-            right += bool((reply_logits.argmax(-1) == targets).all())
-        return _BatchLosses(torch.cat(losses), right)
+            correct += bool((reply_logits.argmax(-1) == targets).all())
+        return _BatchLosses(torch.cat(losses), correct)
 
     def _count_reply_tokens(self, prompt: str, full_text: str) -> int:
-        """Tokens of the reply: those behind what both texts begin with."""
+        """Tokens after the common prefix of the prompt and the prompt with its reply."""
         special = adds_special_tokens(self._loaded, prompt)
-        asked, answered = self._loaded.tokenizer([prompt, full_text], add_special_tokens=special)[
-            "input_ids"
-        ]
-        shared = 0
-        for left, right in zip(asked, answered, strict=False):
-            if left != right:
-                break
-            shared += 1
-        return max(1, len(answered) - shared)
+        prompt_ids, full_ids = self._loaded.tokenizer(
+            [prompt, full_text], add_special_tokens=special
+        )["input_ids"]
+        return max(1, len(full_ids) - shared_prefix_length(prompt_ids, full_ids))
 
 
 class _BatchLosses(NamedTuple):
     losses: Tensor
-    """Of each reply token, of shape (tokens,)."""
+    """Loss of each reply token: (tokens,)."""
     correct: int
-    """Replies whose every token is the likeliest one."""
+    """Replies whose tokens are all the most likely ones."""

@@ -1,4 +1,4 @@
-"""Memory that batches are computed in: how much is used, and how much can still be had."""
+"""Memory for batches, in main memory or on GPUs: how much is used, and how much is available."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Protocol
 
 _MAIN_FRACTION, _GPU_FRACTION = 0.5, 0.9
-"""Shares of the free memory that batches may take: main memory has other users, and a system that
-runs out of it ends the process without asking."""
+"""Parts of the free memory that batches may take. Less of main memory: it has other users, and a
+system that runs out of it kills the process without a warning."""
 
 
 class MemoryMeter(Protocol):
-    """Bytes, of the memory that a model computes in. Anything may be 0 where it is not known."""
+    """Measures the memory that a model computes in, in bytes; 0 for whatever is unknown."""
 
     def used_bytes(self) -> int: ...
 
     def peak_bytes(self) -> int:
-        """The most that was used so far."""
+        """Maximum of `used_bytes` so far."""
         ...
 
     def free_bytes(self) -> int:
-        """What a batch may take beyond what is used."""
+        """What a batch may take in addition to the memory in use."""
         ...
 
 
 class MainMemory:
-    """Of this process, as Linux tells it."""
+    """Main memory of this process, as Linux reports it."""
 
     def used_bytes(self) -> int:
         return read_proc_bytes("/proc/self/status", "VmRSS")
@@ -43,7 +43,7 @@ class MainMemory:
 
 
 class DeviceMemory:
-    """Of the CUDA devices that a model lies on, as torch's allocator and the driver tell it."""
+    """Memory of the CUDA devices of a model, as torch's allocator and the driver report it."""
 
     def __init__(self, devices: Sequence[str]) -> None:
         self._devices = devices
@@ -59,48 +59,49 @@ class DeviceMemory:
         return sum(int(torch.cuda.max_memory_allocated(device)) for device in self._devices)
 
     def free_bytes(self) -> int:
-        """The fullest device is what ends a batch."""
+        """As if all devices were as full as the fullest one, which is the first to run out."""
         return len(self._devices) * min(map(_free_on_device, self._devices))
 
 
 def _free_on_device(device: str) -> int:
     import torch
 
-    outside, _ = torch.cuda.mem_get_info(device)
-    # What the allocator holds without using it can be had as well.
+    unreserved, _ = torch.cuda.mem_get_info(device)
+    # Memory that torch's allocator has reserved and does not use is available as well.
     reserved_unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(_GPU_FRACTION * (outside + reserved_unused))
+    return int(_GPU_FRACTION * (unreserved + reserved_unused))
 
 
 def memory_meter(devices: Iterable[str]) -> MemoryMeter:
-    """Of the memory of a model whose weights lie on these devices."""
+    """A meter for a model whose weights are on these devices."""
     gpus = sorted({device for device in devices if device.startswith("cuda")})
     return DeviceMemory(gpus) if gpus else MainMemory()
 
 
 def _remaining_limits() -> list[int]:
-    """Bytes left under the limits set for this process and for its control group."""
-    found = []
+    """Bytes left under the memory limits of this process and its control group; the available
+    memory if there are none."""
+    remaining = []
     group = Path("/sys/fs/cgroup")
     try:
-        most = (group / "memory.max").read_text(encoding="ascii")
-        held = (group / "memory.current").read_text(encoding="ascii")
-        if most.strip().isdecimal():
-            found.append(max(0, int(most) - int(held)))
+        limit = (group / "memory.max").read_text(encoding="ascii")
+        used = (group / "memory.current").read_text(encoding="ascii")
+        if limit.strip().isdecimal():  # else "max"
+            remaining.append(max(0, int(limit) - int(used)))
     except (OSError, ValueError):
         pass
     try:
         import resource
     except ImportError:  # not on Windows
-        return [*found, 0]
-    most_space, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most_space != resource.RLIM_INFINITY:
-        found.append(max(0, most_space - read_proc_bytes("/proc/self/status", "VmSize")))
-    return found or [read_proc_bytes("/proc/meminfo", "MemAvailable")]
+        return [*remaining, 0]
+    max_space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if max_space != resource.RLIM_INFINITY:
+        remaining.append(max(0, max_space - read_proc_bytes("/proc/self/status", "VmSize")))
+    return remaining or [read_proc_bytes("/proc/meminfo", "MemAvailable")]
 
 
 def read_proc_bytes(file: str, name: str) -> int:
-    """Bytes that Linux tells of in `file`, e.g. VmRSS in /proc/self/status; 0 where it does not."""
+    """The bytes in a line of a file under /proc, e.g. VmRSS in /proc/self/status; 0 without it."""
     try:
         text = Path(file).read_text(encoding="ascii")
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`hf/<hub id or folder>`: any transformers image-text-to-text or text model, by chat template."""
+"""`hf/<hub id or folder>`: image-text-to-text and text models of transformers, in this process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["OPTIONS", "PROVIDER", "HuggingFace", "open_checkpoint", "open_hf"]
 
 
 class HuggingFace(ModelDefaults):
-    """A checkpoint behind the batch protocol. Weights load on the first batch, or by `load`."""
+    """A checkpoint that answers batches of requests. Weights load on the first, or by `load`."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class HuggingFace(ModelDefaults):
         self.identity = identity
         self.capabilities = checkpoint.capabilities(images)
         self.batch_limit = batch_size if fixed_batch_size else MAX_GROWTH * batch_size
-        """Requests that are never exceeded in a batch, however much memory there is."""
+        """Maximum number of requests in a batch, however much memory there is."""
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self._load_options = load_options
@@ -69,9 +69,10 @@ class HuggingFace(ModelDefaults):
         self._starts_in_thought: bool | None = None
 
     def load(self) -> LoadedModel:
-        """Loads processor and weights once, or says once more why they cannot be loaded.
+        """Load processor and weights, once.
 
-        Raises UsageError and MissingExtra."""
+        Raises UsageError and MissingExtra; a UsageError again on every further call.
+        """
         if self._load_error is not None:
             raise self._load_error
         if self._loaded is None:
@@ -84,7 +85,7 @@ class HuggingFace(ModelDefaults):
         return self._loaded
 
     def adopt(self, loaded: LoadedModel) -> None:
-        """Take weights that were loaded elsewhere, or changed since."""
+        """Use weights that were loaded elsewhere, or changed since."""
         self._loaded = loaded
         meter = memory_meter(str(weight.device) for weight in loaded.model.parameters())
         self._sizers = BatchSizers(
@@ -100,39 +101,41 @@ class HuggingFace(ModelDefaults):
 
     @property
     def batch_size(self) -> int:
-        """Requests that a batch may hold, as far as is known by now."""
-        return max(size.size for size in self._sizers) if self._sizers else self._initial_batch_size
+        """Requests that a batch may have at present."""
+        if not self._sizers:
+            return self._initial_batch_size
+        return max(sizer.size for sizer in self._sizers)
 
     @property
     def largest_batch(self) -> int:
-        """Prompts of the largest batch that was computed; 0 before the first."""
-        return max(size.largest for size in self._sizers) if self._sizers else 0
+        """Prompts of the largest batch so far; 0 before the first."""
+        return max(sizer.largest for sizer in self._sizers) if self._sizers else 0
 
     @property
     def images(self) -> str:
-        """`native`, or `first`: only the first image is shown."""
+        """How several images are passed: `native`, `first` only, or `concat-embeddings`."""
         return self._images
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader of the results should know about how they were computed."""
+        """What a reader of the results should know about their computation."""
         reason = self._shared_generation.disabled_reason if self._shared_generation else None
         return (f"what prompts share was computed for each: {reason}",) if reason else ()
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
-        """The prompt after the chat template, and the pictures' sizes before the processor."""
+        """The prompt after the chat template, and the images' sizes before the processor."""
         if isinstance(request, Compare):
             return None
         prompt = render(request, self.load(), self._image_cache, self._images)
-        return RenderedPrompt(prompt.text, tuple(picture.size for picture in prompt.images))
+        return RenderedPrompt(prompt.text, tuple(image.size for image in prompt.images))
 
     def prepare(self, request: Request) -> None:
-        """Start on a request that will be asked soon, while the model is busy with others."""
+        """Tokenise a request that will be due soon, while the model is busy with others."""
         if self._prefetcher is not None and isinstance(request, Generate | Rank):
             self._prefetcher.start(request)
 
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
-        """Outputs in the order of the requests; what fails, fails alone."""
+        """Outputs in the order of the requests; a request that fails does not affect the others."""
         loaded = self.load()
         _use_threads(loaded.threads)
         outputs: dict[int, Output] = {}
@@ -146,20 +149,22 @@ class HuggingFace(ModelDefaults):
                 text_requests[index] = request
         if self._shared_generation is not None and self._shared_generation.disabled_reason is None:
             outputs |= self._answer_shared(self._shared_generation, text_requests)
-        outputs |= self._answer_unshared(
-            loaded, {place: one for place, one in text_requests.items() if place not in outputs}
-        )
-        ordered = [outputs[place] for place in range(len(requests))]
+        # Whatever cannot share prefixes is computed prompt by prompt.
+        unanswered = {
+            index: request for index, request in text_requests.items() if index not in outputs
+        }
+        outputs |= self._answer_unshared(loaded, unanswered)
+        ordered = [outputs[index] for index in range(len(requests))]
         if not self._load_options.split_thoughts:
             return ordered
         if self._starts_in_thought is None:
             self._starts_in_thought = starts_in_thought(loaded)
-        return [without_thoughts(one, self._starts_in_thought) for one in ordered]
+        return [without_thoughts(output, self._starts_in_thought) for output in ordered]
 
     def _answer_shared(
         self, shared_generation: SharedGeneration, requests: Mapping[int, Generate | Rank]
     ) -> dict[int, Output]:
-        """Outputs by place, computed with shared beginnings; what cannot be is left out."""
+        """Outputs by index, computed with shared prefixes; without those that cannot be."""
         assert self._prefetcher is not None
         outputs: dict[int, Output] = {}
         rows: dict[int, list[TokenisedPrompt]] = {}
@@ -173,34 +178,35 @@ class HuggingFace(ModelDefaults):
             except PrefixSharingUnsupported as error:
                 shared_generation.disabled_reason = str(error)
             except MODEL_ERRORS:
-                continue  # asked apart, where it works or its fault is named
+                continue  # answered unshared, where it works or becomes a failure
         if not shared_generation.verify(
             [row for request_rows in rows.values() for row in request_rows]
         ):
             if shared_generation.disabled_reason is not None:
                 self._prefetcher = None
             return outputs
+        # Rows of one batch need equal settings and the same inputs; rankings have no settings.
         groups: dict[Hashable, list[int]] = defaultdict(list)
-        for index, several in rows.items():
+        for index, request_rows in rows.items():
             request = requests[index]
             settings = batch_settings(request.settings) if isinstance(request, Generate) else None
-            groups[settings, frozenset(several[0].token_type_inputs)].append(index)
+            groups[settings, frozenset(request_rows[0].token_type_inputs)].append(index)
         for indices in groups.values():
             started = time.perf_counter()
             answers = _answer_group(
-                shared_generation, [(requests[place], rows[place]) for place in indices]
+                shared_generation, [(requests[index], rows[index]) for index in indices]
             )
             seconds = (time.perf_counter() - started) / len(indices)
             outputs |= {
-                place: _with_seconds(output, seconds)
-                for place, output in zip(indices, answers, strict=True)
+                index: _with_seconds(output, seconds)
+                for index, output in zip(indices, answers, strict=True)
             }
         return outputs
 
     def _answer_unshared(
         self, loaded: LoadedModel, requests: Mapping[int, Generate | Rank]
     ) -> dict[int, Output]:
-        """Outputs by place, each prompt computed by itself from its first token."""
+        """Outputs by index, each prompt computed from its first token."""
         outputs: dict[int, Output] = {}
         groups: dict[Hashable, list[tuple[int, RenderedRequest]]] = defaultdict(list)
         for index, request in requests.items():
@@ -212,7 +218,7 @@ class HuggingFace(ModelDefaults):
                 outputs[index] = Failure("unsupported", str(error))
             else:
                 if isinstance(request, Generate):
-                    # Some families mix up prompts with unlike numbers of pictures.
+                    # Some families mix up prompts with different numbers of images.
                     key = (batch_settings(request.settings), len(prompt.images))
                     groups[key].append((index, RenderedRequest(request, prompt)))
                 else:
@@ -224,16 +230,17 @@ class HuggingFace(ModelDefaults):
     def _generate_group(
         self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRequest]]
     ) -> dict[int, Output]:
-        """Replies to prompts of equal settings by place, each with its share of the time."""
+        """Replies to prompts with equal settings by index, each with its part of the time."""
         assert self._sizers is not None
         outputs: dict[int, Output] = {}
-        for start, replies, seconds in generate_unshared(
-            loaded, [one for _, one in group], self._sizers.replies
-        ):
-            indices = [place for place, _ in group[start : start + len(replies)]]
+        rendered = [request for _, request in group]
+        for start, replies, seconds in generate_unshared(loaded, rendered, self._sizers.replies):
+            indices = [index for index, _ in group[start : start + len(replies)]]
             seconds_each = seconds / len(replies)
-            outputs |= {place: _with_seconds(reply, seconds_each)
-                        for place, reply in zip(indices, replies, strict=True)}  # fmt: skip
+            outputs |= {
+                index: _with_seconds(reply, seconds_each)
+                for index, reply in zip(indices, replies, strict=True)
+            }
         return outputs
 
     def _rank(self, loaded: LoadedModel, request: Rank, prompt: Prompt) -> Output:
@@ -263,15 +270,19 @@ def _answer_group(
     shared_generation: SharedGeneration,
     requests: Sequence[tuple[Generate | Rank, list[TokenisedPrompt]]],
 ) -> Sequence[Output]:
-    """Outputs of requests of one kind and, for generation, of the same settings."""
-    generates = [(one, rows[0]) for one, rows in requests if isinstance(one, Generate)]
-    if generates:
-        return shared_generation.generate(generates, generates[0][0].settings)
-    return shared_generation.rank([(one, rows) for one, rows in requests if isinstance(one, Rank)])
+    """Outputs of requests that are all generations with equal settings, or all rankings."""
+    generations = [
+        (request, rows[0]) for request, rows in requests if isinstance(request, Generate)
+    ]
+    if generations:
+        return shared_generation.generate(generations, generations[0][0].settings)
+    return shared_generation.rank(
+        [(request, rows) for request, rows in requests if isinstance(request, Rank)]
+    )
 
 
 def _use_threads(count: int) -> None:
-    """torch's setting is one for the whole process: each model sets its own before it works."""
+    """Set torch's threads, which are those of the process: every model sets its own."""
     import torch
 
     if torch.get_num_threads() != count:
@@ -301,11 +312,10 @@ def open_checkpoint(
     values: Mapping[str, str],
     batch_size: int = DEFAULT_BATCH_SIZE,
 ) -> HuggingFace:
-    """The model of a checkpoint under a provider's name, options checked before; `batch_size` is
-    where batches begin unless one is given.
+    """The model of a checkpoint under a provider's name, with checked option values.
 
-    torch is imported only when the device decides something, so that a model whose dtype is given
-    is identified in milliseconds.
+    `batch_size` is the initial one without the option. torch is imported only if the device
+    matters, so that a model with the option `dtype` is identified in milliseconds.
     """
     if values.get("processor") == "torchvision":
         require("processor=torchvision", "torchvision")

@@ -1,4 +1,4 @@
-"""What `hf/` models are named by, the options they take, and what those make of their identity."""
+"""Names and options of `hf/` models, and the facts about them that make up their identity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODELS = (
 )
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 DEFAULT_BATCH_SIZE = 32
-"""Where the size of batches begins unless it is given."""
+"""Initial batch size without the option."""
 OPTIONS = (
     ModelOption("dtype", "default float32 on cpu, bfloat16 on cuda; auto: as stored", DTYPES),
     ModelOption("device", "auto (cuda where there is one), cpu, cuda, cuda:<number>, mps"),
@@ -65,7 +65,7 @@ OPTIONS = (
 
 
 def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
-    """How the weights are quantised, stored so or as they are loaded. Raises UsageError."""
+    """How the weights are quantised, in the file or while loading; "" if not. Raises UsageError."""
     stored = checkpoint.quantisation()
     if options.quantisation is None:
         return stored
@@ -78,7 +78,9 @@ def _quantisation_of(checkpoint: Checkpoint, options: LoadOptions) -> str:
 
 
 def identity_facts(checkpoint: Checkpoint, options: LoadOptions, images: str) -> dict[str, str]:
-    """What can change a reply, for the model's identity. Raises UsageError and MissingExtra."""
+    """Everything that can change a reply, for the model's identity.
+
+    Raises UsageError and MissingExtra."""
     facts = {
         "revision": checkpoint.revision,
         "dtype": options.dtype,

@@ -1,4 +1,4 @@
-"""Weights as they are wanted: quantised, spread over devices, with a LoRA adapter merged in."""
+"""Where and how weights are loaded: quantised, over several devices, with a LoRA adapter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADAPTER_CONFIG = "adapter_config.json"
 
 
 def placement_arguments(options: LoadOptions, device: str) -> dict[str, Any]:
-    """What `from_pretrained` is given beyond dtype and attention. Raises MissingExtra."""
+    """Arguments of `from_pretrained` for placement and quantisation. Raises MissingExtra."""
     arguments: dict[str, Any] = {}
     if options.device_map is not None:
         arguments["device_map"] = options.device_map
@@ -32,14 +32,17 @@ def placement_arguments(options: LoadOptions, device: str) -> dict[str, Any]:
 
 
 def is_placed(options: LoadOptions) -> bool:
-    """Whether `from_pretrained` itself puts the weights where they belong."""
+    """Whether `from_pretrained` itself puts the weights onto their devices."""
     return options.device_map is not None or options.quantisation is not None
 
 
 def quantisation_library(bits: str, device: str) -> str:
-    """The library that quantises: on GPUs bitsandbytes; on a CPU torchao for 8 bits, which is
-    faster there, and bitsandbytes for 4, which torchao cannot do there; else the other one where
-    it alone is installed. Raises MissingExtra, naming the one to install."""
+    """The library that quantises to `8bit` or `4bit` on a device.
+
+    On GPUs bitsandbytes, or torchao if only that is installed. On a CPU torchao for 8 bits, where
+    it is faster, or bitsandbytes if only that is installed; for 4 bits bitsandbytes, since torchao
+    cannot do that on a CPU. Raises MissingExtra with the one to install.
+    """
     candidates = ["bitsandbytes", "torchao"]
     if not device.startswith("cuda"):
         candidates = ["torchao", "bitsandbytes"] if bits == "8bit" else ["bitsandbytes"]
@@ -54,7 +57,7 @@ def _quantisation_config(bits: str, device: str, dtype: str) -> Any:
     import transformers
 
     if quantisation_library(bits, device) == "bitsandbytes":
-        # It would say for each layer and each prompt which dtype it multiplies in.
+        # It warns for each layer and each prompt about the dtype it multiplies in.
         logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
         if bits == "8bit":
             return transformers.BitsAndBytesConfig(load_in_8bit=True)
@@ -70,9 +73,9 @@ def _quantisation_config(bits: str, device: str, dtype: str) -> Any:
 
 
 def find_adapter(name: str) -> Path:
-    """The folder of an adapter: a local one, else a hub id's in the hub's cache, then online.
+    """The folder of an adapter: a local folder, else a hub id, which is downloaded to the cache.
 
-    Raises UsageError and MissingExtra.
+    Raises UsageError if it is not an adapter, and MissingExtra.
     """
     if importlib.util.find_spec("peft") is None:
         raise MissingExtra(f"adapter={name}", "adapters", "peft")
@@ -109,8 +112,8 @@ def adapter_digest(folder: Path) -> str:
 
 
 def merge_adapter(model: Any, folder: str) -> Any:
-    """The model with the adapter's weights merged into its own. Raises ValueError where the
-    adapter belongs to another model."""
+    """Merge an adapter into the weights of a model. Raises ValueError if the adapter belongs to
+    another model."""
     from peft import PeftModel
 
     with warnings.catch_warnings(record=True) as caught:
@@ -120,6 +123,6 @@ def merge_adapter(model: Any, folder: str) -> Any:
         if "missing adapter keys" in str(warning.message):
             raise ValueError(f"the adapter {folder} was not trained on this model")
     if getattr(model, "hf_quantizer", None) is not None:
-        # Merged weights would be rounded once more: the adapter stays beside them.
+        # Merging would round the quantised weights once more: the adapter stays separate.
         return adapted.get_base_model()
     return adapted.merge_and_unload()

@@ -1,5 +1,4 @@
-"""Prompts made ready ahead of the model, in threads of their own, so that the model need not wait
-for a JPEG."""
+"""Prompts tokenised ahead of the model in threads, so that the model never waits for a JPEG."""
 
 from __future__ import annotations
 
@@ -18,28 +17,30 @@ from snellen.models.hf.memory import read_proc_bytes
 from snellen.models.hf.tokenise import PromptTokeniser, TokenisedPrompt
 
 _MIN_BYTES, _MAX_BYTES, _FREE_FRACTION = 512_000_000, 4_000_000_000, 0.05
-"""Bytes of prompts made ready before they are asked for: a share of the memory that is free."""
+"""Bytes that prefetched prompts may take: a part of the free memory, within two bounds."""
 _MAX_WORKERS = 8
-"""More threads than these hold each other up: what is Python in a processor runs one at a time."""
+"""More threads do not help: the Python part of a processor holds the GIL."""
 
 
 class _PrefetchWorker(NamedTuple):
+    """A tokeniser with the one thread that uses it."""
+
     tokeniser: PromptTokeniser
     executor: ThreadPoolExecutor
 
 
 class PromptPrefetcher:
-    """Rows of requests, made ahead (`start`) or when they are wanted (`get`).
+    """Tokenises requests ahead of time (`start`), or at the latest when they are due (`get`).
 
-    Requests about the same pictures go to the same thread, which remembers them.
+    Requests about the same images go to the same thread, which caches the processed images.
     """
 
     def __init__(
         self, loaded: LoadedModel, policy: str, depth: int, workers: int | None = None
     ) -> None:
-        """At most `depth` requests are made ahead, in `workers` threads: by default as many as
-        there are cores that the model leaves alone."""
-        # Its own: the model's is used by another thread.
+        """At most `depth` requests are prefetched, by `workers` threads: by default one for each
+        core that the model does not use."""
+        # A copy, because the model's thread uses the original.
         self._loaded = replace(loaded, processor=copy.deepcopy(loaded.processor))
         self._policy = policy
         self._depth = depth
@@ -47,13 +48,15 @@ class PromptPrefetcher:
         self._can_append: dict[int, bool] = {}
         self._futures: dict[bytes, Future[list[TokenisedPrompt]]] = {}
         self._ready_bytes: dict[bytes, int] = {}
-        """Bytes of those that are ready."""
+        """Of prompts that are ready and not fetched yet."""
         self._bytes_used = 0
+        """Sum of `_ready_bytes`."""
         self._max_bytes = _byte_budget()
         self._lock = threading.Lock()
+        """Of all of the above, which workers and the model's thread change."""
 
     def start(self, request: Generate | Rank) -> None:
-        """Start on a request that will be asked soon, if there is room."""
+        """Begin to tokenise a request that will be due soon, if there is room."""
         key = request_digest(request, "")
         with self._lock:
             full = len(self._futures) >= self._depth or self._bytes_used >= self._max_bytes
@@ -61,7 +64,7 @@ class PromptPrefetcher:
                 self._futures[key] = self._submit(key, request)
 
     def get(self, request: Generate | Rank) -> list[TokenisedPrompt]:
-        """The row of a request; of a ranking, one for each candidate.
+        """The prompts of a request as `PromptTokeniser.tokenise` returns them; waits for them.
 
         Raises MediaError, Unsupported and whatever the processor raises.
         """
@@ -72,9 +75,10 @@ class PromptPrefetcher:
         return future.result()
 
     def _submit(self, key: bytes, request: Generate | Rank) -> Future[list[TokenisedPrompt]]:
+        """Hand a request to the worker of its images. The lock must be held."""
         digests = [part.digest for message in request.messages for part in message.media()]
-        about = "\0".join(digests).encode() or key
-        index = zlib.crc32(about) % len(self._workers)
+        routing_key = "\0".join(digests).encode() or key
+        index = zlib.crc32(routing_key) % len(self._workers)
         worker = self._workers[index]
         if worker is None:
             tokeniser = PromptTokeniser(
@@ -91,6 +95,7 @@ class PromptPrefetcher:
     ) -> list[TokenisedPrompt]:
         rows = tokeniser.tokenise(request)
         with self._lock:
+            # Not counted if `get` has fetched it meanwhile.
             if key in self._futures and key not in self._ready_bytes:
                 self._ready_bytes[key] = _media_bytes(rows)
                 self._bytes_used += self._ready_bytes[key]
@@ -98,7 +103,7 @@ class PromptPrefetcher:
 
 
 def count_workers(loaded: LoadedModel) -> int:
-    """Threads that make prompts ready beside a model: at least one."""
+    """Threads that tokenise while the model computes: at least one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     busy = loaded.threads if loaded.device == "cpu" else 1
     return max(1, min(_MAX_WORKERS, (cores or 1) - busy))
@@ -110,5 +115,5 @@ def _byte_budget() -> int:
 
 
 def _media_bytes(rows: Sequence[TokenisedPrompt]) -> int:
-    """Rows of one request share their pictures."""
+    """Bytes of the image inputs of one request, which all its rows share."""
     return sum(part.nbytes for row in rows[:1] for part in row.media.values())

@@ -1,10 +1,23 @@
-"""Prompts that begin alike are computed once: their pictures, their words, their cache.
+"""Compute what prompts have in common once: their images, their text, their keys and values.
 
-A prompt's head (up to its last picture) is kept while others with the same pictures may come: the
-rotations of a question, the two questions about an MME image. What prompts in one batch share
-beyond that is computed once as well: the context of the candidates of a ranking, a question before
-its rotated options. Positions are given for every call, since some architectures keep those of the
-last prompt to themselves.
+The *image prefix* of a prompt is everything up to its last image token. Two kinds of prefix are
+reused:
+
+- An image prefix is cached while further prompts about the same images may come: the rotations of
+  a question, the two questions about an MME image.
+- A longer prefix that prompts of one batch share is computed once and copied into each row: the
+  context of a ranking's candidates, a question before its rotated options.
+
+`PrefixSharing.prefill` reads a batch in three steps, each of which starts from the result of the
+one before:
+
+1. One row of every image prefix that is not cached is read, as far as all rows with that image
+   prefix agree (`_uncached_groups`).
+2. Longer prefixes of several rows are read, one row for each (`_prefill_shared`).
+3. The remaining tokens of all rows are read in one forward pass (`_prefill_batch`).
+
+Positions are passed with every call: some architectures (Qwen2-VL and later) otherwise continue
+from those of the last prompt they have read.
 """
 
 from __future__ import annotations
@@ -34,28 +47,34 @@ if TYPE_CHECKING:
 
 
 MIN_SHARED_TOKENS = 16
-"""Tokens two prompts must share beyond their heads before it pays to compute them apart."""
+"""Tokens that prompts must share after the image prefix before a forward pass of its own pays."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPrefixGroup:
-    """Rows of a batch that share their first `length` tokens and pictures."""
+    """Rows of a batch, by index, that share their images and their first `length` tokens."""
 
     indices: tuple[int, ...]
     length: int
 
 
 def prefix_groups(rows: Sequence[TokenisedPrompt]) -> Iterator[SharedPrefixGroup]:
-    """Rows that share enough beyond their heads, next to each other in the order of their ids."""
+    """Group rows that share at least `MIN_SHARED_TOKENS` tokens after a common image prefix.
+
+    Rows that share with no other are in no group.
+    """
     by_image_prefix: dict[Hashable, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         by_image_prefix[row.image_prefix_key()].append(index)
     for indices in by_image_prefix.values():
-        indices.sort(key=lambda place: rows[place].ids)
+        # In lexical order rows with a long common prefix are neighbours, so that one pass is
+        # enough: a row joins the group before it or begins the next.
+        indices.sort(key=lambda index: rows[index].ids)
         group: list[int] = []
         length = 0
         for index in indices:
             row = rows[index]
+            # `length` is what all rows of the group share; comparing with the first one is enough.
             shared = min(length or max_prefix_length(row), max_prefix_length(row))
             if group:
                 shared = min(shared, shared_prefix_length(rows[group[0]].ids, row.ids))
@@ -73,7 +92,7 @@ def _group_if_shared(indices: Sequence[int], length: int) -> Iterator[SharedPref
 
 
 def shareable_length(first: TokenisedPrompt, second: TokenisedPrompt) -> int:
-    """Tokens that can be computed once for two rows."""
+    """How many first tokens of two rows can be read once for both."""
     return min(
         shared_prefix_length(first.ids, second.ids),
         max_prefix_length(first),
@@ -82,29 +101,39 @@ def shareable_length(first: TokenisedPrompt, second: TokenisedPrompt) -> int:
 
 
 def max_prefix_length(row: TokenisedPrompt) -> int:
-    """Tokens that may be computed before: the rest must hold one whose logits are asked for."""
+    """How many first tokens of a row may come from a cache.
+
+    The last forward pass must read the token before the scored ones (the last token, if none is
+    scored), because its logits predict the next token.
+    """
     return len(row.ids) - row.scored_tokens - 1
 
 
 _SMALL_MODEL = 30_000_000
-"""Parameters up to which computing a few words again is cheaper than keeping them."""
+"""Parameters up to which reading some text again is cheaper than keeping its keys and values."""
 
 
 @dataclass(slots=True)
 class PrefillState:
-    """A batch of prompts that the model has read."""
+    """A batch of prompts that the model has read, ready to be continued token by token."""
 
     logits: Tensor
-    """(rows, kept, words): about the token behind each of the last `cached` ones."""
+    """(rows, kept_logits, vocab_size): predictions of the token after each of the last
+    `kept_logits` tokens."""
     cache: Any
     mask: Tensor
-    """(rows, tokens in the cache): 0 where a row is filled up."""
+    """(rows, tokens in the cache): 0 where a row has padding, which may also be in its middle."""
     positions: Tensor
-    """(rows,): of the next token of each, on the model's device, so that no step waits for it."""
+    """(rows,): position of the next token, on the model's device, so that no step waits for a
+    transfer."""
 
 
 class PrefixSharing:
-    """Reads prompts with one model. At most `batch_size` pictures go through it together."""
+    """Reads prompts with one model and continues them, computing shared prefixes once.
+
+    `budget` is the memory for cached prefixes in bytes. At most `batch_size` prefixes are computed
+    in one forward pass.
+    """
 
     def __init__(self, model: Any, budget: int, batch_size: int) -> None:
         self._model = model
@@ -112,35 +141,35 @@ class PrefixSharing:
         self._last_prompts: PrefixCache[LastPromptKV] = PrefixCache(budget // 3)
         self._batch_size = batch_size
         self._accepted_arguments = frozenset(inspect.signature(model.forward).parameters)
-        self._rope_index: Callable[..., Any] | None = next(
-            (found for part in model.modules() if (found := getattr(part, "get_rope_index", None))),
-            None,
-        )
+        # Models whose positions depend on the images (Qwen2-VL and later) compute them here.
+        methods = (getattr(module, "get_rope_index", None) for module in model.modules())
+        self._rope_index: Callable[..., Any] | None = next(filter(None, methods), None)
         self._axes = 1 if self._rope_index is None else _count_axes(model)
         self.keeps_prompts = model.num_parameters() > _SMALL_MODEL
-        """Whether what was read of a prompt beyond its head is kept for the next."""
+        """Whether complete prompts are cached, one for each image prefix, not only the prefixes."""
         self.prefill_tokens = 0
-        """Tokens of prompts that were computed so far; those of pictures count twice, since the
-        vision tower has computed them as well."""
+        """Prompt tokens computed so far. Those of image prefixes count twice, because the vision
+        tower has computed the images as well."""
 
     def prefill(self, rows: Sequence[TokenisedPrompt], kept_logits: int = 1) -> PrefillState:
-        """Reads the prompts to their end; `kept_logits` last logits of each are given back."""
+        """Read the prompts to their end; the state has the last `kept_logits` logits of each."""
         cached = self._find_prefixes(rows)
         state = self._prefill_batch(rows, cached, [len(row.ids) for row in rows], kept_logits)
         if self.keeps_prompts and not any(row.scored_tokens for row in rows):
-            # The next rotation of a question begins with the same words.
+            # The next rotation of a question begins with the same text.
             prefixes = split_cache(state.cache, state.mask, state.positions.tolist())
-            for row, kept in zip(rows, prefixes, strict=True):
-                self._last_prompts.put(row.image_prefix_key(), LastPromptKV(row.ids, kept))
+            for row, prefix in zip(rows, prefixes, strict=True):
+                self._last_prompts.put(row.image_prefix_key(), LastPromptKV(row.ids, prefix))
         return state
 
     def logits_unshared(self, row: TokenisedPrompt) -> Tensor:
-        """The last logits (words) of one prompt read by itself, as transformers would."""
+        """The last logits, shape (vocab_size,), of one prompt in a plain forward pass."""
         import torch
 
         ids = torch.tensor([row.ids], device=self._model.device)
         inputs = {
-            name: mark[None].to(self._model.device) for name, mark in row.token_type_inputs.items()
+            name: values[None].to(self._model.device)
+            for name, values in row.token_type_inputs.items()
         }
         with torch.inference_mode():
             out = self._model(
@@ -155,16 +184,20 @@ class PrefixSharing:
         return logits
 
     def clear(self) -> None:
-        """Give back the memory of everything kept."""
+        """Free the memory of all cached prefixes."""
         self._image_prefixes.clear()
         self._last_prompts.clear()
 
     def step(self, state: PrefillState, tokens: Tensor) -> Tensor:
-        """Reads one more token of each row, (rows,), and gives the logits (rows, words) behind."""
+        """Read one more token of each row, `tokens` (rows,), and update the state.
+
+        Returns the logits of the token after it, (rows, vocab_size).
+        """
         import torch
 
         ones = state.mask.new_ones((len(tokens), 1))
         state.mask = torch.cat([state.mask, ones], 1)
+        # Generated text has the same position on every axis: (rows,) to (axes, rows, 1).
         positions = _drop_single_axis(state.positions[None, :, None].expand(self._axes, -1, -1))
         state.positions = state.positions + 1
         out = self._forward(tokens[:, None], state.mask, positions, state.cache, 1)
@@ -172,28 +205,35 @@ class PrefixSharing:
         return logits
 
     def _find_prefixes(self, rows: Sequence[TokenisedPrompt]) -> list[PrefixKV]:
-        """What is already computed of each prompt, after computing what several share."""
+        """The longest prefix of each row that is computed, after computing the shared ones."""
+        # Held for this batch besides the cache, which may drop an entry while the batch needs it.
         image_prefixes: dict[Hashable, PrefixKV] = {}
-        longest: dict[int, PrefixKV] = {}
-        for batch in self._uncached_groups(rows, image_prefixes):
-            firsts = [rows[cluster.indices[0]] for cluster in batch]
-            prefixes = self._prefill_groups(firsts, [EMPTY_PREFIX] * len(batch), batch)
-            for cluster, row, kept in zip(batch, firsts, prefixes, strict=True):
-                image_prefix = kept.copy_prefix(row.image_prefix_length)
+        prefixes: dict[int, PrefixKV] = {}
+        """Of rows that share one, by the row's index."""
+        for groups in self._uncached_groups(rows, image_prefixes):
+            firsts = [rows[group.indices[0]] for group in groups]
+            computed = self._prefill_groups(firsts, [EMPTY_PREFIX] * len(groups), groups)
+            for group, row, prefix in zip(groups, firsts, computed, strict=True):
+                # The text after the images is of use to this batch alone: it is not cached.
+                image_prefix = prefix.copy_prefix(row.image_prefix_length)
                 image_prefixes[row.image_prefix_key()] = image_prefix
                 self._image_prefixes.put(row.image_prefix_key(), image_prefix)
-                longest |= dict.fromkeys(cluster.indices, kept)
-        self._prefill_shared(rows, image_prefixes, longest)
+                prefixes |= dict.fromkeys(group.indices, prefix)
+        self._prefill_shared(rows, image_prefixes, prefixes)
         return [
-            longest.get(place) or self._find_prefix(row, max_prefix_length(row), image_prefixes)
-            for place, row in enumerate(rows)
+            prefixes.get(index) or self._find_prefix(row, max_prefix_length(row), image_prefixes)
+            for index, row in enumerate(rows)
         ]
 
     def _uncached_groups(
         self, rows: Sequence[TokenisedPrompt], image_prefixes: dict[Hashable, PrefixKV]
     ) -> Iterator[Sequence[SharedPrefixGroup]]:
-        """Rows whose heads are not known, those of one head together with all that they share, in
-        batches that fit together; the others' heads are noted."""
+        """Batches of groups whose image prefix must be computed, one group for each image prefix.
+
+        A group's length is what all its rows share, or the image prefix for a single row. Groups
+        of one batch have media of the same shapes, so that they can be stacked. Image prefixes
+        that are cached are added to `image_prefixes` instead.
+        """
         by_image_prefix: dict[Hashable, list[int]] = defaultdict(list)
         for index, row in enumerate(rows):
             if row.image_prefix_length:
@@ -206,35 +246,40 @@ class PrefixSharing:
                 continue
             first = rows[indices[0]]
             length = min(
-                (shareable_length(first, rows[place]) for place in indices[1:]),
+                (shareable_length(first, rows[index]) for index in indices[1:]),
                 default=first.image_prefix_length,
             )
             shape = tuple((name, tuple(part.shape[1:])) for name, part in first.media.items())
             shapes[shape].append(SharedPrefixGroup(tuple(indices), length))
-        for group in shapes.values():
-            for start in range(0, len(group), self._batch_size):
-                yield group[start : start + self._batch_size]
+        for groups in shapes.values():
+            for start in range(0, len(groups), self._batch_size):
+                yield groups[start : start + self._batch_size]
 
     def _prefill_shared(
         self,
         rows: Sequence[TokenisedPrompt],
         image_prefixes: Mapping[Hashable, PrefixKV],
-        longest: dict[int, PrefixKV],
+        prefixes: dict[int, PrefixKV],
     ) -> None:
-        """Computes what several rows share well beyond their heads, where it is not known."""
+        """Compute prefixes shared by several rows beyond the image prefix, unless cached.
+
+        `prefixes` (by row index) is updated for the rows of every group.
+        """
         groups = list(prefix_groups(rows))
         for start in range(0, len(groups), self._batch_size):
             batch = groups[start : start + self._batch_size]
-            firsts = [rows[cluster.indices[0]] for cluster in batch]
+            firsts = [rows[group.indices[0]] for group in batch]
             cached = [
-                longest.get(cluster.indices[0])
-                or self._find_prefix(row, cluster.length, image_prefixes)
-                for row, cluster in zip(firsts, batch, strict=True)
+                prefixes.get(group.indices[0])
+                or self._find_prefix(row, group.length, image_prefixes)
+                for row, group in zip(firsts, batch, strict=True)
             ]
-            if any(kept.length < one.length for kept, one in zip(cached, batch, strict=True)):
+            if any(
+                prefix.length < group.length for prefix, group in zip(cached, batch, strict=True)
+            ):
                 cached = self._prefill_groups(firsts, cached, batch)
-            for cluster, kept in zip(batch, cached, strict=True):
-                longest |= dict.fromkeys(cluster.indices, kept)
+            for group, prefix in zip(batch, cached, strict=True):
+                prefixes |= dict.fromkeys(group.indices, prefix)
 
     def _prefill_groups(
         self,
@@ -242,14 +287,15 @@ class PrefixSharing:
         cached: Sequence[PrefixKV],
         groups: Sequence[SharedPrefixGroup],
     ) -> list[PrefixKV]:
-        """What clusters share, read on from what is known of the first row of each."""
-        state = self._prefill_batch(firsts, cached, [cluster.length for cluster in groups], 1)
+        """Compute the shared prefix of each group from its first row, on top of `cached`."""
+        state = self._prefill_batch(firsts, cached, [group.length for group in groups], 1)
         return split_cache(state.cache, state.mask, state.positions.tolist())
 
     def _find_prefix(
         self, row: TokenisedPrompt, limit: int, image_prefixes: Mapping[Hashable, PrefixKV]
     ) -> PrefixKV:
-        """The longest beginning of a row, up to `limit`, that is computed already."""
+        """The longest prefix of a row, at most `limit` tokens, that is computed already: part of
+        the last prompt with its images, else its image prefix, which may be empty."""
         image_prefix = image_prefixes.get(row.image_prefix_key(), EMPTY_PREFIX)
         last_prompt = self._last_prompts.get(row.image_prefix_key())
         if last_prompt is None:
@@ -268,42 +314,55 @@ class PrefixSharing:
         lengths: Sequence[int],
         kept_logits: int,
     ) -> PrefillState:
-        """Reads each prompt from what is known of it up to its end, as one batch. Pictures are
-        handed over where nothing is known."""
+        """Read each row from the end of its cached prefix up to `lengths`, in one forward pass.
+
+        Images are passed for rows whose prefix does not contain them yet. Raises
+        PrefixSharingUnsupported if the model returns no cache.
+        """
         import torch
 
         device = self._model.device
-        spans = [(kept.length, end) for kept, end in zip(cached, lengths, strict=True)]
+        # Row i reads the tokens start..end; a row with nothing to read is all padding.
+        spans = [(prefix.length, end) for prefix, end in zip(cached, lengths, strict=True)]
         width = max(end - start for start, end in spans)
+        # Padded on the left, so that the last token of every row is in the last column. All
+        # tensors are filled in main memory and moved once: on a GPU each small write is a launch.
         ids = torch.zeros((len(rows), width), dtype=torch.long)
         mask = torch.zeros_like(ids)
         row_positions = [
-            self._token_positions(row, kept, end)
-            for row, kept, end in zip(rows, cached, lengths, strict=True)
+            self._token_positions(row, prefix, end)
+            for row, prefix, end in zip(rows, cached, lengths, strict=True)
         ]
         positions = torch.zeros((self._axes, len(rows), width), dtype=torch.long)
-        token_type_inputs = {name: torch.zeros((len(rows), width), dtype=mark.dtype)
-                 for name, mark in rows[0].token_type_inputs.items()}  # fmt: skip
+        token_type_inputs = {
+            name: torch.zeros((len(rows), width), dtype=values.dtype)
+            for name, values in rows[0].token_type_inputs.items()
+        }
         for row_index, (row, (start, end)) in enumerate(zip(rows, spans, strict=True)):
             offset = width - (end - start)
             ids[row_index, offset:] = torch.tensor(row.ids[start:end])
             mask[row_index, offset:] = 1
             positions[:, row_index, offset:] = row_positions[row_index]
-            for name, mark in row.token_type_inputs.items():
-                token_type_inputs[name][row_index, offset:] = mark[start:end]
+            for name, values in row.token_type_inputs.items():
+                token_type_inputs[name][row_index, offset:] = values[start:end]
+        # The prefixes are padded on the left as well, by themselves. A row of the full mask,
+        # (longest prefix + width), is therefore [padding, prefix, padding, new tokens]: the gap in
+        # the middle does no harm, because positions are explicit and the mask hides it.
         cache, cached_mask = batch_caches(cached, width)
         full_mask = mask if cached_mask is None else torch.cat([cached_mask, mask], 1)
         full_mask = full_mask.to(device)
+        # A prefix is empty or holds all images of its row, so that media go in whole or not at
+        # all. Their order is that of the rows: models match images to image tokens in batch order.
         rows_with_media = [
             row
-            for row, kept in zip(rows, cached, strict=True)
-            if kept.length < row.image_prefix_length
+            for row, prefix in zip(rows, cached, strict=True)
+            if prefix.length < row.image_prefix_length
         ]
         self.prefill_tokens += sum(end - start for start, end in spans) + sum(
             row.image_prefix_length for row in rows_with_media
         )
         inputs = {
-            name: mark.to(device) for name, mark in token_type_inputs.items()
+            name: values.to(device) for name, values in token_type_inputs.items()
         } | self._media_inputs(rows_with_media)
         out = self._forward(
             ids.to(device),
@@ -313,30 +372,35 @@ class PrefixSharing:
             kept_logits,
             **inputs,
         )
-        next_positions = [int(place.max()) + 1 if place.numel() else kept.next_position
-                 for place, kept in zip(row_positions, cached, strict=True)]  # fmt: skip
+        # Text goes on after the largest position on any axis; an image may occupy fewer positions
+        # than it has tokens.
+        next_positions = [
+            int(values.max()) + 1 if values.numel() else prefix.next_position
+            for values, prefix in zip(row_positions, cached, strict=True)
+        ]
         if getattr(out, "past_key_values", None) is None:
             raise PrefixSharingUnsupported("it does not give back the keys and values of a prompt")
         positions = torch.tensor(next_positions, device=device)
         return PrefillState(out.logits[:, -kept_logits:], out.past_key_values, full_mask, positions)
 
     def _token_positions(self, row: TokenisedPrompt, cached: PrefixKV, end: int) -> Tensor:
-        """Positions of a row's tokens from what is known up to `end`: (axes, tokens)."""
+        """Positions of a row's tokens from the end of its prefix to `end`: (axes, tokens)."""
         import torch
 
+        # Text after the images: one position a token, the same on every axis.
         if self._rope_index is None or cached.length >= row.image_prefix_length:
             positions = torch.arange(
                 cached.next_position, cached.next_position + end - cached.length
             )
             return positions[None].expand(self._axes, -1)
-        # In main memory, as the pictures' sizes are: these are many small steps. Of the whole row,
-        # since some architectures count a picture together with the sign that ends it.
+        # Computed in main memory, where the images' sizes are: it takes many small steps, each of
+        # which would be a launch on a GPU. Of the complete row, since some architectures count an
+        # image together with the token that ends it, which may lie after `end`.
         ids = torch.tensor([row.ids])
-        token_type_inputs = {name: mark[None] for name, mark in row.token_type_inputs.items()}
         inputs = {
             "input_ids": ids,
             "attention_mask": torch.ones_like(ids),
-            **token_type_inputs,
+            **{name: values[None] for name, values in row.token_type_inputs.items()},
             **row.media,
         }
         parameters = inspect.signature(self._rope_index).parameters
@@ -347,6 +411,7 @@ class PrefixSharing:
         return remaining
 
     def _media_inputs(self, rows: Sequence[TokenisedPrompt]) -> dict[str, Tensor]:
+        """Image inputs of rows, concatenated along their first axis; {} for no rows."""
         import torch
 
         if not rows:
@@ -354,7 +419,7 @@ class PrefixSharing:
         inputs = {}
         device = self._model.device
         for name in rows[0].media:
-            # One by one, since each may lie in memory that the device reads by itself.
+            # Moved one by one: each may be in pinned memory, from which the copy is asynchronous.
             parts = [row.media[name].to(device, non_blocking=True) for row in rows]
             batch = torch.cat(parts)
             inputs[name] = batch.to(self._model.dtype) if batch.is_floating_point() else batch
@@ -383,18 +448,18 @@ class PrefixSharing:
             )
 
     def _logits_argument(self, kept_logits: int) -> dict[str, int]:
-        return (
-            {"logits_to_keep": kept_logits} if "logits_to_keep" in self._accepted_arguments else {}
-        )
+        """The argument that limits logits to the last tokens, if the model takes it."""
+        name = "logits_to_keep"
+        return {name: kept_logits} if name in self._accepted_arguments else {}
 
 
 def _count_axes(model: Any) -> int:
-    """Axes along which positions are counted: time, height, width, and for some the text's own."""
+    """Axes of positions: time, height and width, and in some models one more for the text."""
     rope = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
     sections = rope.get("xdrope_section") or rope.get("mrope_section") or ()
     return len(sections) or 3
 
 
 def _drop_single_axis(positions: Tensor) -> Tensor:
-    """(1, rows, tokens) as (rows, tokens); (3, rows, tokens) stays."""
+    """Positions as models take them: (1, rows, tokens) as (rows, tokens); more axes stay."""
     return positions[0] if positions.shape[0] == 1 else positions

@@ -1,4 +1,4 @@
-"""A checkpoint's processor: what turns words and pictures into a model's inputs."""
+"""Load a checkpoint's processor, which turns text and images into model inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOAD_ERRORS = (ImportError, OSError, ValueError, AttributeError, TypeError, Key
 
 
 def load_processor(checkpoint: Checkpoint, options: LoadOptions, folder: str) -> Any:
-    """The processor, for a text-only model the tokenizer. Raises UsageError."""
+    """Load the processor, or for a text-only model the tokenizer. Raises UsageError."""
     from transformers import AutoProcessor, AutoTokenizer
 
     arguments = {"trust_remote_code": options.remote_code}
@@ -36,8 +36,11 @@ def load_processor(checkpoint: Checkpoint, options: LoadOptions, folder: str) ->
 
 
 def _resize_with_pil(processor: Any, folder: str, arguments: dict[str, Any]) -> None:
-    """Not given to AutoProcessor: its tokenizer would take `backend` for its own."""
-    # Older versions give a stand-in at the top where torchvision is not installed.
+    """Replace the image processor by one that resizes with Pillow.
+
+    `backend` cannot be passed to AutoProcessor, which would hand it to the tokenizer too.
+    """
+    # Older versions export a placeholder at the top level if torchvision is not installed.
     from transformers.models.auto.image_processing_auto import AutoImageProcessor
 
     class_name = type(getattr(processor, "image_processor", None)).__name__
@@ -50,10 +53,10 @@ def _resize_with_pil(processor: Any, folder: str, arguments: dict[str, Any]) -> 
 def _load_without_video(
     checkpoint: Checkpoint, options: LoadOptions, folder: str, arguments: dict[str, Any]
 ) -> Any | None:
-    """The processor with its part for videos left out, which alone needs torchvision: for a
-    machine without torchvision, where the family's pictures can be resized by Pillow.
+    """Load the processor without its video processor, the only part that requires torchvision.
 
-    None where that is not what was asked for, or cannot be done.
+    For machines without torchvision, if Pillow can resize the family's images. None if another
+    resizer or remote code was requested, or if it cannot be done.
     """
     if _has_torchvision() or options.processor != "pil" or options.remote_code:
         return None
@@ -86,7 +89,7 @@ def _load_without_video(
 
 
 def without_video_processor(family: Any) -> Any:
-    """The class of a processor, to be made without the part for videos."""
+    """A subclass of a processor class that accepts None as its video processor."""
 
     def check(self: Any, name: str, part: Any) -> Any:
         return family.check_argument_for_proper_class(self, name, part) if part else None
@@ -95,7 +98,7 @@ def without_video_processor(family: Any) -> Any:
 
     overrides = {
         "check_argument_for_proper_class": check,
-        # SmolVLM's own asks its part for videos first.
+        # SmolVLM's own uses its video processor, even without videos.
         "apply_chat_template": ProcessorMixin.apply_chat_template,
     }
     return type(family.__name__, (family,), overrides)
@@ -106,6 +109,8 @@ def _has_torchvision() -> bool:
 
 
 def _processor_error(checkpoint: Checkpoint, error: Exception) -> UsageError:
+    """One sentence for a processor that does not load; most of them miss torchvision."""
+    # transformers raises AttributeError for a class that is not exported without torchvision.
     mentions_torchvision = "torchvision" in str(error).lower() or isinstance(error, AttributeError)
     if mentions_torchvision and not _has_torchvision():
         name = checkpoint.processor or "the processor"
@@ -117,6 +122,6 @@ def _processor_error(checkpoint: Checkpoint, error: Exception) -> UsageError:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of what an error says; its class where it says nothing."""
+    """The first line of an error's message, or its class if the message is empty."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__

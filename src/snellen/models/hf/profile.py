@@ -1,4 +1,4 @@
-"""How families without a chat template are asked: data, by `model_type` (profiles.toml)."""
+"""Prompt formats and peculiarities of model families, by `model_type` (profiles.toml)."""
 
 from __future__ import annotations
 
@@ -18,33 +18,34 @@ _CONTENT = "{content}"
 
 
 class FamilyProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The prompt of a family."""
+    """How to prompt a model family, and what its processor cannot do."""
 
     source: str
+    """Where the prompt format is documented."""
     prompt: str = ""
-    """Text with `{content}` where the words stand; "": its checkpoints have chat templates."""
+    """Prompt template with `{content}` for the text; "": its checkpoints have chat templates."""
     image: str = ""
-    """Sign of a picture among the words; "": the processor puts the picture in front."""
+    """Image token in the text; "": the processor puts the image in front of the text."""
     between: str = ""
     """White space between the prompt and a reply."""
     max_images: int | None = None
-    """Most pictures in a prompt; None: as many as fit."""
+    """Maximum of images in a prompt; None: no limit."""
     forced: bool = False
-    """Whether a reply that is ranked must be said behind the prompt, not read along with it."""
+    """Whether candidates must be generated to be scored, not read together with the prompt."""
     concatenates: bool = False
-    """Whether embeddings of several pictures can stand where one's would."""
+    """Whether the embeddings of several images can replace those of one."""
     unbatched: bool = False
-    """Whether prompts cannot share a batch: the processor, when it fills up, loses the places of
-    the pictures, or changes what is seen of them."""
+    """Whether prompts cannot share a batch: with padding, the processor loses the positions of
+    the images or changes their pixels."""
 
     @property
     def digest(self) -> str:
-        """Eight hexadecimal digits that change with whatever changes a prompt."""
+        """Eight hexadecimal digits over the fields that can change a prompt."""
         parts = "\0".join([self.prompt, self.image, self.between])
         return hashlib.sha256(parts.encode()).hexdigest()[:8]
 
     def render(self, messages: Sequence[Message]) -> str:
-        """The prompt of a conversation. Raises Unsupported for too many pictures."""
+        """Render a conversation, one line a message. Raises Unsupported for too many images."""
         image_count = sum(len(message.media()) for message in messages)
         if self.max_images is not None and image_count > self.max_images:
             raise Unsupported(

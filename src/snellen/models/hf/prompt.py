@@ -1,4 +1,4 @@
-"""Messages as a chat template and a processor want them."""
+"""Render messages by a chat template, and encode prompts by a processor."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from snellen.models.split_batch import Unsupported
 from snellen.settings import read_limits
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 
 CONCAT_EMBEDDINGS = "concat-embeddings"
 
 
 def check_concatenable(loaded: LoadedModel) -> None:
-    """Raises Unsupported for a family in which one picture's embeddings cannot be extended."""
+    """Raise Unsupported for a family that cannot take the embeddings of several images as one's."""
     if loaded.profile is None or not loaded.profile.concatenates:
         family = loaded.model.config.model_type
         raise Unsupported(
@@ -36,7 +36,7 @@ def check_concatenable(loaded: LoadedModel) -> None:
 
 
 def repeat_image_token(text: str, loaded: LoadedModel, image_count: int) -> str:
-    """A prompt about one picture, with the signs of all of them in its place."""
+    """Repeat the image token of a prompt about one image, once for each of `image_count` images."""
     image_token = str(loaded.processor.image_token)
     if image_count < 2 or text.count(image_token) != 1:
         return text
@@ -44,8 +44,8 @@ def repeat_image_token(text: str, loaded: LoadedModel, image_count: int) -> str:
 
 
 def prepend_image_queries(inputs: Any, loaded: LoadedModel, image_count: int) -> Any:
-    """Inputs of prompts with the places of so many pictures in front, for a processor that makes
-    places for one (BLIP-2)."""
+    """Prepend the tokens of further images to inputs whose processor has inserted those of one
+    (BLIP-2, whose images have `num_query_tokens` tokens each)."""
     import torch
 
     extra_tokens = (image_count - 1) * int(loaded.processor.num_query_tokens)
@@ -62,14 +62,19 @@ _TOKEN_TYPES = "mm_token_type_ids"
 
 
 class Prompt(NamedTuple):
-    """A rendered conversation, and its pictures in the order they stand in it."""
+    """A rendered conversation, with its images in their order."""
 
     text: str
-    images: tuple[Picture, ...]
+    images: tuple[PILImage, ...]
 
 
 def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, policy: str) -> Prompt:
-    """Raises Unsupported (the model takes no such medium or role) and MediaError."""
+    """Render a request as a prompt that ends where the reply begins.
+
+    `policy` is the option `images`: all images, only the first, or the embeddings of all of them
+    in place of the first. Raises Unsupported (the model does not take such media, or the template
+    refuses the messages) and MediaError.
+    """
     messages = _apply_image_policy(request, policy)
     image_messages = request.messages if policy == CONCAT_EMBEDDINGS else messages
     media = [part for message in image_messages for part in message.media()]
@@ -93,7 +98,7 @@ def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, polic
 
 
 def starts_in_thought(loaded: LoadedModel) -> bool:
-    """Whether the chat template opens a thought for the model, whose replies then begin in it."""
+    """Whether the chat template ends with the opening tag of a thought."""
     if loaded.uses_profile_prompt:
         return False
     conversation = _conversation([user(Text("?"))], loaded)
@@ -110,12 +115,14 @@ def _apply_image_policy(request: Request, policy: str) -> Sequence[Message]:
 def with_reply(
     request: Request, prompt: Prompt, reply: str, loaded: LoadedModel, policy: str
 ) -> str:
-    """The prompt with a reply behind it, up to the reply's last character.
+    """The prompt followed by a reply, without the template's end of turn.
 
-    Templates that put white space between the assistant's header and its words are followed.
+    White space that the template puts between the assistant's header and the reply is kept.
     """
     if loaded.uses_profile_prompt and loaded.profile is not None:
         return prompt.text + loaded.profile.between + reply
+    # The template decides what stands between prompt and reply: render the reply as a message and
+    # look for it behind the prompt. Templates that rewrite earlier turns get it appended as it is.
     messages = (*_apply_image_policy(request, policy), Message("assistant", (Text(reply),)))
     full_text = _apply_template(_conversation(messages, loaded), loaded, False)
     if policy == CONCAT_EMBEDDINGS:
@@ -128,13 +135,15 @@ def with_reply(
 
 
 def _conversation(messages: Iterable[Message], loaded: LoadedModel) -> list[dict[str, Any]]:
+    """Messages in the form of `apply_chat_template`; content is a string for text-only models."""
     if not loaded.multimodal:
         return [{"role": message.role, "content": message.text()} for message in messages]
     return [{"role": message.role, "content": _content(message.parts)} for message in messages]
 
 
 def _content(parts: Iterable[Part]) -> list[dict[str, str]]:
-    """Neighbouring texts become one, a line each: templates would run them together."""
+    """Parts of a message, consecutive texts joined by line breaks: templates would run them
+    together without any."""
     content: list[dict[str, str]] = []
     for part in parts:
         if isinstance(part, Media):
@@ -149,6 +158,10 @@ def _content(parts: Iterable[Part]) -> list[dict[str, str]]:
 def _apply_template(
     conversation: list[dict[str, Any]], loaded: LoadedModel, add_generation_prompt: bool
 ) -> str:
+    """Render a conversation by the chat template, after a trial in a process with a time limit.
+
+    Raises Unsupported if the template refuses the conversation, UsageError if it is too slow.
+    """
     from jinja2 import TemplateError
 
     template = loaded.processor.chat_template or loaded.tokenizer.chat_template
@@ -178,15 +191,15 @@ def _apply_template(
 def encode(
     loaded: LoadedModel,
     texts: Sequence[str],
-    images: Sequence[Sequence[Picture]],
+    images: Sequence[Sequence[PILImage]],
     padding_side: str,
     *,
     to_device: bool = True,
 ) -> Any:
-    """Model inputs of rendered prompts as one padded batch, on the model's device unless they
-    are to stay.
+    """Encode rendered prompts as one padded batch of model inputs, on the model's device unless
+    `to_device` is false.
 
-    `images` holds one sequence per text; all of them are empty, or none is.
+    `images` has one sequence for each text; all of them are empty, or none is.
     """
     loaded.tokenizer.padding_side = padding_side
     extra_arguments: dict[str, Any] = {"images": [list(row) for row in images]} if images[0] else {}
@@ -216,8 +229,8 @@ def encode(
 
 
 def takes_token_types(loaded: LoadedModel) -> bool:
-    """Whether marks of which tokens are pictures belong to the inputs; some processors give them
-    only when they are asked, and some give them to models that do not take them."""
+    """Whether the model takes token types that mark image tokens: some processors return them only
+    on request, and some for models that do not accept them."""
     input_names = getattr(loaded.processor, "model_input_names", ())
     return _TOKEN_TYPES in input_names and _model_takes_token_types(loaded.model.__class__)
 
@@ -228,7 +241,7 @@ def _model_takes_token_types(model: Any) -> bool:
 
 
 def adds_special_tokens(loaded: LoadedModel, text: str) -> bool:
-    """Whether the tokenizer must add what the template left out (the start token)."""
+    """Whether the tokenizer must add the start token, because the template has not."""
     if loaded.uses_profile_prompt:
         return True
     start = loaded.tokenizer.bos_token
@@ -236,7 +249,7 @@ def adds_special_tokens(loaded: LoadedModel, text: str) -> bool:
 
 
 def check_length(loaded: LoadedModel, lengths: Sequence[int]) -> None:
-    """Raises Unsupported for a prompt longer (in tokens) than the model was made for."""
+    """Raise Unsupported for a prompt longer, in tokens, than the model's context."""
     if loaded.max_length is not None and max(lengths) > loaded.max_length:
         raise Unsupported(
             f"the prompt is {max(lengths)} tokens long, the model takes {loaded.max_length}"

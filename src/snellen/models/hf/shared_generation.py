@@ -1,4 +1,4 @@
-"""Requests answered with shared beginnings, once it is seen that this changes no answer."""
+"""Answers to requests with shared prefixes, after a test that sharing changes no answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _CPU_BYTES = 1_000_000_000
-"""Bytes of beginnings kept in main memory."""
+"""Bytes of prefixes that are cached in main memory."""
 _GPU_FRACTION = 0.15
-"""Share of a GPU's memory for them."""
+"""Part of a GPU's memory that cached prefixes may take."""
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "float16": 0.02}
-"""By how much logits may differ, as a share of the largest: rounding, and no more."""
+"""By how much logits may differ, relative to the largest: rounding, and no more."""
 _FULL = "full_attention"
 _ATTENTION_LAYERS = {_FULL, "sliding_attention", "chunked_attention"}
-"""Kinds of layers that remember a prompt token by token."""
+"""Types of layers that keep keys and values of every token."""
 
 
 class SharedGeneration:
@@ -48,22 +48,28 @@ class SharedGeneration:
         suppressed = loaded.model.generation_config.suppress_tokens or ()
         self._decoder = Decoder(self._sharing, loaded.tokenizer, loaded.eos_token_ids, suppressed)
         self._tested_kinds: set[Hashable] = set()
+        """(with images, rows in the batch) of the tests that passed."""
         self._window = _attention_window(loaded.model)
         self.disabled_reason: str | None = _find_unsupported(loaded)
 
     def supports(self, request: Generate | Rank, rows: Sequence[TokenisedPrompt]) -> bool:
-        """Whether words follow the pictures, and a sliding window of attention sees all of these
-        prompts. Prompts in a batch may be filled up in front of and behind what was kept, and the
-        window counts that."""
+        """Whether these prompts can be answered with shared prefixes: text must follow the images,
+        and the attention window must span the complete prompt and its reply."""
+        # At least one token after the image prefix must be left to read.
         if any(row.image_prefix_length >= len(row.ids) - row.scored_tokens for row in rows):
             return False
         reply_tokens = request.settings.max_new_tokens if isinstance(request, Generate) else 0
+        # Twice, because a row of a batch may have padding before its prefix and after it, and the
+        # window counts columns of the cache, padding included.
         max_length = 2 * max((len(row.ids) for row in rows), default=0) + reply_tokens
         return self._window is None or max_length <= self._window
 
     def verify(self, rows: Sequence[TokenisedPrompt]) -> bool:
-        """Whether these rows may be answered here, tested where their like has not been yet. Where
-        memory is too short for the test they may not, and the next are tested again."""
+        """Whether sharing is exact for these prompts; tests the first of each kind.
+
+        False with `disabled_reason` set if the test fails. False without it if memory is too short
+        for the test, which is then repeated on the next prompts.
+        """
         for pair in _select_test_rows(rows):
             kind = (bool(pair[0].image_digests), len(pair))
             if self.disabled_reason is None and not {kind, (kind[0], 2)} & self._tested_kinds:
@@ -77,7 +83,7 @@ class SharedGeneration:
     def generate(
         self, requests: Sequence[tuple[Generate, TokenisedPrompt]], settings: Generation
     ) -> list[Generated | Failure]:
-        """Replies to requests that share their settings."""
+        """Replies to requests with equal settings, in their order."""
 
         def max_length(batch: Sequence[tuple[Generate, TokenisedPrompt]]) -> int:
             return max(len(row.ids) for _, row in batch) + settings.max_new_tokens
@@ -108,7 +114,7 @@ class SharedGeneration:
         return outputs
 
     def rank(self, requests: Sequence[tuple[Rank, Sequence[TokenisedPrompt]]]) -> list[Output]:
-        """Likelihoods of the candidates of each request, read together where they fit."""
+        """Log-likelihoods of the candidates of each request, batched across requests."""
 
         def max_length(batch: Sequence[TokenisedPrompt]) -> int:
             return max(len(row.ids) for row in batch)
@@ -129,22 +135,22 @@ class SharedGeneration:
                 batch, self._clear_on_error(score_batch, self._sizers.candidates)
             )
         outputs, start = [], 0
-        for request, of_request in requests:
-            outputs.append(
-                _ranking_output(request, of_request, logprobs[start : start + len(of_request)])
-            )
-            start += len(of_request)
+        for request, request_rows in requests:
+            end = start + len(request_rows)
+            outputs.append(_ranking_output(request, request_rows, logprobs[start:end]))
+            start = end
         return outputs
 
     def _prefill(
         self, rows: Sequence[TokenisedPrompt], timing: BatchTiming, kept_logits: int = 1
     ) -> PrefillState:
+        """Read the prompts and record how many tokens that took, and how long."""
         import torch
 
         tokens_before = self._sharing.prefill_tokens
         state = self._sharing.prefill(rows, kept_logits)
         if self._loaded.device.startswith("cuda"):
-            # The words are waited for right afterwards anyway.
+            # For the timing; costs nothing, since the first tokens are waited for anyway.
             torch.cuda.synchronize(self._loaded.device)
         timing.record_prefill(self._sharing.prefill_tokens - tokens_before)
         return state
@@ -152,8 +158,8 @@ class SharedGeneration:
     def _clear_on_error(
         self, work: Callable[[Sequence[Any]], list[Any]], sizer: BatchSizer
     ) -> Callable[[Sequence[Any]], Any]:
-        """The work; where it fails what was kept is let go, and where memory was short, later
-        batches are smaller."""
+        """Wrap `work` so that an error clears the prefix cache, which may be inconsistent then, and
+        makes later batches smaller if memory was short."""
 
         def run(batch: Sequence[Any]) -> list[Any]:
             try:
@@ -167,11 +173,14 @@ class SharedGeneration:
         return run
 
     def _find_difference(self, rows: Sequence[TokenisedPrompt]) -> str | None:
-        """What goes wrong when these rows are read with shared beginnings, or None. Raises
-        MemoryError where there is not enough to find out."""
+        """What goes wrong when these prompts are read with shared prefixes, in one batch, or None.
+
+        Compares the last logits with those of a plain forward pass. Raises MemoryError if memory is
+        too short to find out.
+        """
         try:
             unshared_logits = [self._sharing.logits_unshared(row).float() for row in rows]
-            # Twice where prompts are kept: computed, and from what was kept.
+            # Where prompts are cached, once computed and once from the cache.
             for _ in range(2 if self._sharing.keeps_prompts else 1):
                 shared_logits = self._sharing.prefill(rows).logits[:, -1]
                 for unshared, shared in zip(unshared_logits, shared_logits, strict=True):
@@ -179,7 +188,7 @@ class SharedGeneration:
                         (unshared - shared.float()).abs().max() / unshared.abs().max()
                     )
                     limit = _TOLERANCE.get(str(self._loaded.model.dtype).split(".")[-1], 0.1)
-                    if not difference <= limit:
+                    if not difference <= limit:  # NaN is a difference too
                         return f"its logits differ by {difference:.1%} of the largest"
         except MODEL_ERRORS as error:
             self._sharing.clear()
@@ -193,7 +202,7 @@ class SharedGeneration:
 
 
 def _find_unsupported(loaded: LoadedModel) -> str | None:
-    """Why no prompt's beginning can be kept, where the architecture says so."""
+    """Why prefixes of this architecture cannot be cached, as far as its configuration shows."""
     if loaded.is_encoder_decoder:
         return "it is an encoder-decoder model"
     config = loaded.model.config.get_text_config()
@@ -206,7 +215,7 @@ def _find_unsupported(loaded: LoadedModel) -> str | None:
 
 
 def _attention_window(model: Any) -> int | None:
-    """Tokens that the narrowest attention layer looks back; None: all."""
+    """Tokens that the layer with the smallest attention window sees; None if all see everything."""
     config = model.config.get_text_config()
     kinds = getattr(config, "layer_types", None)
     if kinds is not None and set(kinds) <= {_FULL}:
@@ -216,25 +225,28 @@ def _attention_window(model: Any) -> int | None:
 
 
 def _select_test_rows(rows: Sequence[TokenisedPrompt]) -> list[list[TokenisedPrompt]]:
-    """Rows to test on: with and without pictures, two with different heads where there are."""
+    """Prompts to test on: with images and without, two of each with different image prefixes if
+    there are such."""
     selected: dict[bool, list[TokenisedPrompt]] = defaultdict(list)
     for row in rows:
         group = selected[bool(row.image_digests)]
-        if len(group) < 2 and all(
-            row.image_prefix_key() != one.image_prefix_key() for one in group
-        ):
+        keys = [other.image_prefix_key() for other in group]
+        if len(group) < 2 and row.image_prefix_key() not in keys:
             group.append(row)
     return list(selected.values())
 
 
 def _sum_logprobs(logits: Tensor, rows: Sequence[TokenisedPrompt]) -> list[float]:
-    """Sums of the log-probabilities of each row's scored tokens, in float32; `logits` (rows,
-    kept, words) end with those about the token behind the row."""
+    """Sums of the log-probabilities of each row's scored tokens, in float32.
+
+    `logits` is (rows, kept_logits, vocab_size). The last column predicts the token after the row,
+    so that the scored tokens are predicted by the `scored_tokens` columns before it.
+    """
     import torch
 
-    # One list of words goes to the device, and one of sums comes back.
+    # One transfer of all targets to the device, and one of all sums back.
     targets = torch.tensor(
-        [word for row in rows for word in row.ids[len(row.ids) - row.scored_tokens :]]
+        [token for row in rows for token in row.ids[len(row.ids) - row.scored_tokens :]]
     )
     row_targets = targets.long().to(logits.device).split([row.scored_tokens for row in rows])
     sums = []
@@ -248,15 +260,17 @@ def _sum_logprobs(logits: Tensor, rows: Sequence[TokenisedPrompt]) -> list[float
 def _ranking_output(
     request: Rank, rows: Sequence[TokenisedPrompt], logprobs: Sequence[float | Failure]
 ) -> Output:
+    """The ranking of one request, or the failure of any of its candidates."""
     scores = []
-    for row, likelihood in zip(rows, logprobs, strict=True):
-        if isinstance(likelihood, Failure):
-            return likelihood
-        scores.append(CandidateScore(likelihood, row.scored_tokens))
+    for row, logprob in zip(rows, logprobs, strict=True):
+        if isinstance(logprob, Failure):
+            return logprob
+        scores.append(CandidateScore(logprob, row.scored_tokens))
     return ranking_output(request, scores, len(rows[0].ids) - rows[0].scored_tokens)
 
 
 def _cache_budget(device: str) -> int:
+    """Bytes that cached prefixes may take."""
     if not device.startswith("cuda"):
         return _CPU_BYTES
     import torch

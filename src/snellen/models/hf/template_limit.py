@@ -1,8 +1,8 @@
-"""A time limit for the chat templates of checkpoints, which are programs of strangers.
+"""A time limit for the chat templates of checkpoints, which are programs from strangers.
 
-A template in jinja2's sandbox can do no harm but take for ever, and neither a thread nor a signal
-stops it everywhere: it may be in the midst of one long operation. So the first prompts are rendered
-in a process of their own before they are rendered here, one process for all templates.
+A template in jinja2's sandbox can do no harm except run for ever, and neither a thread nor a signal
+stops it on every system: it may be inside one long operation. The first prompts are therefore
+rendered in a separate process before they are rendered here; one process serves all templates.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ from snellen.core.errors import UsageError
 from snellen.core.limits import raising_advice
 
 _TRIALS_PER_TEMPLATE = 3
-"""Prompts of a template that are tried; what it does may depend on the words of a prompt."""
+"""Prompts of a template that are tried; its run time may depend on the text of the prompt."""
 
 
 class TemplateTrial:
-    """Tries templates in one process, which is started when the first is tried."""
+    """Tries templates in a process that is started for the first of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._owner = 0
-        """The process that started it: a fork of that one starts its own."""
+        """Id of the process that started it: a fork of this process must start another."""
         self._trial_counts: Counter[str] = Counter()
 
     def check(
         self, template: str, values: Mapping[str, Any], seconds: int, model_name: str
     ) -> None:
-        """Raises UsageError where the template takes longer than `seconds`, or more memory than
-        there is. `values` are what a prompt hands to it, and can be written as JSON."""
+        """Render a template in the other process; `values` are its variables, which JSON can hold.
+
+        Raises UsageError if that takes longer than `seconds` or too much memory.
+        """
         with self._lock:
             if self._trial_counts[template] >= _TRIALS_PER_TEMPLATE:
                 return
@@ -54,7 +56,7 @@ class TemplateTrial:
                 )
 
     def close(self) -> None:
-        """End the process."""
+        """End the other process."""
         process, self._process = self._process, None
         if (
             self._owner != os.getpid()
@@ -69,6 +71,7 @@ class TemplateTrial:
         process.stdout.close()
 
     def _finishes(self, line: str, seconds: int) -> bool:
+        """Send one job, a line of JSON; whether it ends within `seconds`. Kills it otherwise."""
         process = self._running_process()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -88,13 +91,15 @@ class TemplateTrial:
         return done
 
     def _running_process(self) -> subprocess.Popen[str]:
+        """The other process, started if it is not running."""
         if self._owner != os.getpid():
             self._process = None
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._owner = os.getpid()
             script = Path(__file__).with_name("template_trial.py")
-            # -P: the script's folder holds modules that are called as Python's own.
+            # -P keeps the script's folder off the path: its modules have names of the standard
+            # library's.
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(script)],
                 stdin=subprocess.PIPE,

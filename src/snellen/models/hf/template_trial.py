@@ -1,7 +1,7 @@
-"""Renders chat templates for another process, which ends this one when a template does not end.
+"""Render chat templates for another process, which kills this one if a template does not end.
 
-Run as a program of its own: a line of JSON comes in for each template, and the word "done" goes
-out when it is rendered or refused. What it gives is of no interest here, only that it ends.
+Run as a program: each line of standard input is a template as JSON, answered by the line "done"
+once it is rendered or has failed. The result is discarded; only that it ends matters.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 _MEMORY = 4 << 30
-"""Bytes that this process may fill."""
+"""Memory limit of this process, in bytes."""
 
 
 class _GenerationTag(Extension):
-    """`{% generation %}`, which transformers adds to mark what the model says."""
+    """`{% generation %}`, which transformers adds to mark the model's turns."""
 
     tags = {"generation"}  # noqa: RUF012
 
@@ -53,7 +53,7 @@ def _render(template: str, values: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Answers until its input ends."""
+    """Render templates until the input ends."""
     _limit_memory()
     for line in sys.stdin:
         job = json.loads(line)
@@ -62,7 +62,7 @@ def main() -> None:
         except MemoryError:
             print("too much", flush=True)
             continue
-        # Whatever else goes wrong goes wrong again where the prompt is made, and is told there.
+        # Any other error occurs again when the prompt is rendered, and is reported there.
         except Exception:  # noqa: BLE001
             pass
         print("done", flush=True)

@@ -1,4 +1,4 @@
-"""Requests as rows of token ids: pictures decoded and resized, words turned into tokens."""
+"""Requests as token ids and image inputs, one prompt at a time and without padding."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ _IMAGE_IDS = (
 
 
 class PrefixSharingUnsupported(Unsupported):
-    """Prompts of this architecture cannot be taken apart."""
+    """Prompts of this architecture cannot be split into a cached prefix and the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenisedPrompt:
-    """One prompt, as the processor made it, without padding."""
+    """One prompt as the processor encodes it, without padding: a row of a batch."""
 
     ids: tuple[int, ...]
     image_prefix_length: int
-    """Tokens up to and with the last picture's last one; 0 without pictures."""
+    """Tokens up to and including the last image token; 0 without images."""
     media: Mapping[str, Tensor]
-    """What the pictures are to the model: pixel values, grids, sizes."""
+    """Image inputs of the model: pixel values, grids, sizes."""
     token_type_inputs: Mapping[str, Tensor]
-    """Further inputs with a number per token, e.g. token types, each of shape (length,)."""
+    """Further inputs with one value per token, e.g. token types, each of shape (length,)."""
     image_digests: tuple[str, ...] = ()
-    """Names of the pictures."""
     scored_tokens: int = 0
-    """Tokens at the end whose likelihood is asked for."""
+    """Tokens at the end whose likelihood is requested."""
 
     def image_prefix_key(self) -> Hashable:
-        """Equal for rows that begin with the same words and pictures."""
+        """Equal for prompts that begin with the same text and images."""
         return (self.ids[: self.image_prefix_length], self.image_digests)
 
 
 def tokenised_prompt(
     inputs: Mapping[str, Any], model: Any, image_digests: Sequence[str], scored_tokens: int = 0
 ) -> TokenisedPrompt:
-    """The row of a processor's output for one prompt.
+    """Turn a processor's output for one prompt into a `TokenisedPrompt`.
 
-    Raises Unsharable where the places of the pictures cannot be told.
+    Inputs of the shape of the ids have one value per token; all others describe the images.
+    Raises PrefixSharingUnsupported if the image tokens cannot be found among the ids.
     """
     ids = inputs["input_ids"]
     if ids.shape[0] != 1:
@@ -89,6 +89,7 @@ def tokenised_prompt(
 
 
 def _find_image_prefix(ids: Sequence[int], model: Any) -> int:
+    """Tokens up to and including the last image token, by the ids that the configuration names."""
     image_ids: set[int] = set()
     for part in (model.config, getattr(model.config, "vision_config", None)):
         for name in _IMAGE_IDS:
@@ -112,6 +113,8 @@ def append_text(
     """
     import torch
 
+    # The processor expands an image to many tokens, the tokenizer to one: only the text after the
+    # images can be compared. In `context_ids` it begins at `start`.
     text_length = len(context.ids) - context.image_prefix_length
     start = len(context_ids) - text_length
     if start < 0 or tuple(context_ids[start:]) != context.ids[context.image_prefix_length :]:
@@ -120,30 +123,31 @@ def append_text(
         return None
     added = len(full_ids) - len(context_ids)
     token_type_inputs = {}
-    for name, mark in context.token_type_inputs.items():
-        text_values = mark[context.image_prefix_length :]
+    for name, values in context.token_type_inputs.items():
+        # New text gets the type of the text before it, if that has only one.
+        text_values = values[context.image_prefix_length :]
         if not len(text_values) or bool((text_values != text_values[0]).any()):
             return None
         extended = text_values[:1].expand(max(0, len(text_values) + added))
-        token_type_inputs[name] = torch.cat([mark[: context.image_prefix_length], extended])
+        token_type_inputs[name] = torch.cat([values[: context.image_prefix_length], extended])
     ids = context.ids[: context.image_prefix_length] + tuple(full_ids[start:])
     return replace(context, ids=ids, token_type_inputs=token_type_inputs)
 
 
 def shared_prefix_length(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many tokens two prompts begin with in common."""
-    for index, (left, right) in enumerate(zip(first, second, strict=False)):
-        if left != right:
+    """Length of the common prefix of two token sequences."""
+    for index, (first_token, second_token) in enumerate(zip(first, second, strict=False)):
+        if first_token != second_token:
             return index
     return min(len(first), len(second))
 
 
 _CACHED_IMAGE_BYTES = 256_000_000
-"""Bytes of processed pictures kept for the next prompts about them."""
+"""Bytes of processed images that are cached for the next prompts about them."""
 
 
 class PromptTokeniser:
-    """Makes rows, in one thread: a fast tokenizer must not be used by two."""
+    """Renders and encodes requests. For one thread: a fast tokenizer must not be used by two."""
 
     def __init__(
         self, loaded: LoadedModel, policy: str, can_append: dict[int, bool], tokenisers: int = 1
@@ -166,7 +170,7 @@ class PromptTokeniser:
         self._can_append = can_append
 
     def tokenise(self, request: Generate | Rank) -> list[TokenisedPrompt]:
-        """The row of a request; of a ranking, one for each candidate.
+        """One prompt for a generation, one for each candidate of a ranking.
 
         Raises MediaError, Unsupported and whatever the processor raises.
         """
@@ -174,7 +178,7 @@ class PromptTokeniser:
             raise Unsupported("its replies cannot be read along with the prompt")
         prompt = render(request, self._loaded, self._image_cache, self._policy)
         digests = [part.digest for message in request.messages for part in message.media()]
-        digests = digests[: len(prompt.images)]
+        digests = digests[: len(prompt.images)]  # with images=first the others are left out
 
         def tokenise_text(text: str) -> TokenisedPrompt:
             inputs = encode(self._loaded, [text], [prompt.images], "left", to_device=False)
@@ -185,8 +189,8 @@ class PromptTokeniser:
             rows = [context]
         else:
             replies = [
-                with_reply(request, prompt, one, self._loaded, self._policy)
-                for one in request.candidates
+                with_reply(request, prompt, candidate, self._loaded, self._policy)
+                for candidate in request.candidates
             ]
             rows = _mark_scored(
                 context, self._append_replies(context, prompt.text, replies, tokenise_text)
@@ -201,27 +205,30 @@ class PromptTokeniser:
         replies: Sequence[str],
         tokenise_text: Callable[[str], TokenisedPrompt],
     ) -> list[TokenisedPrompt]:
-        """The rows of prompts with a reply behind them. The pictures are those of the context, so
-        that words alone need be read, by the tokenizer; that this gives what the processor would
-        is seen once, on the first of a kind."""
+        """Tokenise the context followed by each reply.
+
+        The images are those of the context, so that the tokenizer alone suffices, which is much
+        faster than the processor. Whether both agree is tested on the first request with this
+        number of images; if they do not, the processor encodes every prompt.
+        """
         image_count = len(context.image_digests)
         if self._can_append.get(image_count, True):
             special = adds_special_tokens(self._loaded, text)
             context_ids, *full_ids = self._loaded.tokenizer(
                 [text, *replies], add_special_tokens=special
             )["input_ids"]
-            rows = [append_text(context, context_ids, one) for one in full_ids]
+            rows = [append_text(context, context_ids, ids) for ids in full_ids]
             if image_count not in self._can_append:
                 self._can_append[image_count] = all(
                     map(_is_same_prompt, rows, map(tokenise_text, replies))
                 )
             if self._can_append[image_count] and None not in rows:
-                return [one for one in rows if one is not None]
+                return [row for row in rows if row is not None]
         return [tokenise_text(reply) for reply in replies]
 
     def _prepare_media(self, row: TokenisedPrompt) -> TokenisedPrompt:
-        """The row with its pictures in the model's dtype and, for a GPU, in memory that it reads
-        by itself, so that the model's thread waits for neither."""
+        """Convert image inputs to the model's dtype and, for a GPU, move them to pinned memory, so
+        that the model's thread waits for neither."""
         import torch
 
         dtype, on_gpu = self._loaded.model.dtype, self._loaded.device.startswith("cuda")
@@ -236,16 +243,16 @@ class PromptTokeniser:
 
 
 def _is_same_prompt(first: TokenisedPrompt | None, second: TokenisedPrompt) -> bool:
-    """Whether two rows are the same prompt to a model."""
+    """Whether two rows have the same ids and the same inputs."""
     if first is None or (first.ids, first.image_prefix_length) != (
         second.ids,
         second.image_prefix_length,
     ):
         return False
     return all(
-        mine.keys() == theirs.keys()
-        and all(mine[name].equal(part) for name, part in theirs.items())
-        for mine, theirs in (
+        first_inputs.keys() == second_inputs.keys()
+        and all(first_inputs[name].equal(values) for name, values in second_inputs.items())
+        for first_inputs, second_inputs in (
             (first.token_type_inputs, second.token_type_inputs),
             (first.media, second.media),
         )
@@ -255,9 +262,11 @@ def _is_same_prompt(first: TokenisedPrompt | None, second: TokenisedPrompt) -> b
 def _mark_scored(
     context: TokenisedPrompt, rows: Sequence[TokenisedPrompt]
 ) -> list[TokenisedPrompt]:
-    """What is scored begins behind the longest beginning that the bare context shares with all
-    rows, so that candidates whose first letters melt into the context's last token are still
-    compared on equal terms."""
+    """Score each row from the end of the longest common prefix of the context and all rows.
+
+    Tokenisers may merge a candidate's first letters into the context's last token. From a common
+    start candidates are compared on equal terms, whether that happened to them or not.
+    """
     if not rows:
         raise ValueError("a ranking request without candidates")
     shared = min(shared_prefix_length(context.ids, row.ids) for row in rows)
@@ -267,10 +276,10 @@ def _mark_scored(
 
 
 class CachingImageProcessor:
-    """An image processor that works on the same pictures once while it remembers them."""
+    """An image processor that returns cached results for images it has just processed."""
 
     def __init__(self, processor: Any, limit: int = _CACHED_IMAGE_BYTES) -> None:
-        """`limit`: bytes of what it made; the last one is always kept."""
+        """`limit`: bytes of cached results; the latest is always kept."""
         self._processor = processor
         self._limit = limit
         self._bytes_used = 0
@@ -283,14 +292,14 @@ class CachingImageProcessor:
 
     def __call__(self, images: Any = None, *arguments: Any, **options: Any) -> Any:
         key = (
-            tuple(id(one) for one in _flatten(images)),
+            tuple(id(image) for image in _flatten(images)),
             repr(arguments),
             repr(sorted(options.items())),
         )
         if key not in self._results:
             result = self._processor(images, *arguments, **options)
             size = sum(getattr(part, "nbytes", 0) for part in result.values())
-            # The pictures are held as well, so that their ids stay theirs.
+            # With the images: as long as they live no other object gets their ids.
             self._results[key] = (result, images, size)
             self._bytes_used += size
             while self._bytes_used > self._limit and len(self._results) > 1:
@@ -300,8 +309,9 @@ class CachingImageProcessor:
 
 
 def _flatten(images: Any) -> Iterator[Any]:
+    """Images out of nested lists."""
     if isinstance(images, list | tuple):
-        for one in images:
-            yield from _flatten(one)
+        for item in images:
+            yield from _flatten(item)
     else:
         yield images

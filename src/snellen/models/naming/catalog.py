@@ -1,8 +1,8 @@
-"""Well-known models by name: facts about each, and where these were read (`catalog/*.toml`).
+"""Well-known models by name: facts about each, with their sources (`catalog/*.toml`).
 
-A name or alias of the catalog may stand wherever a model is named. It stands for a checkpoint or
-a model id; settings that another tool joins to the same name are not taken over. Facts never
-enter a model's identity; options do, as if they were typed.
+A name or alias of the catalog can be used wherever a model is named, for a checkpoint or a model
+id. Settings that another tool attaches to the same name are not adopted. Facts never enter a
+model's identity; options do, as if they were typed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCES = "sources.toml"
 
 
 class FactSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where facts were read."""
+    """Source of facts."""
 
     what: str
     url: str
@@ -33,7 +33,7 @@ class FactSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ListedPrice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """US dollars per million tokens as `page`, the provider's own, states them."""
+    """US dollars per million tokens, according to the provider's page."""
 
     input: float
     output: float
@@ -43,42 +43,43 @@ class ListedPrice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class CatalogEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A model. What was read nowhere is None or empty."""
+    """A model of the catalog. Unknown facts are None or empty."""
 
     name: str
     spec: str
     """`provider/name`, as `-m` takes it."""
     access: Literal["open", "closed"]
-    """Whether the weights can be had."""
+    """Whether the weights are available."""
     aliases: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
-    """Model types of lmms-eval that load it by default. They hold in lower case only: as words,
-    such as InstructBLIP, they do not say which checkpoint is meant."""
+    """Model types of lmms-eval that load it by default. They match in lower case only: written as
+    InstructBLIP, such a name does not say which checkpoint is meant."""
     inputs: tuple[Modality, ...]
     outputs: tuple[Modality, ...]
     parameters: float | None = None
-    """Billions, all experts counted."""
+    """In billions, all experts included."""
     language_model: str = ""
     vision_encoder: str = ""
     context: int | None = None
-    """Most tokens of a prompt."""
+    """Maximal tokens of a prompt."""
     released: str = ""
-    """ISO 8601, as exact as the source is."""
+    """ISO 8601, as precise as the source."""
     licence: str = ""
     revision: str = ""
     """A pinned commit; it enters the model's identity."""
     options: dict[str, str] = {}
     """Options of the provider that this model needs, e.g. `images=first`."""
     max_new_tokens: int | None = None
-    """Longest reply, thoughts included, for models that think before they answer."""
+    """Maximal tokens of a reply including reasoning, for models that reason before they answer."""
     price: ListedPrice | None = None
     sources: dict[str, str]
-    """Name of the source of each fact; `names` is that of name, spec and aliases."""
+    """Source of each fact, by name; `names` is for name, spec and aliases."""
     family: str = ""
-    """The file it stands in."""
+    """Name of its file."""
 
     @property
     def provider(self) -> str:
+        """The provider in its spec."""
         return self.spec.partition("/")[0]
 
     @property
@@ -88,6 +89,7 @@ class CatalogEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Its name, aliases and types."""
         return (self.name, *self.aliases, *self.types)
 
 
@@ -97,7 +99,7 @@ class _CatalogFile(Struct, forbid_unknown_fields=True):
 
 @functools.cache
 def catalog() -> tuple[CatalogEntry, ...]:
-    """Every entry, by name."""
+    """All entries, sorted by name."""
     entries_read: list[CatalogEntry] = []
     for path in FOLDER.glob("*.toml"):
         if path.name != SOURCES:
@@ -108,12 +110,12 @@ def catalog() -> tuple[CatalogEntry, ...]:
 
 @functools.cache
 def sources() -> dict[str, FactSource]:
-    """Every source by its short name."""
+    """All sources, by their short name."""
     return msgspec.toml.decode((FOLDER / SOURCES).read_bytes(), type=dict[str, FactSource])
 
 
 def find_entry(name: str) -> CatalogEntry | None:
-    """The entry of a name, an alias, a spec or an id at its provider; case matters for types."""
+    """Find an entry by name, alias, spec or id at its provider; only types are case-sensitive."""
     name = name.strip()
     lower = name.lower()
     entry = _by_name().get(lower)
@@ -123,14 +125,14 @@ def find_entry(name: str) -> CatalogEntry | None:
 
 
 def facts_of(name: str) -> CatalogEntry | None:
-    """What is known of a model by its name or by a spec, options and all; None if nothing is."""
+    """Find the entry of a model by its name or by a spec with options; None if there is none."""
     from snellen.models.naming.registry import split_options
 
     return find_entry(split_options(name)[0])
 
 
 def catalog_names() -> Iterable[str]:
-    """Names and aliases, for suggestions."""
+    """Names, aliases and types, for suggestions."""
     return (name for entry in catalog() for name in entry.names)
 
 
@@ -138,7 +140,7 @@ def catalog_names() -> Iterable[str]:
 def _by_name() -> dict[str, CatalogEntry]:
     by_name: dict[str, CatalogEntry] = {}
     for entry in catalog():
-        # Ids are weakest: two providers may serve the same one.
+        # Ids first, so that names override them: multiple providers may serve the same id.
         by_name.setdefault(entry.id.lower(), entry)
     for entry in catalog():
         by_name.update((name.lower(), entry) for name in (entry.spec, *entry.names))

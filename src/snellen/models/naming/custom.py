@@ -1,4 +1,4 @@
-"""Models and benchmarks of the user's own, from a Python file (`--load my_model.py`).
+"""The user's models and benchmarks, from a Python file (`--load my_model.py`).
 
 A model is a class or object with `answer(self, request)`, or a function of one argument called
 `request`; it returns the reply's text or an `Output` and may be `async`. `identity` (a name or an
@@ -27,14 +27,14 @@ _ANSWER_METHODS = ("answer", "answer_batch")
 
 
 class LoadedFile(NamedTuple):
-    """What a file offers, by name."""
+    """Models and benchmarks of a file, by name."""
 
     models: dict[str, Model]
     benchmarks: dict[str, Benchmark | BenchmarkFactory]
 
 
 class UserModel(ModelDefaults):
-    """A user's `answer` behind the protocol; async stays async."""
+    """A model from a user's `answer`, which may be async."""
 
     def __init__(self, answer: Any, identity: Identity, capabilities: Capabilities) -> None:
         self.answer = answer
@@ -44,7 +44,7 @@ class UserModel(ModelDefaults):
 
 
 class UserBatchModel(ModelDefaults):
-    """A user's `answer_batch` behind the protocol."""
+    """A model from a user's `answer_batch`."""
 
     def __init__(self, owner: Any, identity: Identity, capabilities: Capabilities) -> None:
         self.answer_batch = owner.answer_batch
@@ -54,8 +54,7 @@ class UserBatchModel(ModelDefaults):
 
 
 def load_files(paths: Iterable[str | Path]) -> LoadedFile:
-    """What all of them offer; of two things of one name, that of the later file. Raises as
-    `load_file`."""
+    """Load files; for duplicate names, the later file wins. Raises as `load_file`."""
     loaded = LoadedFile({}, {})
     for path in paths:
         offered = load_file(path)
@@ -68,7 +67,7 @@ def load_file(path: str | Path) -> LoadedFile:
     """Import a file and collect its models and benchmarks.
 
     Raises UsageError: no such file, an error while importing it (with its line), a class that
-    cannot be made without arguments, two things of one name, or nothing on offer.
+    cannot be made without arguments, duplicate names, or no model and no benchmark.
     """
     file = Path(path).expanduser()
     try:
@@ -110,7 +109,7 @@ def _is_declaration(value: Any) -> bool:
 
 
 def wrap(value: Any, name: str, digest: str) -> Model:
-    """A user's function or object as a model: name and file stand in for a missing identity."""
+    """A model from a user's function or object; without an identity, name and file are used."""
     identity = getattr(value, "identity", name)
     capabilities = getattr(value, "capabilities", None) or Capabilities()
     if not isinstance(identity, Identity):
@@ -123,6 +122,7 @@ def wrap(value: Any, name: str, digest: str) -> Model:
 
 
 def _import(file: Path, digest: str) -> ModuleType:
+    """Import a file under a name of its own, with its folder importable. Raises UsageError."""
     name = f"snellen_loaded_{file.stem}_{digest[:8]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -145,6 +145,7 @@ def _import(file: Path, digest: str) -> ModuleType:
 
 
 def _line_clause(error: BaseException, file: Path) -> str:
+    """`, line N,` for the last line of the file in the traceback; "" if there is none."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}," if error.lineno else ""
     frames = traceback.extract_tb(error.__traceback__)
@@ -158,7 +159,7 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def answers_requests(value: object) -> bool:
-    """Whether an object, or the objects of a class, answer requests."""
+    """Whether an object, or the instances of a class, answer requests."""
     return any(callable(getattr(value, method, None)) for method in _ANSWER_METHODS)
 
 

@@ -1,6 +1,6 @@
 """Choose models of the catalog by their facts: `open,size<10,modality=video,name~qwen`.
 
-Conditions are joined by commas and all must hold. A fact that is not known fulfils none.
+Conditions are separated by commas, and all must hold. An unknown fact fulfils none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ORDERS: dict[str, Callable[[float, float], bool]] = {
 
 
 class FilterField(NamedTuple):
-    """Something a filter can ask about. A model may have several values of it, or none."""
+    """A fact that a filter can test. A model may have multiple values of it, or none."""
 
     meaning: str
     values: Callable[[CatalogEntry], FactValues]
@@ -35,48 +35,55 @@ def _as_values(value: str | float | None) -> FactValues:
 
 
 FILTER_FIELDS: dict[str, FilterField] = {
-    "name": FilterField("name, aliases and spec", lambda one: (one.spec, *one.names)),
-    "provider": FilterField("hf, openai, ...", lambda one: (one.provider,)),
-    "family": FilterField("file of the catalog, e.g. qwen", lambda one: (one.family,)),
-    "modality": FilterField("text, image, video or audio that it takes", lambda one: one.inputs),
-    "gives": FilterField("text or image that it gives", lambda one: one.outputs),
+    "name": FilterField("name, aliases and spec", lambda entry: (entry.spec, *entry.names)),
+    "provider": FilterField("hf, openai, ...", lambda entry: (entry.provider,)),
+    "family": FilterField("file of the catalog, e.g. qwen", lambda entry: (entry.family,)),
+    "modality": FilterField(
+        "text, image, video or audio that it takes", lambda entry: entry.inputs
+    ),
+    "gives": FilterField("text or image that it gives", lambda entry: entry.outputs),
     "size": FilterField(
-        "parameters in billions", lambda one: _as_values(one.parameters), number=True
+        "parameters in billions", lambda entry: _as_values(entry.parameters), number=True
     ),
     "context": FilterField(
-        "most tokens of a prompt", lambda one: _as_values(one.context), number=True
+        "most tokens of a prompt", lambda entry: _as_values(entry.context), number=True
     ),
     "price": FilterField(
         "dollars per million tokens of prompt",
-        lambda one: _as_values(one.price.input if one.price else None),
+        lambda entry: _as_values(entry.price.input if entry.price else None),
         number=True,
     ),
-    "released": FilterField("date, e.g. released>=2025", lambda one: _as_values(one.released)),
-    "licence": FilterField("licence", lambda one: _as_values(one.licence)),
+    "released": FilterField("date, e.g. released>=2025", lambda entry: _as_values(entry.released)),
+    "licence": FilterField("licence", lambda entry: _as_values(entry.licence)),
     "language_model": FilterField(
-        "language model inside", lambda one: _as_values(one.language_model)
+        "language model inside", lambda entry: _as_values(entry.language_model)
     ),
     "vision_encoder": FilterField(
-        "vision encoder inside", lambda one: _as_values(one.vision_encoder)
+        "vision encoder inside", lambda entry: _as_values(entry.vision_encoder)
     ),
 }
 KEYWORDS = ("open", "closed", "all")
-"""Conditions that stand alone: whether the weights can be had, and every model."""
+"""Conditions without a value: whether the weights are available, and every model."""
 
 
 class FilterCondition(NamedTuple):
+    """A comparison of a fact with a value."""
+
     fact: str
     sign: str
     value: str
 
     def holds(self, entry: CatalogEntry) -> bool:
+        """Whether a model fulfils it."""
         fact = FILTER_FIELDS[self.fact]
         values = fact.values(entry)
         if not values:
             return False
         if fact.number:
-            return all(_compare_numbers(float(one), self.sign, float(self.value)) for one in values)
-        words = [str(one).lower() for one in values]
+            return all(
+                _compare_numbers(float(value), self.sign, float(self.value)) for value in values
+            )
+        words = [str(value).lower() for value in values]
         expected = self.value.lower()
         if self.sign in _ORDERS:
             return any(_compare_dates(word, self.sign, expected) for word in words)
@@ -85,15 +92,15 @@ class FilterCondition(NamedTuple):
 
 
 def choose(entries: Iterable[CatalogEntry], text: str) -> list[CatalogEntry]:
-    """The entries that fulfil a filter. Raises UsageError for a filter that is off."""
+    """Select the entries that fulfil a filter. Raises UsageError for a malformed filter."""
     tests = [_test(part.strip()) for part in text.split(",")]
     return [entry for entry in entries if all(test(entry) for test in tests)]
 
 
 def model_filter(text: str) -> Callable[[str], bool]:
-    """Whether a model of that name or spec fulfils a filter; one the catalog lacks does not.
+    """A test whether a model, by name or spec, fulfils a filter; unknown models do not.
 
-    Raises UsageError for a filter that is off.
+    Raises UsageError for a malformed filter.
     """
     choose((), text)
 
@@ -111,6 +118,7 @@ def _test(part: str) -> Callable[[CatalogEntry], bool]:
 
 
 def _condition(part: str) -> FilterCondition:
+    """Parse a condition such as `size<10`. Raises UsageError."""
     match = _CONDITION.fullmatch(part)
     if match is None:
         raise UsageError(
@@ -135,14 +143,16 @@ def _condition(part: str) -> FilterCondition:
     return condition
 
 
-def _compare_numbers(one: float, sign: str, other: float) -> bool:
+def _compare_numbers(value: float, sign: str, bound: float) -> bool:
     if sign in _ORDERS:
-        return _ORDERS[sign](one, other)
-    return (one == other) == (sign == "=")
+        return _ORDERS[sign](value, bound)
+    return (value == bound) == (sign == "=")
 
 
 def _compare_dates(date: str, sign: str, bound: str) -> bool:
-    """Dates compare as far as the coarser of them goes: 2025-03-01 <= 2025 holds."""
+    """Compare dates to the precision of the coarser one: 2025-03-01 <= 2025 holds."""
     length = min(len(date), len(bound))
-    one, other = date[:length], bound[:length]
-    return {"<": one < other, "<=": one <= other, ">": one > other, ">=": one >= other}[sign]
+    first, second = date[:length], bound[:length]
+    return {"<": first < second, "<=": first <= second, ">": first > second, ">=": first >= second}[
+        sign
+    ]

@@ -28,10 +28,10 @@ class _UserPrice(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def price_of(spec: str, settings: Settings | None = None) -> Price | None:
-    """What a model's tokens cost; None where no price is known.
+    """Price of a model's tokens; None if unknown.
 
-    The file that `SNELLEN_PRICES` names wins over the catalog; it may use any name or spec of
-    the model. Raises UsageError when that file cannot be used.
+    The file of `SNELLEN_PRICES` overrides the catalog; it may use any name or spec of the model.
+    Raises UsageError if that file cannot be used.
     """
     entry = facts_of(spec)
     user = user_prices((settings or Settings.from_environment()).prices)
@@ -53,7 +53,7 @@ def price_of(spec: str, settings: Settings | None = None) -> Price | None:
 
 
 def user_prices(path: Path | None) -> Mapping[str, Price]:
-    """The user's prices by lower-case name. Raises UsageError."""
+    """Read the user's prices, by lower-case name. Raises UsageError."""
     if path is None:
         return {}
     try:
@@ -68,12 +68,13 @@ def user_prices(path: Path | None) -> Mapping[str, Price]:
             '["openai/gpt-4o"] with input and output in dollars per million tokens'
         ) from error
     return {
-        name.lower(): _check_price(_to_price(one, str(path)), name) for name, one in tables.items()
+        name.lower(): _check_price(_to_price(table, str(path)), name)
+        for name, table in tables.items()
     }
 
 
 def parse_price(text: str) -> Price:
-    """`input=2.5,output=10,cached=1.25`, in dollars per million tokens. Raises UsageError."""
+    """Parse `input=2.5,output=10,cached=1.25`, dollars per million tokens. Raises UsageError."""
     parts: dict[str, float] = {}
     for part in text.split(","):
         key, _, value = (word.strip() for word in part.partition("="))

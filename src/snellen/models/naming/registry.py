@@ -30,7 +30,7 @@ _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
 
 
 class ModelSpec(NamedTuple):
-    """A model's name, taken apart. `name` is empty for a bare provider."""
+    """Parts of a model's name. `name` is empty for a provider alone."""
 
     provider: str
     name: str
@@ -38,7 +38,7 @@ class ModelSpec(NamedTuple):
 
 
 class ModelInfo(NamedTuple):
-    """What is known of a model before its weights are loaded."""
+    """Facts about a model before its weights are loaded."""
 
     spec: str
     identity: Identity
@@ -46,7 +46,7 @@ class ModelInfo(NamedTuple):
 
 
 def split_options(spec: str) -> tuple[str, dict[str, str]]:
-    """A name and the options behind it. Raises UsageError for a malformed option."""
+    """Split a name and its options. Raises UsageError for a malformed option."""
     stem, *rest = _OPTIONS_START.split(spec.strip(), maxsplit=1)
     return stem, _parse_options(spec, rest[0]) if rest else {}
 
@@ -76,8 +76,8 @@ def split_spec(spec: str) -> ModelSpec:
 
 
 def full_name(spec: str, model: Model) -> str:
-    """`provider/name` of a model that was opened by some name, options left out; the name itself
-    where another model goes by it."""
+    """`provider/name` of a model that was opened by `spec`, without options; `spec` itself if it
+    stands for another model."""
     try:
         parts = split_spec(spec)
     except UsageError:
@@ -87,7 +87,7 @@ def full_name(spec: str, model: Model) -> str:
 
 
 def open_model(spec: str, options: Mapping[str, str] | None = None) -> Model:
-    """The model of that name, weights not yet loaded. `options` win over those in the name.
+    """Open a model by name, without loading its weights. `options` override those in the name.
 
     Raises UnknownName (no such provider or model), UsageError (option, folder) and MissingExtra.
     """
@@ -113,9 +113,11 @@ def registered_providers() -> Iterator[Provider]:
 
 
 def registered_models() -> tuple[ModelListing, ...]:
-    """Every model and pattern the installed providers list, by name; a plug-in that is broken
-    says so in its line."""
-    return tuple(sorted({one for provider in registered_providers() for one in provider.models}))
+    """Models and patterns of all installed providers, by name; a broken plug-in is listed with its
+    error."""
+    return tuple(
+        sorted({listing for provider in registered_providers() for listing in provider.models})
+    )
 
 
 def _plugins() -> Mapping[str, Provider]:
@@ -149,12 +151,13 @@ def _provider_of(parts: ModelSpec, spec: str) -> Provider:
 
 
 def _entry_options(entry: CatalogEntry) -> dict[str, str]:
-    """The options a catalogued model is opened with; the longest reply where its provider has
-    such an option."""
+    """Options of a catalogued model, with `max_new_tokens` if its provider has that option."""
     options = dict(entry.options)
     if entry.revision:
         options["revision"] = entry.revision
-    if entry.max_new_tokens and _MAX_NEW_TOKENS in {one.name for one in options_of(entry.provider)}:
+    if entry.max_new_tokens and _MAX_NEW_TOKENS in {
+        option.name for option in options_of(entry.provider)
+    }:
         options[_MAX_NEW_TOKENS] = str(entry.max_new_tokens)
     return options
 

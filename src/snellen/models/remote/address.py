@@ -1,4 +1,4 @@
-"""Where a provider is, and the key it wants: from options, data and the environment."""
+"""Base URL and key of a provider, from options, `providers.toml` and the environment."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from snellen.models.url_passwords import refuse_password
 from snellen.settings import first_nonblank, read_secret
 
 _PASTED_PATHS = ("/chat/completions", "/completions", "/messages", "/images/generations", "/models")
-"""What people paste along with a base URL."""
+"""Paths that users paste with a base URL; they are removed."""
 _LOCAL = ("http://localhost", "http://127.0.0.1")
 
 
 class ServerOrigin(NamedTuple):
-    """Whom to name when something is wrong with the address or the key."""
+    """A provider's address and key variables, as error messages name them."""
 
     provider: str
     base_url: str
     key_env: tuple[str, ...]
-    """The variables that may hold the key."""
+    """Environment variables that may hold the key."""
 
     @property
     def is_custom(self) -> bool:
-        """Whether it is a server of one's own: named by its URL, or on this machine."""
+        """Whether it is the user's server: named by its URL, or on this machine."""
         return self.provider in URL_SCHEMES or self.base_url.startswith(_LOCAL)
 
 
 def provider_label(origin: ServerOrigin) -> str:
-    """The provider by its name; a server that has none, by its address."""
+    """The provider's name; for servers named by URL, the address."""
     return origin.base_url if origin.provider in URL_SCHEMES else origin.provider
 
 
 def find_origin(
     provider: str, profile: ProviderProfile, options: Mapping[str, str]
 ) -> ServerOrigin:
-    """Raises UsageError for a URL that is none, and where none is known."""
+    """Find the base URL. Raises UsageError if it is missing or not a URL."""
     key_env = (options["key_env"],) if "key_env" in options else profile.key_env
     url = options.get("base_url") or first_nonblank(profile.base_url_env) or profile.base_url
     if not url:
@@ -53,7 +53,7 @@ def find_origin(
 def find_key(
     origin: ServerOrigin, profile: ProviderProfile, options: Mapping[str, str]
 ) -> Secret | None:
-    """The key from the environment. Raises UsageError where it is needed and missing."""
+    """Read the key from the environment. Raises UsageError if it is required and missing."""
     key = read_secret(origin.key_env)
     if key is None and (profile.key_needed or "key_env" in options):
         raise UsageError(
@@ -75,7 +75,7 @@ def build_endpoint(
     model: str,
     options: Mapping[str, str],
 ) -> Endpoint:
-    """The address with what every request says."""
+    """The endpoint, with the headers and query of every request."""
     headers = {"Content-Type": "application/json"}
     if profile.dialect == "anthropic":
         headers["anthropic-version"] = "2023-06-01"
@@ -90,7 +90,7 @@ def build_endpoint(
 
 
 def _normalise_url(provider: str, url: str) -> str:
-    """The URL without what was pasted along, and with /v1 where a bare host is given."""
+    """Strip pasted paths from a URL and append /v1 to a bare host. Raises UsageError."""
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and bool(parts.hostname)

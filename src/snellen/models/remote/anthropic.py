@@ -35,17 +35,16 @@ _STOPS: dict[str, StopReason] = {
     "refusal": "refusal",
 }
 BUDGETS = {"low": 1024, "medium": 4096, "high": 16384}
-"""Tokens to think for the words of the option `reasoning_effort`."""
+"""Thinking budget in tokens for each value of the option `reasoning_effort`."""
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
-"""The words for models that decide themselves how long to think."""
+"""Values of `reasoning_effort` for models with adaptive thinking."""
 
 
 class Anthropic:
-    """Blocks of text and thoughts; what the system says stands apart from the conversation."""
+    """The Messages API: content in blocks, system prompt separate from the conversation."""
 
     def __init__(self, effort: str, adaptive: bool = False) -> None:
-        """Raises UsageError where the effort is no word that the model knows, and no number of
-        tokens for a model that takes one."""
+        """Raises UsageError if the model does not support this effort."""
         self._think: Body = {}
         self._budget = 0
         if effort and adaptive:
@@ -57,12 +56,15 @@ class Anthropic:
     def build_call(
         self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
     ) -> Call:
+        """The POST for a request."""
         messages = apply_image_policy(request.messages, config.setup.images)
-        system = "\n".join(one.text() for one in messages if one.role == "system")
+        system = "\n".join(message.text() for message in messages if message.role == "system")
         body: Body = {
             "model": config.model,
             "max_tokens": 4096,
-            "messages": [_message(one, media) for one in messages if one.role != "system"],
+            "messages": [
+                _message(message, media) for message in messages if message.role != "system"
+            ],
         }
         if system:
             body["system"] = system
@@ -75,26 +77,29 @@ class Anthropic:
                 body |= self._think
                 body["max_tokens"] += self._budget
             elif config.setup.sampling and not has_fixed_sampling(config.profile, config.model):
-                # Newer models take one of the two alone.
-                narrow = settings.temperature and settings.top_p != 1
-                name = "top_p" if narrow else "temperature"
-                body[name] = settings.top_p if narrow else settings.temperature
+                # Newer models accept only one of the two.
+                use_top_p = settings.temperature and settings.top_p != 1
+                name = "top_p" if use_top_p else "temperature"
+                body[name] = settings.top_p if use_top_p else settings.temperature
         if config.setup.stream:
             body["stream"] = True
         return Call("messages", with_extra(body, config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
+        """Text and thoughts of a reply. Raises ModelError if it has no answer."""
         blocks = reply.get("content")
         if not isinstance(blocks, list):
             raise error_in_body(reply) or ModelError("the reply holds no content", "server")
-        for one in blocks:
-            if not isinstance(one, dict):
-                raise unreadable_field("content", one)
-        texts = [text_of(one.get("text"), "text") for one in blocks if one.get("type") == "text"]
+        for block in blocks:
+            if not isinstance(block, dict):
+                raise unreadable_field("content", block)
+        texts = [
+            text_of(block.get("text"), "text") for block in blocks if block.get("type") == "text"
+        ]
         thoughts = [
-            text_of(one.get("thinking"), "thinking")
-            for one in blocks
-            if one.get("type") == "thinking"
+            text_of(block.get("thinking"), "thinking")
+            for block in blocks
+            if block.get("type") == "thinking"
         ]
         if not any(texts):
             require_finish(reply, reply.get("stop_reason"))
@@ -111,17 +116,17 @@ class Anthropic:
         )
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
-        """Events in the order of the API: message_start, content_block_*, message_delta."""
+        """Join the events of a stream: message_start, content_block_*, message_delta."""
         message: Body = {"content": [], "usage": {}}
         ended = False
-        for piece in chunks:
-            kind, delta = piece.get("type"), dict_or_empty(piece.get("delta"))
+        for event in chunks:
+            kind, delta = event.get("type"), dict_or_empty(event.get("delta"))
             if kind == "error":
-                return piece
+                return event
             if kind == "message_start":
-                message["usage"] |= dict_or_empty(dict_or_empty(piece.get("message")).get("usage"))
+                message["usage"] |= dict_or_empty(dict_or_empty(event.get("message")).get("usage"))
             elif kind == "content_block_start":
-                message["content"].append(dict(dict_or_empty(piece.get("content_block"))))
+                message["content"].append(dict(dict_or_empty(event.get("content_block"))))
             elif kind == "content_block_delta" and message["content"]:
                 block = message["content"][-1]
                 for name in ("text", "thinking"):
@@ -129,7 +134,7 @@ class Anthropic:
                         block[name] = text_of(block.get(name), name) + text_of(delta[name], name)
             elif kind == "message_delta":
                 message["stop_reason"] = delta.get("stop_reason")
-                message["usage"] |= dict_or_empty(piece.get("usage"))
+                message["usage"] |= dict_or_empty(event.get("usage"))
                 ended = True
         if not ended:
             raise ModelError("the stream broke off before the reply's end", "connection")
@@ -137,7 +142,7 @@ class Anthropic:
 
 
 def budget_of(effort: str) -> int:
-    """Tokens to think. Raises UsageError."""
+    """Thinking budget in tokens. Raises UsageError."""
     if effort.isdecimal():
         return int(effort)
     if effort not in BUDGETS:
@@ -149,7 +154,7 @@ def budget_of(effort: str) -> int:
 
 
 def _adaptive(effort: str) -> Body:
-    """Thoughts come as a summary: such models send none unless asked."""
+    """Fields for adaptive thinking, with summarised thoughts: by default such models send none."""
     if effort not in EFFORTS:
         raise UsageError(
             f"option reasoning_effort={effort!r}: this model takes {', '.join(EFFORTS)}, and no "
@@ -176,6 +181,6 @@ def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict):
         return None
     cached = token_count(usage.get("cache_read_input_tokens"))
-    written = token_count(usage.get("cache_creation_input_tokens"))
-    prompt = token_count(usage.get("input_tokens")) + cached + written
+    cache_writes = token_count(usage.get("cache_creation_input_tokens"))
+    prompt = token_count(usage.get("input_tokens")) + cached + cache_writes
     return Usage(prompt, token_count(usage.get("output_tokens")), cached_tokens=cached)

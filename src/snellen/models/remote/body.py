@@ -1,4 +1,4 @@
-"""The bytes of a reply, unpacked, and no more of them than are wanted."""
+"""Bodies of replies: decompressed, up to a limit."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1 << 20
 _CHUNK_BYTES = 1 << 18
-"""Most bytes that are unpacked at a time: 1 kB can hold 1 MB."""
+"""Most bytes decompressed at a time: 1 kB can hold 1 MB."""
 _PLAIN = ("", "identity")
 _PACKED = ("gzip", "x-gzip", "deflate")
 
 
 async def read_chunks(response: ClientResponse, limit: int) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises ModelError (`server`) as soon as more than `limit` bytes are
-    unpacked, and for a packing that is damaged or was not asked for; network errors as aiohttp
-    does."""
+    """Iterate over the body as it arrives.
+
+    Raises ModelError (`server`) once more than `limit` bytes are decompressed, and if the encoding
+    is damaged or was not requested; network errors as aiohttp does.
+    """
     packing = response.headers.get("Content-Encoding", "").strip().lower()
     if packing not in (*_PLAIN, *_PACKED):
         raise ModelError(
@@ -45,8 +47,7 @@ async def read_chunks(response: ClientResponse, limit: int) -> AsyncIterator[byt
 
 
 async def read_prefix(response: ClientResponse, limit: int) -> bytes:
-    """The first bytes of a body, as many as could be read: for the words of a complaint, whose
-    status says enough without them."""
+    """Read the beginning of the body of an error, as far as possible: its status alone suffices."""
     import aiohttp
 
     data = bytearray()
@@ -59,20 +60,20 @@ async def read_prefix(response: ClientResponse, limit: int) -> bytes:
 
 
 class Unpacker:
-    """gzip and deflate, in pieces of bounded size."""
+    """Decompress gzip and deflate, in pieces of bounded size."""
 
     def __init__(self) -> None:
         self._state: zlib._Decompress | None = None
         self._ended = True
 
     def unpack(self, chunk: bytes) -> Iterator[bytes]:
-        """Raises ModelError (`server`) for what is neither."""
+        """Decompress a chunk. Raises ModelError (`server`) if it is neither gzip nor deflate."""
         while chunk:
             if self._state is None:
                 # A zlib stream begins with 8 in the low half of its first byte, gzip with 1F;
-                # some servers send bare deflate.
-                bare = chunk[0] & 0x0F != 8 and chunk[0] != 0x1F
-                self._state = zlib.decompressobj(-15 if bare else 47)
+                # some servers send raw deflate, without a header.
+                is_raw = chunk[0] & 0x0F != 8 and chunk[0] != 0x1F
+                self._state = zlib.decompressobj(-15 if is_raw else 47)
                 self._ended = False
             yield from self._decompress(self._state, chunk)
             chunk = self._state.unused_data
@@ -80,7 +81,7 @@ class Unpacker:
                 self._state, self._ended = None, True
 
     def finish(self) -> None:
-        """Raises ModelError (`connection`) where the body ended before its time."""
+        """Raises ModelError (`connection`) if the body is truncated."""
         if not self._ended:
             raise ModelError("the reply broke off before its end", "connection")
 

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, as many servers speak them."""
+"""OpenAI's chat completions, the dialect of most servers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from snellen.models.remote.profile import has_fixed_sampling
 
 PATH = "chat/completions"
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "thoughts")
-"""Fields of a message that hold thoughts: DeepSeek, vLLM and most others; OpenRouter, Groq,
+"""Fields of a message that hold reasoning: DeepSeek, vLLM and most others; OpenRouter, Groq,
 Together and Ollama; others."""
 _STOPS: dict[str, StopReason] = {
     "length": "length",
@@ -46,7 +46,7 @@ _STOPS: dict[str, StopReason] = {
     "refusal": "refusal",
 }
 _ERROR_FINISHES = frozenset({"error", "network_error", "abort", "insufficient_system_resource"})
-"""Ends that are the server's own fault."""
+"""Finish reasons that stand for an error of the server."""
 
 
 class Chat:
@@ -55,6 +55,7 @@ class Chat:
     def build_call(
         self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
     ) -> Call:
+        """The POST for a request."""
         body: Body = {"model": config.model, "messages": messages_of(request, media, config)}
         if isinstance(request, Generate):
             body |= generation_fields(request.settings, config)
@@ -67,6 +68,7 @@ class Chat:
         return Call(PATH, with_extra(body, config))
 
     def parse_reply(self, reply: Reply) -> RawReply:
+        """Text, reasoning and images of the first choice. Raises ModelError and ReplyBlocked."""
         choice = _choice(reply)
         message = choice.get("message")
         if not isinstance(message, dict | None):
@@ -104,13 +106,13 @@ class Chat:
 
 
 def messages_of(request: Any, media: MediaByDigest, config: RemoteModelConfig) -> list[Body]:
-    """The conversation in OpenAI's form; a message of text alone is a plain string."""
+    """The conversation in OpenAI's format; a message without media is a plain string."""
     messages = apply_image_policy(request.messages, config.setup.images)
-    return [{"role": one.role, "content": _parts(one, media)} for one in messages]
+    return [{"role": message.role, "content": _parts(message, media)} for message in messages]
 
 
 def with_extra(body: Body, config: RemoteModelConfig) -> Body:
-    """The body with the fields of the options `body.<field>`, which win."""
+    """Add the fields of the options `body.<field>`, which take precedence."""
     return _deep_merge(body, config.setup.body)
 
 
@@ -137,6 +139,7 @@ def _part(part: Part, media: MediaByDigest) -> Body:
 
 
 def generation_fields(settings: Generation, config: RemoteModelConfig) -> Body:
+    """Fields of the decoding settings that this provider and model accept."""
     profile, setup = config.profile, config.setup
     body: Body = {profile.token_limit: settings.max_new_tokens}
     if setup.sampling and not has_fixed_sampling(profile, config.model):
@@ -170,8 +173,10 @@ def _choice(reply: Reply) -> Reply:
 
 
 def _content(content: object) -> tuple[str, str | None, list[str]]:
-    """Text, thoughts and pictures of a message whose content is a string, null or a list of parts.
-    Raises ModelError (`server`) for anything else."""
+    """Text, reasoning and images of a content that is a string, null or a list of parts.
+
+    Raises ModelError (`server`) for anything else.
+    """
     if not isinstance(content, list):
         return text_of(content, "content"), None, []
     texts, thoughts, images = [], [], []
@@ -190,7 +195,7 @@ def _content(content: object) -> tuple[str, str | None, list[str]]:
 
 
 def _reasoning_text(thinking: object) -> str:
-    """Mistral's thoughts: text, or a list of parts of text."""
+    """Mistral's reasoning: a string, or a list of text parts."""
     if isinstance(thinking, str):
         return thinking
     texts = [dict_or_empty(part).get("text") for part in list_or_empty(thinking)]
@@ -199,10 +204,8 @@ def _reasoning_text(thinking: object) -> str:
 
 def _image_urls(entries: object) -> list[str]:
     images = []
-    for one in list_or_empty(entries):
-        url = dict_or_empty(dict_or_empty(one).get("image_url")).get("url") or dict_or_empty(
-            one
-        ).get("url")
+    for entry in map(dict_or_empty, list_or_empty(entries)):
+        url = dict_or_empty(entry.get("image_url")).get("url") or entry.get("url")
         if isinstance(url, str):
             images.append(url)
     return images
@@ -211,47 +214,44 @@ def _image_urls(entries: object) -> list[str]:
 def _first_logprobs(choice: Reply) -> dict[str, float]:
     logprobs: dict[str, float] = {}
     for first in list_or_empty(dict_or_empty(choice.get("logprobs")).get("content"))[:1]:
-        for one in list_or_empty(dict_or_empty(first).get("top_logprobs")):
-            token, value = (
-                dict_or_empty(one).get("token"),
-                finite_number(dict_or_empty(one).get("logprob")),
-            )
+        for entry in map(dict_or_empty, list_or_empty(dict_or_empty(first).get("top_logprobs"))):
+            token, value = entry.get("token"), finite_number(entry.get("logprob"))
             if isinstance(token, str) and value is not None:
                 logprobs.setdefault(token, value)
     return logprobs
 
 
 def usage_of(usage: object) -> Usage | None:
-    """Token counts. Of the providers that keep thoughts out of `completion_tokens` (xAI), the
-    total gives them away: all that was written is counted."""
+    """Token counts. If `total_tokens` shows that a provider (xAI) leaves reasoning out of
+    `completion_tokens`, it is added."""
     if not isinstance(usage, dict):
         return None
     prompt = token_count(usage.get("prompt_tokens"))
-    written = token_count(usage.get("completion_tokens"))
+    completion = token_count(usage.get("completion_tokens"))
     details = dict_or_empty(usage.get("completion_tokens_details"))
-    thought = token_count(details.get("reasoning_tokens") or usage.get("reasoning_tokens"))
+    reasoning = token_count(details.get("reasoning_tokens") or usage.get("reasoning_tokens"))
     cached = (
         dict_or_empty(usage.get("prompt_tokens_details")).get("cached_tokens")
         or usage.get("prompt_cache_hit_tokens")
         or usage.get("cached_tokens")
     )
-    if thought and token_count(usage.get("total_tokens")) == prompt + written + thought:
-        written += thought
-    return Usage(prompt, written, thought, token_count(cached))
+    if reasoning and token_count(usage.get("total_tokens")) == prompt + completion + reasoning:
+        completion += reasoning
+    return Usage(prompt, completion, reasoning, token_count(cached))
 
 
 def join_chunks(chunks: Iterable[Reply]) -> Reply:
-    """The chunks of a stream as one reply."""
+    """Join the chunks of a stream into the reply that would have come at once."""
     message: Body = {"content": ""}
     choice: Body = {"message": message}
     reply: Body = {"choices": [choice]}
     logprobs: list[Any] = []
-    for piece in chunks:
-        if piece.get("error"):
-            return piece
-        if piece.get("usage"):
-            reply["usage"] = piece["usage"]
-        for part in map(dict_or_empty, list_or_empty(piece.get("choices"))):
+    for chunk in chunks:
+        if chunk.get("error"):
+            return chunk
+        if chunk.get("usage"):
+            reply["usage"] = chunk["usage"]
+        for part in map(dict_or_empty, list_or_empty(chunk.get("choices"))):
             _append_delta(message, dict_or_empty(part.get("delta")))
             logprobs += list_or_empty(dict_or_empty(part.get("logprobs")).get("content"))
             choice["finish_reason"] = part.get("finish_reason") or choice.get("finish_reason")
@@ -263,6 +263,7 @@ def join_chunks(chunks: Iterable[Reply]) -> Reply:
 
 
 def _append_delta(message: Body, delta: Reply) -> None:
+    """Append each field of a chunk to the message: strings to strings, lists to lists."""
     for name, value in delta.items():
         if name == "role" or value is None:
             continue

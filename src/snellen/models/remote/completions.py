@@ -21,7 +21,7 @@ PATH = "completions"
 
 
 class Completions:
-    """`POST completions`: the messages' texts, a line each, and what the model writes behind."""
+    """`POST completions`: the model continues the texts of the messages, one per line."""
 
     def __init__(self) -> None:
         self._chat = Chat()

@@ -1,12 +1,11 @@
-"""A model behind a server, made of a provider's profile, options and environment."""
+"""Open a model behind a server, from a provider's profile, options and the environment."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_coroutine
 from snellen.core.model import Identity, Model
 from snellen.core.secret import Secret
 from snellen.models.remote.address import ServerOrigin, build_endpoint, find_key, find_origin
@@ -29,9 +28,9 @@ from snellen.models.remote.profile import (
 
 
 def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
-    """The model of a provider in `providers.toml`; for `http` and `https`, of a whole URL.
+    """Open a model of a provider in `providers.toml`; for `http` and `https`, by a complete URL.
 
-    A server that is named without a model is asked for the one it has. Raises UsageError (option,
+    If no model is named, the server must have exactly one. Raises UsageError (option,
     key, URL, which model) and MissingExtra.
     """
     profile = profiles()[provider]
@@ -65,7 +64,7 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
 
 
 def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
-    """Raises UsageError for what this provider does not have."""
+    """Raises UsageError for options that this provider does not support."""
     if profile.effort_in == "tokens" and setup.effort and not setup.effort.isdecimal():
         raise UsageError(
             f"option reasoning_effort={setup.effort!r} of {provider} models: expected a number of "
@@ -78,13 +77,8 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
 
 
 def _only_model(client: HttpClient, origin: ServerOrigin) -> str:
-    """Asks in a thread where an event loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(only_model(client, origin))
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, only_model(client, origin)).result()
+    """The only model of a server, which is asked for it."""
+    return run_coroutine(only_model(client, origin))
 
 
 def _dialect(config: RemoteModelConfig) -> Dialect:

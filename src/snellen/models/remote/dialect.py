@@ -1,4 +1,4 @@
-"""What the dialects of servers have in common."""
+"""What all dialects of servers share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MediaByDigest = Mapping[str, EncodedMedia]
 
 
 class RemoteModelConfig(NamedTuple):
-    """One model of one provider, and how it is asked."""
+    """A model of a provider, with its profile and options."""
 
     model: str
     profile: ProviderProfile
@@ -32,42 +32,42 @@ class RemoteModelConfig(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One POST."""
+    """Path and body of a POST."""
 
     path: str
     body: Body
 
 
 class RawReply(NamedTuple):
-    """What a reply holds, before thoughts in tags are split off."""
+    """Content of a reply, before reasoning in tags is split off."""
 
     text: str
     stop_reason: StopReason
     reasoning: str | None = None
     images: tuple[str, ...] = ()
-    """Pictures as data URLs or addresses."""
+    """Images as data URLs or URLs."""
 
 
 class Dialect(Protocol):
-    """How one kind of server is asked for text, and how its replies are read."""
+    """Wire format of one kind of server: bodies of requests and of replies."""
 
     def build_call(
         self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
     ) -> Call: ...
 
     def parse_reply(self, reply: Reply) -> RawReply:
-        """Raises ModelError for a reply without an answer, Unanswered where a filter spoke."""
+        """Raises ModelError if the reply has no answer, ReplyBlocked if a filter blocked it."""
         ...
 
     def to_generated(self, reply: Reply, config: RemoteModelConfig) -> Generated: ...
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
-        """The pieces of a stream as the reply that would have come at once."""
+        """Join the chunks of a stream into the reply that would have come at once."""
         ...
 
 
 def merge_texts(parts: Sequence[Part]) -> list[Part]:
-    """Neighbouring texts as one, a line each: some servers run them together."""
+    """Join adjacent texts by newlines, since some servers join them without."""
     merged: list[Part] = []
     for part in parts:
         last = merged[-1] if merged else None
@@ -79,12 +79,12 @@ def merge_texts(parts: Sequence[Part]) -> list[Part]:
 
 
 def apply_image_policy(messages: Sequence[Message], images: str) -> tuple[Message, ...]:
-    """The messages with the pictures that the option `images` lets through."""
+    """Drop the images that the option `images` excludes."""
     return first_image(messages) if images == "first" else tuple(messages)
 
 
 def separate_reasoning(reply: RawReply, config: RemoteModelConfig) -> RawReply:
-    """The reply with its thoughts split off, by tags where the server did not do it."""
+    """Split reasoning in tags off the reply, unless the server did."""
     if reply.reasoning or not config.setup.split_thoughts or reply.stop_reason == "refusal":
         return reply
     split = split_reasoning(reply.text, reply.stop_reason, config.setup.thought_opened)
@@ -92,10 +92,11 @@ def separate_reasoning(reply: RawReply, config: RemoteModelConfig) -> RawReply:
 
 
 _MAX_EXACT_INT = 1 << 53
-"""No server counts so many tokens, and JSON holds no larger number exactly."""
+"""Largest integer that JSON holds exactly; no server counts as many tokens."""
 
 
 def token_count(value: object) -> int:
+    """A number of tokens; 0 for anything else."""
     return value if type(value) is int and 0 <= value < _MAX_EXACT_INT else 0
 
 
@@ -107,28 +108,33 @@ def finite_number(value: object) -> float | None:
 
 
 def dict_or_empty(value: object) -> Reply:
+    """A JSON object; empty for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def list_or_empty(value: object) -> list[Any]:
+    """A JSON array; empty for anything else."""
     return value if isinstance(value, list) else []
 
 
 def text_of(value: object, name: str) -> str:
-    """A field of a reply that is text wherever it is not null. Raises ModelError (`server`)."""
+    """Text of a field; "" if it is null. Raises ModelError (`server`) for anything else."""
     if value is None or isinstance(value, str):
         return value or ""
     raise unreadable_field(name, value)
 
 
 def unreadable_field(name: str, value: object) -> ModelError:
-    """A reply whose shape no protocol knows: the server's fault, and no answer."""
+    """Error for a field of an unexpected type."""
     return ModelError(f"the reply's {name} is unreadable: {quote(value, 120)}", "server")
 
 
 def require_finish(reply: Reply, finish: object) -> None:
-    """To be called for a reply without content. Raises ModelError and Unanswered where it reports
-    an error, and ModelError (`server`) where nothing says that the model came to an end."""
+    """Check a reply without content.
+
+    Raises ModelError or ReplyBlocked if it reports an error, and ModelError (`server`) if it gives
+    no reason why the model stopped.
+    """
     problem = error_in_body(reply)
     if problem is not None:
         raise problem

@@ -1,4 +1,4 @@
-"""Pictures drawn by servers: images/generations, and chat replies that hold pictures."""
+"""Images drawn by servers: images/generations, and chat replies that hold images."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ _DrawFunction = Callable[
 
 
 def _refusal_as_reply(draw: _DrawFunction) -> _DrawFunction:
-    """Where a filter speaks in place of the model, that is a refusal in words: an outcome of its
-    own, and no failure that is owed on the next start."""
+    """Turn a blocked reply into a refusal: an outcome, not a failure that is asked again."""
 
     @functools.wraps(draw)
     async def draw_or_refusal(
@@ -66,7 +65,7 @@ async def draw_by_images(
     media: MediaByDigest,
     config: RemoteModelConfig,
 ) -> Output:
-    """`POST images/generations`: the prompt's text in, pictures out as base64 or by address."""
+    """`POST images/generations`: text of the prompt in, images out as base64 or URLs."""
     if media:
         return Failure("unsupported", "images/generations takes text alone")
     unsupported = unsupported_settings(request.settings, PATH, _SUPPORTED)
@@ -81,13 +80,13 @@ async def draw_by_images(
     reply = await client.post(PATH, encode_body(with_extra(body, config), media))
     entries = reply.get("data")
     if not isinstance(entries, list) or not entries:
-        raise error_in_body(reply) or ModelError("the reply holds no pictures", "server")
+        raise error_in_body(reply) or ModelError("the reply holds no images", "server")
     values = (
-        dict_or_empty(one).get("b64_json") or dict_or_empty(one).get("url") for one in entries
+        dict_or_empty(entry).get("b64_json") or dict_or_empty(entry).get("url") for entry in entries
     )
-    images = [one for one in values if isinstance(one, str)]
+    images = [entry for entry in values if isinstance(entry, str)]
     if not images:
-        raise error_in_body(reply) or ModelError("the reply holds no pictures", "server")
+        raise error_in_body(reply) or ModelError("the reply holds no images", "server")
     usage = dict_or_empty(reply.get("usage"))
     spent = Usage(token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens")))
     return await load_images(client, images, "", spent if usage else None)
@@ -101,7 +100,7 @@ async def draw_by_chat(
     media: MediaByDigest,
     config: RemoteModelConfig,
 ) -> Output:
-    """A chat request whose reply holds pictures, maybe with text beside them."""
+    """A chat request whose reply holds images, possibly with text."""
     unsupported = unsupported_settings(request.settings, "a chat model", ())
     if unsupported:
         return Failure("unsupported", unsupported)
@@ -125,11 +124,11 @@ async def draw_by_chat(
 async def load_images(
     client: HttpClient, images: tuple[str, ...] | list[str], text: str, usage: Usage | None
 ) -> Drawn:
-    """The pictures behind data URLs, bare base64 or addresses. Raises ModelError, MediaError."""
+    """Load images from data URLs, base64 or URLs. Raises ModelError and MediaError."""
     data = [await _image_bytes(client, image) for image in images]
-    for one in data:
-        check_image(one, max_image_pixels())
-    names = tuple(digest_bytes(one) for one in data)
+    for image_bytes in data:
+        check_image(image_bytes, max_image_pixels())
+    names = tuple(digest_bytes(image_bytes) for image_bytes in data)
     return Drawn(names, text, dict(zip(names, data, strict=True)), usage)
 
 
@@ -140,7 +139,7 @@ async def _image_bytes(client: HttpClient, image: str) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ModelError(f"a picture of the reply is no base64: {error}", "request") from error
+        raise ModelError(f"an image of the reply is not base64: {error}", "request") from error
 
 
 def _text(request: Draw) -> str:

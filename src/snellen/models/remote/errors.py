@@ -1,4 +1,4 @@
-"""What a server's complaint means: a typed error, or the model's refusal to answer."""
+"""Errors of servers: which typed error, or refusal of the model, a status and body stand for."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from snellen.models.remote.json_reply import parse_json, quote
 _MAX_SEARCHED = 10_000
 """Characters of an error that are searched for a refusal."""
 HTML_PAGE = "a web page"
-"""How the description of an HTML page begins."""
+"""Begin of the description of an HTML page."""
 
 
 class HtmlReply(ModelError):
-    """A page in place of a reply. At the first request the address is wrong; later it is that of
-    a gateway whose server is away, so that another try may help (`server`)."""
+    """A web page in place of a reply.
+
+    On the first request the address is wrong; later the page comes from a gateway whose server is
+    down, so that a retry may help (kind `server`).
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message, "server")
@@ -36,7 +39,7 @@ TOO_LONG = re.compile(
     r"|input token count|total message token length",
     re.IGNORECASE,
 )
-"""Wordings and codes of OpenAI, Azure, Anthropic, Google, Mistral, DashScope, Zhipu, Moonshot,
+"""Messages and codes of OpenAI, Azure, Anthropic, Google, Mistral, DashScope, Zhipu, Moonshot,
 llama.cpp, vLLM, SGLang and LMDeploy for a prompt that is too long."""
 
 CONTENT_FILTER = re.compile(
@@ -46,8 +49,8 @@ CONTENT_FILTER = re.compile(
     r"|usage guidelines|flagged|new_sensitive|^1301\b|敏感内容|unsafe content|prohibited_content",
     re.IGNORECASE,
 )
-"""The same for content that the provider will not have answered (HTTP 400 and 403). A number is
-looked for among the codes alone, which stand first: in a message it may count tokens or pixels."""
+"""Messages and codes of content filters (HTTP 400 and 403). The number is matched only among the
+codes, which come first: in a message it may count tokens or pixels."""
 
 NO_FUNDS = re.compile(
     r"insufficient[_ ](user_)?(quota|balance|funds|credits?)|arrearage|out of credits"
@@ -56,16 +59,16 @@ NO_FUNDS = re.compile(
     r"|欠费|余额不足|^1113\b",
     re.IGNORECASE,
 )
-"""An account without money, which waiting does not fill. OpenAI and Zhipu (1113) say so by a
-code; OpenAI's words are Google's for a limit per minute."""
+"""Messages and codes of accounts without funds, for which a retry does not help. Not OpenAI's
+message, which is Google's for a limit per minute, but its code, and that of Zhipu (1113)."""
 
 
 TRUNCATED = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
-"""OpenAI's complaint (HTTP 400) about a reply whose thoughts alone took all its tokens."""
+"""OpenAI's message (HTTP 400) for a reply whose reasoning used up all tokens."""
 
 
 class ReplyBlocked(Exception):
-    """The model was not let answer, or not to the end: an empty reply, not a fault."""
+    """A content filter or the token limit left no answer: an empty reply, not an error."""
 
     def __init__(self, message: str, stop_reason: StopReason = "refusal") -> None:
         super().__init__(hide(message))
@@ -73,20 +76,20 @@ class ReplyBlocked(Exception):
 
 
 class ErrorDetails(NamedTuple):
-    """What a server says is wrong."""
+    """Details of an error, as a server reports it."""
 
     message: str
     """In one short line, without keys."""
     codes: str = ""
-    """The codes beside it, joined by spaces."""
+    """Its codes, separated by spaces."""
     delay: float | None = None
-    """Seconds to wait, as Google says it (`retryDelay`)."""
+    """Seconds to wait, by Google's `retryDelay`."""
 
 
 def error_from_status(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> ModelError | ReplyBlocked:
-    """What an HTTP status from 400 on means."""
+    """The error that an HTTP status of 400 or more stands for."""
     return _error_of(status, headers, error_details(body))
 
 
@@ -110,7 +113,7 @@ def _error_of(
 
 
 def _failure_kind(status: int, text: str) -> FailureKind | None:
-    """The kind of failure, or None for a refusal to answer."""
+    """The kind of failure, or None if a content filter blocked the reply."""
     if status in (402, 429, 403, 400) and NO_FUNDS.search(text):
         return "authentication"
     if status == 429:
@@ -145,12 +148,12 @@ _MINIMAX = {
     1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 1039: 429, 1041: 429,
     1042: 400, 2013: 400, 2045: 429, 2049: 401, 2056: 429,
 }  # fmt: skip
-"""MiniMax's own codes as HTTP statuses; the others are faults of the server
+"""MiniMax's own codes as HTTP statuses; the others are errors of the server
 (platform.minimax.io, API reference, Error Codes)."""
 
 
 def error_in_body(reply: Mapping[str, Any]) -> ModelError | ReplyBlocked | None:
-    """The fault that a reply with status 200 holds in place of an answer, if any."""
+    """The error in a reply of status 200, if any."""
     error = reply.get("error")
     base = reply.get("base_resp")
     if isinstance(base, Mapping) and base.get("status_code"):
@@ -168,7 +171,7 @@ def error_in_body(reply: Mapping[str, Any]) -> ModelError | ReplyBlocked | None:
 
 
 def error_details(body: bytes) -> ErrorDetails:
-    """What the body of a reply says is wrong, in JSON or not."""
+    """Parse the body of an error, JSON or not."""
     try:
         value = parse_json(body)
     except ValueError:
@@ -192,15 +195,15 @@ def _parse_details(value: Any) -> ErrorDetails:
 
 def _google_delay(inner: Mapping[str, Any]) -> float | None:
     details = inner.get("details")
-    for one in details if isinstance(details, list) else []:
-        delay = one.get("retryDelay") if isinstance(one, Mapping) else None
+    for detail in details if isinstance(details, list) else []:
+        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
         if isinstance(delay, str):
             return _non_negative(delay.removesuffix("s"))
     return None
 
 
 def _page_title(text: str) -> str:
-    """The title of an HTML page, else the text itself."""
+    """The title of an HTML page; other text as it is."""
     title = re.search(r"<title[^>]*>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
     if title:
         return f"{HTML_PAGE}, {quote(title[1])}"
@@ -210,8 +213,11 @@ def _page_title(text: str) -> str:
 def retry_after(
     headers: Mapping[str, str], delay: float | None = None, *, is_rate_limit: bool = True
 ) -> float | None:
-    """Seconds to wait, from `Retry-After` (a number or an HTTP date), from the `delay` of the
-    body or, where the `is_rate_limit` were met, from their reset times; None where nothing says."""
+    """Seconds to wait before a retry; None if unknown.
+
+    By `Retry-After` (a number or an HTTP date), else the `delay` in the body, else, if a rate limit
+    was exceeded, the reset times of the limits.
+    """
     milliseconds = _non_negative(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -233,7 +239,7 @@ def retry_after(
 
 
 def _is_exhausted(headers: Mapping[str, str], reset: str) -> bool:
-    """Whether the limit that a reset header is about is used up, or does not say."""
+    """Whether the limit of a reset header is exhausted, or does not say how much remains."""
     remaining = headers.get(re.sub("reset", "remaining", reset, flags=re.IGNORECASE))
     return remaining is None or _non_negative(remaining) in (None, 0.0)
 

@@ -43,15 +43,17 @@ _STOPS: dict[str, StopReason] = {
 
 
 class Google:
-    """Contents of parts; the system's words stand apart, and the assistant is called model."""
+    """The Gemini API: contents of parts, a separate system instruction, the role `model`."""
 
     def build_call(
         self, request: Generate | Draw, media: MediaByDigest, config: RemoteModelConfig
     ) -> Call:
         messages = apply_image_policy(request.messages, config.setup.images)
-        system = "\n".join(one.text() for one in messages if one.role == "system")
+        system = "\n".join(message.text() for message in messages if message.role == "system")
         body: Body = {
-            "contents": [_content(one, media) for one in messages if one.role != "system"]
+            "contents": [
+                _content(message, media) for message in messages if message.role != "system"
+            ]
         }
         if system:
             body["systemInstruction"] = {"parts": [{"text": system}]}
@@ -71,11 +73,11 @@ class Google:
             raise error_in_body(reply) or ModelError("the reply holds no candidates", "server")
         candidate = dict_or_empty(candidates[0])
         parts = _parts(candidate)
-        texts = [text_of(one.get("text"), "text") for one in parts if not one.get("thought")]
-        thoughts = [text_of(one.get("text"), "text") for one in parts if one.get("thought")]
+        texts = [text_of(part.get("text"), "text") for part in parts if not part.get("thought")]
+        thoughts = [text_of(part.get("text"), "text") for part in parts if part.get("thought")]
         stop = _STOPS.get(quote(candidate.get("finishReason")), "stop")
         images = [
-            _data_url(dict_or_empty(one["inlineData"])) for one in parts if "inlineData" in one
+            _data_url(dict_or_empty(part["inlineData"])) for part in parts if "inlineData" in part
         ]
         if not any(texts) and not images:
             require_finish(reply, candidate.get("finishReason"))
@@ -88,18 +90,18 @@ class Google:
         return Generated(parsed.text.strip(), parsed.stop_reason, parsed.reasoning, first, usage)
 
     def join_stream(self, chunks: Sequence[Reply]) -> Reply:
-        """Each event is a reply of its own, whose parts follow those of the one before; the last
-        says why it ended."""
+        """Join the events of a stream: each is a reply with the next parts; the last one has the
+        finish reason."""
         parts: list[object] = []
         reply: Body = {}
         candidate: Body = {}
-        for piece in chunks:
-            if piece.get("error"):
-                return piece
-            reply |= piece
-            for one in map(dict_or_empty, list_or_empty(piece.get("candidates"))):
-                parts += _parts(one)
-                candidate |= one
+        for event in chunks:
+            if event.get("error"):
+                return event
+            reply |= event
+            for next_candidate in map(dict_or_empty, list_or_empty(event.get("candidates"))):
+                parts += _parts(next_candidate)
+                candidate |= next_candidate
         blocked = dict_or_empty(reply.get("promptFeedback")).get("blockReason")
         if not (blocked or candidate.get("finishReason")):
             raise ModelError("the stream broke off before the reply's end", "connection")
@@ -109,20 +111,21 @@ class Google:
 
 
 def _parts(candidate: Reply) -> list[Reply]:
-    """Raises ModelError (`server`) for content of an unknown shape."""
+    """The parts of a candidate. Raises ModelError (`server`) for content of unexpected type."""
     content = candidate.get("content")
     if not isinstance(content, dict | None):
         raise unreadable_field("content", content)
     parts = dict_or_empty(content).get("parts")
     if not isinstance(parts, list | None):
         raise unreadable_field("parts", parts)
-    for one in list_or_empty(parts):
-        if not isinstance(one, dict):
-            raise unreadable_field("parts", one)
+    for part in list_or_empty(parts):
+        if not isinstance(part, dict):
+            raise unreadable_field("parts", part)
     return list_or_empty(parts)
 
 
 def _generation_config(request: Generate, config: RemoteModelConfig) -> Body:
+    """Decoding settings and reasoning in the API's format."""
     settings, setup = request.settings, config.setup
     body: Body = {"maxOutputTokens": settings.max_new_tokens}
     if setup.sampling:
@@ -143,7 +146,7 @@ def _generation_config(request: Generate, config: RemoteModelConfig) -> Body:
         )
         body["thinkingConfig"] = thinking
         if tokens:
-            # Thoughts count towards the longest output: the budget comes on top of the reply.
+            # Reasoning counts as output: the budget is added to that of the reply.
             body["maxOutputTokens"] += int(setup.effort)
     return body
 
@@ -168,8 +171,8 @@ def _first_logprobs(reply: Reply) -> dict[str, float]:
     result = dict_or_empty(dict_or_empty(reply["candidates"][0]).get("logprobsResult"))
     logprobs: dict[str, float] = {}
     for first in list_or_empty(result.get("topCandidates"))[:1]:
-        for one in map(dict_or_empty, list_or_empty(dict_or_empty(first).get("candidates"))):
-            token, value = one.get("token"), finite_number(one.get("logProbability"))
+        for candidate in map(dict_or_empty, list_or_empty(dict_or_empty(first).get("candidates"))):
+            token, value = candidate.get("token"), finite_number(candidate.get("logProbability"))
             if isinstance(token, str) and value is not None:
                 logprobs[token] = value
     return logprobs
@@ -178,10 +181,10 @@ def _first_logprobs(reply: Reply) -> dict[str, float]:
 def _usage(usage: object) -> Usage | None:
     if not isinstance(usage, dict):
         return None
-    thought = token_count(usage.get("thoughtsTokenCount"))
+    reasoning = token_count(usage.get("thoughtsTokenCount"))
     return Usage(
         token_count(usage.get("promptTokenCount")),
-        token_count(usage.get("candidatesTokenCount")) + thought,
-        thought,
+        token_count(usage.get("candidatesTokenCount")) + reasoning,
+        reasoning,
         token_count(usage.get("cachedContentTokenCount")),
     )

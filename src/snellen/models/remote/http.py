@@ -1,4 +1,4 @@
-"""The connections to one server: one aiohttp session in each event loop, one try per request."""
+"""HTTP client of one server: one aiohttp session per event loop, one attempt per request."""
 
 from __future__ import annotations
 
@@ -32,37 +32,38 @@ if TYPE_CHECKING:
 _CONNECT_TIMEOUT = 20.0
 """Seconds to wait for a connection."""
 _KEEP_ALIVE = 30.0
-"""Seconds an idle connection is kept; servers close theirs after 60 s or more, so that a request
-is seldom sent into a closing one."""
+"""Seconds that an idle connection is kept. Servers close theirs after 60 s or more, so that a
+request seldom meets a closing connection."""
 _LARGE_BODY = 1 << 20
-"""Bytes from which aiohttp wants a body as a file, which it writes in pieces."""
+"""Bytes from which a body is passed to aiohttp as a file, which it writes in pieces."""
 _MAX_ERROR_BYTES = MEGABYTE
-"""Bytes that are read of a reply with a status that is no answer."""
+"""Bytes that are read of the body of an error."""
 _MAX_REDIRECTS = 3
-"""Redirects of a picture that the server names by an address, each looked at anew."""
+"""Redirects of an image's URL, each of which is checked again."""
 PROXY = "the proxy"
-"""How sentences about a proxy name it."""
+"""How error messages name a proxy."""
 _MAX_QUOTED = 120
-"""Characters of an unreadable reply that a message holds."""
+"""Characters of an unreadable reply that an error message quotes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a model is asked, and by whose leave."""
+    """Base URL of a server, with the key and headers of every request."""
 
     base_url: str
     key: Secret | None = None
     key_header: str = "Authorization"
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Headers of every request, but the one with the key."""
+    """Headers of every request, except the one with the key."""
     query: str = ""
-    """What stands behind `?` in each URL."""
+    """Query string of each URL."""
 
     def url(self, path: str) -> str:
+        """The URL of a path below the base URL."""
         return f"{self.base_url}/{path}" + (f"?{self.query}" if self.query else "")
 
     def headers_with_key(self) -> dict[str, str]:
-        """What is sent to this address, and to no other."""
+        """Headers for this server, and no other."""
         if self.key is None:
             return dict(self.headers)
         bearer = "Bearer " if self.key_header == "Authorization" else ""
@@ -70,7 +71,7 @@ class Endpoint:
 
 
 class HttpClient:
-    """Sends requests, each once, and raises ModelError or Unanswered for whatever goes wrong."""
+    """Sends each request once. Raises ModelError and ReplyBlocked for all errors."""
 
     def __init__(
         self,
@@ -89,24 +90,27 @@ class HttpClient:
         self._timeout = timeout
         self._session: ClientSession | None = None
         self._public_session: ClientSession | None = None
-        """For addresses that the server names: it connects to public addresses alone."""
+        """Session for URLs that the server names: it connects to public addresses only."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._proxy: str | None = None
         self.on_reply: Callable[[Mapping[str, Any]], object] = lambda reply: None
-        """Called with each reply to a POST; of a stream, with its first piece."""
+        """Called with each reply to a POST; for a stream, with its first chunk."""
 
     async def post(self, path: str, body: bytes) -> dict[str, Any]:
-        """The JSON object that answers a JSON body."""
+        """POST a JSON body and decode the JSON object of the reply."""
         reply = decode_object(await self._read("POST", self._endpoint.url(path), body))
         self.on_reply(reply)
         return reply
 
     async def get(self, path: str) -> dict[str, Any]:
+        """GET a path and decode the JSON object of the reply."""
         return decode_object(await self._read("GET", self._endpoint.url(path), None))
 
     async def fetch(self, url: str) -> bytes:
-        """The bytes behind a URL that the server names, such as a drawn picture's; the key is not
-        sent along. Raises ModelError for one that `Elsewhere` does not let be fetched."""
+        """Download a URL that the server names, e.g. of a drawn image, without sending the key.
+
+        Raises ModelError if `ImageHostPolicy` does not allow the URL.
+        """
         for _ in range(_MAX_REDIRECTS + 1):
             self._image_host_policy.check(url)
             try:
@@ -122,10 +126,10 @@ class HttpClient:
                 if isinstance(getattr(error, "os_error", None), PrivateAddress):
                     raise private_address_error(url) from error
                 raise self._model_error(error, url) from error
-        raise ModelError("a drawn picture is moved from address to address", "request")
+        raise ModelError("a drawn image is moved from address to address", "request")
 
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
-        """The JSON objects of a stream of server-sent events, in order."""
+        """POST a JSON body and iterate over the JSON objects of the server-sent events."""
         url = self._endpoint.url(path)
         started = False
         try:
@@ -138,16 +142,16 @@ class HttpClient:
                     if data == b"[DONE]":
                         return
                     if data:
-                        piece = decode_object(data)
+                        chunk = decode_object(data)
                         if not started:
                             started = True
-                            self.on_reply(piece)
-                        yield piece
+                            self.on_reply(chunk)
+                        yield chunk
         except _network_errors() as error:
             raise self._model_error(error, url) from error
 
     async def close(self) -> None:
-        """Ends the connections of the running event loop."""
+        """Close the connections of the running event loop."""
         sessions = self._session, self._public_session
         self._session = self._public_session = None
         for session in sessions:
@@ -155,7 +159,7 @@ class HttpClient:
                 await session.close()
 
     async def _read(self, method: str, url: str, body: bytes | None) -> bytes:
-        """The whole body of the reply."""
+        """The complete body of the reply."""
         try:
             async with self._request(method, url, body) as response:
                 await self._raise_for_status(response)
@@ -169,7 +173,7 @@ class HttpClient:
         self, method: str, url: str, body: bytes | None, *, external: bool = False
     ) -> AbstractAsyncContextManager[ClientResponse]:
         session = self._loop_session()
-        # A proxy resolves names itself, so that this machine cannot look at where they lead.
+        # A proxy resolves names itself, so that their addresses cannot be checked here.
         if external and not self._proxy and not self._image_host_policy.is_trusted(url):
             session = self._public_session = self._public_session or self._new_session(
                 public_resolver()
@@ -180,13 +184,13 @@ class HttpClient:
             data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BODY else body,
             headers={} if external else self._endpoint.headers_with_key(),
             proxy=self._proxy,
-            # A redirect would take the key along (aiohttp drops `Authorization` alone), or lead
-            # to an address that nobody has looked at.
+            # A redirect would carry the key along (aiohttp drops only `Authorization`), or lead to
+            # an address that was not checked.
             allow_redirects=False,
         )
 
     async def _raise_for_status(self, response: ClientResponse) -> None:
-        """Raises ModelError and Unanswered for a status that is no answer."""
+        """Raises ModelError or ReplyBlocked for a redirect or an error status."""
         if 300 <= response.status < 400:
             raise _redirect_error(response)
         if response.status >= 400:
@@ -197,7 +201,7 @@ class HttpClient:
         import aiohttp
 
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            # Behind a proxy, the only connection that this machine makes is the one to it.
+            # Behind a proxy, this machine connects to nothing else.
             to = self._proxy_label(url) if self._proxy else _host(url)
             return ModelError(f"cannot connect to {to} within {_CONNECT_TIMEOUT:g} s", "connection")
         if isinstance(error, TimeoutError):
@@ -205,7 +209,7 @@ class HttpClient:
         if isinstance(error, aiohttp.InvalidURL):
             return ModelError(f"{quote(url)} is not a URL", "request")
         if isinstance(error, aiohttp.ClientHttpProxyError):
-            # Its own words hold the proxy's address, and so maybe a password.
+            # The library's message contains the proxy's URL, and thus possibly a password.
             proxy = self._proxy_label(url)
             return ModelError(f"{proxy} answers {error.status}", "connection")
         if isinstance(error, aiohttp.ClientConnectorError):
@@ -214,11 +218,11 @@ class HttpClient:
         return ModelError(f"the connection broke: {_error_reason(error)}", "connection")
 
     def _is_proxy_error(self, error: ClientConnectorError) -> bool:
-        """Whether it was the proxy that could not be reached, not the server behind it."""
+        """Whether the proxy was unreachable, not the server behind it."""
         return self._proxy is not None and error.host == urlsplit(self._proxy).hostname
 
     def _proxy_label(self, url: str) -> str:
-        """The proxy's host and port, never its password, and the variable that names it."""
+        """The proxy's host and port, without its password, and the variable that sets it."""
         host = _host(self._proxy or "").rpartition("@")[2]
         return f"{PROXY} {host} ({url.partition(':')[0].upper()}_PROXY)"
 
@@ -248,7 +252,7 @@ class HttpClient:
 
 
 def require_aiohttp(what: str) -> None:
-    """Raises MissingExtra where aiohttp is not installed."""
+    """Raises MissingExtra if aiohttp is not installed."""
     if importlib.util.find_spec("aiohttp") is None:
         raise MissingExtra(what, "api", "aiohttp")
 
@@ -260,8 +264,11 @@ def _network_errors() -> tuple[type[Exception], ...]:
 
 
 def decode_object(body: bytes) -> dict[str, Any]:
-    """A reply's JSON object. Raises WebPage, and ModelError for half a reply (`server`: another
-    try may help) and for other JSON (`request`: another address may)."""
+    """Decode a reply's JSON object.
+
+    Raises HtmlReply for a web page, ModelError (`server`) for truncated JSON, since a retry may
+    help, and ModelError (`request`) for other JSON.
+    """
     try:
         reply = parse_json(body)
     except ValueError as error:
@@ -277,7 +284,7 @@ def decode_object(body: bytes) -> dict[str, Any]:
 
 
 async def _lines(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Lines of any length; aiohttp's own are limited to 128 kB, too short for a picture."""
+    """Split a body into lines. aiohttp limits lines to 128 kB, too short for an image."""
     pending: list[bytes] = []
     async for chunk in body:
         first, *lines = chunk.split(b"\n")
@@ -298,7 +305,7 @@ def _host(url: str) -> str:
 
 
 def _error_reason(error: BaseException) -> str:
-    """The system's own words, without the library's repetition of the address."""
+    """The system's message, without the address that the library repeats."""
     inner = getattr(error, "os_error", None) or error
     number = getattr(inner, "errno", None)
     if isinstance(number, int) and number > 0:

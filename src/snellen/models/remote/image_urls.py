@@ -1,9 +1,9 @@
-"""Pictures that a server names by an address: which addresses are fetched.
+"""Images that a server names by a URL: which URLs are fetched.
 
-A server says what address it likes, also one of this machine, of the network around it, or of the
-service that hands out a cloud machine's credentials. So a picture is fetched from the server
-itself, from hosts that the user names, and by https from public addresses alone. What counts is
-the address that is connected to, not what a name meant when it was looked at.
+A server can name any URL, also of this machine, of the local network, or of the service that hands
+out a cloud machine's credentials (server-side request forgery). So images are fetched from the
+server itself, from hosts that the user allows, and otherwise by https from public addresses only.
+The address is checked when the connection is made, since a name may resolve differently later.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class PrivateAddress(OSError):
-    """A name that leads to no public address."""
+    """A name that resolves to no public address."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageHostPolicy:
-    """Where the pictures of one server may lie."""
+    """Hosts from which the images of one server are fetched."""
 
     base_url: str
     hosts: Sequence[str] = ()
     """Hosts that the user allows, as NAME or NAME:PORT."""
 
     def is_trusted(self, url: str) -> bool:
-        """Whether an address is that of the server itself, or of a host that the user allows."""
+        """Whether a URL is of the server itself, or of a host that the user allows."""
         parts = _parts(url)
         own = urlsplit(self.base_url)
         if (parts.scheme, _authority(parts)) == (own.scheme, _authority(own)):
@@ -48,7 +48,7 @@ class ImageHostPolicy:
         return (parts.hostname or "") in named or _authority(parts) in named
 
     def check(self, url: str) -> None:
-        """Raises ModelError (`request`) for an address that is not fetched."""
+        """Raises ModelError (`request`) for a URL that may not be fetched."""
         if self.is_trusted(url):
             return
         parts = _parts(url)
@@ -60,8 +60,10 @@ class ImageHostPolicy:
 
 
 def public_resolver() -> AbstractResolver:
-    """Names as the system resolves them, without addresses that are not public. For the running
-    event loop; its `resolve` raises PrivateAddress where none is left."""
+    """Resolver of the system without addresses that are not public, for the running event loop.
+
+    Its `resolve` raises PrivateAddress if no address remains.
+    """
     from aiohttp.abc import AbstractResolver, ResolveResult
     from aiohttp.resolver import ThreadedResolver
 
@@ -73,7 +75,7 @@ def public_resolver() -> AbstractResolver:
             self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
         ) -> list[ResolveResult]:
             addresses = await self._inner.resolve(host, port, family)
-            public = [one for one in addresses if is_public(one["host"])]
+            public = [address for address in addresses if is_public(address["host"])]
             if addresses and not public:
                 raise PrivateAddress(None, "it leads to no public address")
             return public
@@ -85,8 +87,7 @@ def public_resolver() -> AbstractResolver:
 
 
 def is_public(host: str) -> bool:
-    """Whether an IP address is one of the open Internet, also where it is written as one of IPv6
-    that stands for one of IPv4."""
+    """Whether an IP address is public. IPv6 addresses that embed an IPv4 address count as that."""
     address = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
@@ -106,7 +107,7 @@ def _parts(url: str) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise ModelError(f"a drawn picture is said to lie at {quote(url)}, which is no URL", "request")
+    raise ModelError(f"a drawn image is said to lie at {quote(url)}, which is not a URL", "request")
 
 
 def _authority(parts: SplitResult) -> str:
@@ -114,7 +115,7 @@ def _authority(parts: SplitResult) -> str:
 
 
 def _literal_address(host: str) -> str | None:
-    """The host where it is an address itself; a name is looked at when it is resolved."""
+    """The host if it is an IP address or localhost; other names are checked when resolved."""
     if host == "localhost" or host.endswith(".localhost"):
         return "127.0.0.1"
     try:
@@ -127,12 +128,12 @@ def _literal_address(host: str) -> str | None:
 def _refusal(url: str, why: str) -> ModelError:
     host = urlsplit(url).netloc
     return ModelError(
-        f"the server says that a drawn picture lies at {quote(url)}, and {why}, so it is not "
-        f"fetched; if you know the place, allow it with the option picture_host={quote(host)}",
+        f"the server says that a drawn image lies at {quote(url)}, and {why}, so it is not "
+        f"fetched; if you trust that host, allow it with the option picture_host={quote(host)}",
         "request",
     )
 
 
 def private_address_error(url: str) -> ModelError:
-    """The sentence for a name that turned out to lead to no public address."""
+    """Error for a name that resolved to no public address."""
     return _refusal(url, "its name leads to no public address")

@@ -1,4 +1,4 @@
-"""The JSON of replies, as servers write it, and short quotations from it."""
+"""JSON of replies, as servers write it, and quotations from it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import msgspec
 from snellen.core.secret import hide
 
 MAX_QUOTE = 300
-"""Characters kept of a server's message."""
+"""Characters quoted of a server's message."""
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON of a reply. Raises ValueError alone, also for what is not UTF-8 or nested so deep
-    that it cannot be read."""
+    """Decode JSON. Raises only ValueError, also if it is not UTF-8 or nested too deep."""
     try:
         return msgspec.json.decode(body)
     except RecursionError as error:
@@ -25,18 +24,18 @@ def parse_json(body: bytes) -> Any:
 
 
 def _parse_loosely(body: bytes) -> Any:
-    """What strict JSON forbids: NaN, and half a surrogate pair, which becomes a question mark: no
-    file can hold it."""
+    """Decode what strict JSON forbids: NaN, and unpaired surrogates, which become question marks
+    since UTF-8 cannot encode them."""
     try:
-        loose = json.loads(body.decode("utf-8-sig"))
-        whole = json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace")
-        return json.loads(whole)
+        value = json.loads(body.decode("utf-8-sig"))
+        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
 
 
 def quote(value: object, max_length: int = MAX_QUOTE) -> str:
-    """Words of a server for a message: one line, without keys, and then cut."""
+    """Quote a server in a message: one line, keys removed before it is truncated."""
     try:
         text = value if isinstance(value, str) else str(value)
     except RecursionError:

@@ -1,9 +1,9 @@
-"""Log-likelihood of candidate replies from servers that score the text they are given.
+"""Log-likelihood of candidate replies from servers that score their prompt.
 
 `echo`: text completions that repeat the prompt with its log-probabilities (OpenAI's older API,
-vLLM, SGLang, llama-cpp-python, Together). `prompt_logprobs`: vLLM's chat completions, pictures
-included. As in process, every candidate is tokenised together with the context, and what is scored
-begins behind the longest token prefix that the bare context shares with all of them.
+vLLM, SGLang, llama-cpp-python, Together). `prompt_logprobs`: vLLM's chat completions, with images.
+As in process, every candidate is tokenised together with the context, and scored from the end of
+the longest token prefix that the context alone shares with all of them.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from snellen.models.remote.media import encode_body
 
 
 class ScoredPrompt(NamedTuple):
-    """A whole prompt as the server read it: tokens, and each one's log-probability in nats."""
+    """Tokens of a prompt and their log-probabilities in nats."""
 
     tokens: list[str]
     logprobs: list[float | None]
     usage: Usage
-    """What this one POST took."""
+    """Tokens that this POST used."""
 
 
 async def rank(
     client: HttpClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig
 ) -> Output:
-    """Scores the bare context and every candidate behind it: one POST for each, all of which the
-    usage counts, as the server does."""
+    """Score the context alone and with each candidate: one POST each, all counted in the usage."""
     score_prompt = _score_by_chat if config.setup.rank == "prompt_logprobs" else _score_by_echo
     if config.setup.rank == "echo" and media:
-        return Failure("unsupported", "rank=echo scores text alone; rank=prompt_logprobs, pictures")
+        return Failure("unsupported", "rank=echo scores text alone; rank=prompt_logprobs, images")
     context = await score_prompt(client, request, media, config, None)
     prompts = [
-        await score_prompt(client, request, media, config, one) for one in request.candidates
+        await score_prompt(client, request, media, config, candidate_text)
+        for candidate_text in request.candidates
     ]
     shared = min(_shared_prefix_length(context.tokens, row.tokens) for row in prompts)
     scores = tuple(_score(row, shared) for row in prompts)
@@ -61,6 +61,7 @@ async def rank(
 
 
 def _score(prompt: ScoredPrompt, start: int) -> CandidateScore:
+    """Sum of the log-probabilities from token `start` on. Raises ModelError if one is missing."""
     tail = prompt.logprobs[start:]
     if not tail or None in tail:
         raise ModelError("the server gave no log-probabilities for the candidate", "request")
@@ -74,6 +75,10 @@ async def _score_by_echo(
     config: RemoteModelConfig,
     candidate: str | None,
 ) -> ScoredPrompt:
+    """Score the prompt with `echo`: the server repeats it and generates one more token.
+
+    Raises ModelError if the reply has no log-probabilities of the prompt.
+    """
     prompt = "\n".join(message.text() for message in request.messages) + (candidate or "")
     body: Body = {"model": config.model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0}
     body |= {"echo": True, "logprobs": 1}
@@ -85,6 +90,7 @@ async def _score_by_echo(
         raise _no_logprobs_error("echo")
     if not all(isinstance(token, str) for token in tokens):
         raise unreadable_field("tokens", tokens)
+    # Offsets, if there are any, tell where the prompt ends; else one generated token follows it.
     if isinstance(offsets, list) and len(offsets) == len(tokens):
         prompt_length = sum(token_count(offset) < len(prompt) for offset in offsets)
     else:
@@ -101,6 +107,10 @@ async def _score_by_chat(
     config: RemoteModelConfig,
     candidate: str | None,
 ) -> ScoredPrompt:
+    """Score the chat with vLLM's `prompt_logprobs`; the candidate is an unfinished last message.
+
+    Raises ModelError if the reply has no log-probabilities of the prompt.
+    """
     messages = messages_of(request, media, config)
     has_candidate = candidate is not None
     if has_candidate:
@@ -118,27 +128,27 @@ async def _score_by_chat(
     entries = reply.get("prompt_logprobs") or _choice(reply).get("prompt_logprobs")
     if not isinstance(entries, list) or len(entries) < 2:
         raise _no_logprobs_error("prompt_logprobs")
-    tokens, values = map(list, zip(*(_token(one) for one in entries), strict=True))
+    tokens, values = map(list, zip(*(_token(entry) for entry in entries), strict=True))
     return ScoredPrompt(tokens, values, _usage(reply, len(tokens)))
 
 
 def _usage(reply: Reply, prompt: int) -> Usage:
-    """As the server tells it, else the tokens of the prompt and the one that had to be written."""
+    """Usage by the server, else the tokens of the prompt and the one generated token."""
     return usage_of(reply.get("usage")) or Usage(prompt, 1)
 
 
 def _total_usage(usages: Sequence[Usage]) -> Usage:
     return Usage(
-        sum(one.prompt_tokens for one in usages),
-        sum(one.completion_tokens for one in usages),
-        sum(one.reasoning_tokens for one in usages),
-        sum(one.cached_tokens for one in usages),
+        sum(usage.prompt_tokens for usage in usages),
+        sum(usage.completion_tokens for usage in usages),
+        sum(usage.reasoning_tokens for usage in usages),
+        sum(usage.cached_tokens for usage in usages),
     )
 
 
 def _token(entry: object) -> tuple[str, float | None]:
-    """One place of `prompt_logprobs`: the prompt's own token stands first in it. The first place
-    of all holds none, since nothing comes before it."""
+    """Token and log-probability of one position of `prompt_logprobs`, whose first entry is the
+    prompt's token. The first position has none, since nothing precedes it."""
     if not isinstance(entry, dict) or not entry:
         return "", None
     token, value = next(iter(entry.items()))
@@ -146,7 +156,7 @@ def _token(entry: object) -> tuple[str, float | None]:
 
 
 def _logprob(value: object) -> float | None:
-    """A number as it stands, NaN too, which is an outcome of its own; None for what is none."""
+    """A number, including NaN, which is an outcome; None for anything else."""
     return value if isinstance(value, float) else finite_number(value)
 
 
@@ -164,7 +174,7 @@ def _no_logprobs_error(method: str) -> ModelError:
 
 
 def _shared_prefix_length(first: Sequence[str], second: Sequence[str]) -> int:
-    for index, (left, right) in enumerate(zip(first, second, strict=False)):
-        if left != right:
+    for index, (first_token, second_token) in enumerate(zip(first, second, strict=False)):
+        if first_token != second_token:
             return index
     return min(len(first), len(second))

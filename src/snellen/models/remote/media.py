@@ -1,4 +1,4 @@
-"""Pictures and videos as a request carries them: base64, made once for each medium."""
+"""Images and videos in requests: base64, encoded once per medium."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from snellen.core.message import Media
 from snellen.settings import max_image_pixels
 
 LIMIT = 64 << 20
-"""Bytes of base64 kept."""
+"""Bytes of base64 that the cache holds."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -44,7 +44,7 @@ _BRANDS = {
 
 
 class EncodedMedia(NamedTuple):
-    """A medium ready to be put into a JSON body, which `encode_body` does."""
+    """A medium in base64; `encode_body` puts it into a JSON body."""
 
     mime: str
     data: bytes
@@ -52,26 +52,28 @@ class EncodedMedia(NamedTuple):
     digest: str
 
     def data_url(self) -> Raw:
+        """JSON string of the data URL, with a placeholder for the data."""
         return Raw(f'"data:{self.mime};base64,{self._placeholder()}"'.encode())
 
     def base64(self) -> Raw:
-        """The data alone."""
+        """JSON string of the data, as a placeholder."""
         return Raw(f'"{self._placeholder()}"'.encode())
 
     def _placeholder(self) -> str:
-        """What stands in place of the data: zero bytes are in no other JSON text."""
+        """Placeholder of the data. JSON text contains no other zero bytes."""
         return f"\0{self.digest}\0"
 
 
 def encode_body(body: Mapping[str, object], media: Mapping[str, EncodedMedia]) -> bytes:
-    """A body as JSON with the data of its media, which are copied this once."""
+    """Encode a body as JSON with the data of its media, which are copied only once."""
+    # The placeholders are the odd parts: text, digest, text, digest, ..., text.
     pieces = _encode(body).split(b"\0")
     pieces[1::2] = [media[digest.decode()].data for digest in pieces[1::2]]
     return b"".join(pieces)
 
 
 class MediaCache:
-    """The media of a model's requests by digest, those least recently asked about leave first."""
+    """Encoded media of a model's requests by digest; the least recently used are dropped first."""
 
     def __init__(self, image_types: Iterable[str], max_edge: int | None = None) -> None:
         self._types = frozenset(image_types)
@@ -79,12 +81,12 @@ class MediaCache:
         self._bytes = 0
         self._cached: OrderedDict[str, EncodedMedia] = OrderedDict()
         self._pending: dict[str, asyncio.Future[bytes]] = {}
-        """Pictures that are being encoded."""
+        """Images that are being resized, by digest."""
 
     async def encode(
         self, parts: Iterable[Media], sources: Mapping[str, Source]
     ) -> dict[str, EncodedMedia]:
-        """Every medium by digest. Raises MediaError for one that cannot be read or decoded."""
+        """Encode media, by digest. Raises MediaError if one cannot be read or decoded."""
         return {part.digest: await self._encode_part(part, sources) for part in parts}
 
     async def _encode_part(self, part: Media, sources: Mapping[str, Source]) -> EncodedMedia:
@@ -107,7 +109,7 @@ class MediaCache:
         return encoded
 
     async def _resize_once(self, digest: str, data: bytes, sendable: bool) -> bytes:
-        """`resize_for_api` in a thread, once for all who ask about the picture meanwhile."""
+        """Run `resize_for_api` in a thread, once for all requests that wait for the image."""
         pending = self._pending.get(digest)
         if pending is None:
             pending = asyncio.ensure_future(
@@ -127,7 +129,7 @@ class MediaCache:
 
 
 def media_type(data: bytes) -> str:
-    """The media type by the first bytes; names and headers of files are not to be trusted."""
+    """The media type by the first bytes, since names of files may be wrong."""
     for magic, mime in _MAGIC:
         if data.startswith(magic):
             return mime
@@ -139,16 +141,16 @@ def media_type(data: bytes) -> str:
 
 
 def resize_for_api(data: bytes, max_edge: int | None, sendable: bool) -> bytes:
-    """The picture as PNG, shrunk (Lanczos) so that neither edge is longer than `max_edge` pixels.
+    """Resize an image (Lanczos) so that no edge exceeds `max_edge` pixels, and encode it as PNG.
 
-    The original bytes where it is small enough and of a type that can be sent.
-    Raises MediaError."""
+    Returns the original bytes if it is small enough and `sendable`. Raises MediaError.
+    """
     from PIL.Image import Resampling
 
     image = decode_image(data, max_image_pixels())
-    longest = max(image.size)
-    if max_edge is not None and longest > max_edge:
-        size = tuple(max(1, round(side * max_edge / longest)) for side in image.size)
+    longest_edge = max(image.size)
+    if max_edge is not None and longest_edge > max_edge:
+        size = tuple(max(1, round(side * max_edge / longest_edge)) for side in image.size)
         image = image.resize((size[0], size[1]), Resampling.LANCZOS)
     elif sendable:
         return data

@@ -1,4 +1,4 @@
-"""A model behind a server: one request, one try, typed outcomes."""
+"""A model behind a server: one attempt per request, typed outcomes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from snellen.models.remote.probe import (
     list_models,
     render_prompt,
 )
-from snellen.models.remote.sampling import cannot_sample
+from snellen.models.remote.profile import has_fixed_sampling
 from snellen.models.remote.self_report import SelfReport
 
 _PROBE = Generate(
@@ -44,7 +44,7 @@ _PROBE = Generate(
     settings=Generation(max_new_tokens=16),
 )
 _TRANSIENT = frozenset({"rate_limit", "server", "timeout", "too_long"})
-"""Kinds of failure that may be over by the time the questions are asked."""
+"""Kinds of failure that may be over when the questions are asked."""
 
 
 class ServerModel(RemoteModel):
@@ -74,7 +74,7 @@ class ServerModel(RemoteModel):
         self._media_cache = MediaCache(config.profile.image_types, config.setup.image_size)
 
     async def answer(self, request: Request) -> Output:
-        """Sends the request, once. Raises ModelError with its kind, and MediaError."""
+        """Send the request once. Raises ModelError with its kind, and MediaError."""
         unsupported = self._unsupported_reason(request)
         if unsupported:
             return Failure("unsupported", unsupported)
@@ -93,20 +93,23 @@ class ServerModel(RemoteModel):
         return msgspec.structs.replace(_hide_keys(output), seconds=seconds)
 
     def reset_served(self) -> None:
-        """From now on, note what the server says of its model; of Azure's list, which is not of
-        deployments, nothing can be taken."""
+        """Forget earlier reports. Azure's list is not requested: it names no deployments."""
         self._self_report.begin(list_models=self._origin.provider != "azure")
 
     def served_identity(self) -> ServedIdentity:
+        """What the server reported since `reset_served`."""
         return self._self_report.served_identity()
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
-        return cannot_sample(self.config, sampling)
+        """Why a setting would not reach the model; None if all do."""
+        return unsupported_sampling(self.config, sampling)
 
     async def check(self) -> None:
-        """One tiny request, to see that address, key and model name are right. Raises UsageError
-        with what to do; a server that is merely busy passes, also one that does not reply within
-        half of `first_timeout`: the run waits for the rest of it."""
+        """Send a tiny request to check address, key and model name. Raises UsageError with advice.
+
+        A server that is merely busy passes, also if it does not reply within half of
+        `first_timeout`: the run waits for the other half.
+        """
         self.first_timeout = self.config.setup.first_timeout / 2
         try:
             async with asyncio.timeout(self.first_timeout):
@@ -131,7 +134,7 @@ class ServerModel(RemoteModel):
             await self.close()
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
-        """Sizes of the pictures as sent, and the prompt where the server tells it."""
+        """Sizes of the images as sent, and the prompt if the server renders it."""
         if self._unsupported_reason(request):
             return None
         media = await self._encode_media(request)
@@ -162,16 +165,16 @@ class ServerModel(RemoteModel):
         return await self._media_cache.encode(parts, request.media)
 
     def _unsupported_reason(self, request: Request) -> str | None:
-        """What the model would need for this request, or None."""
+        """Why the model cannot take this request, or None."""
         capabilities = self.capabilities
         if isinstance(request, Compare):
-            return "a model behind a server does not compare pictures"
+            return "a model behind a server does not compare images"
         if isinstance(request, Rank) and not capabilities.log_likelihood:
             return "the server gives no log-likelihoods; the option rank says how it would"
         if isinstance(request, Draw) and "image" not in capabilities.outputs:
             return "the model draws no pictures; endpoint=images asks one that does"
         if isinstance(request, Generate) and "text" not in capabilities.outputs:
-            return "the endpoint draws pictures and answers no questions"
+            return "the endpoint draws images and answers no questions"
         for message in request.messages:
             for part in message.media():
                 if part.kind not in capabilities.inputs:
@@ -180,7 +183,7 @@ class ServerModel(RemoteModel):
 
 
 def _hide_keys(output: Output) -> Output:
-    """A server may well repeat in a reply what it was sent."""
+    """Remove keys from a reply: a server may repeat what it was sent."""
     if isinstance(output, Generated):
         thoughts = output.reasoning and hide(output.reasoning, MIN_REPLY_LENGTH)
         text = hide(output.text, MIN_REPLY_LENGTH)
@@ -191,7 +194,7 @@ def _hide_keys(output: Output) -> Output:
 
 
 def capabilities_of(config: RemoteModelConfig) -> Capabilities:
-    """What the options say of the model; nothing is asked of the server."""
+    """Capabilities by the options; the server is not asked."""
     setup, profile = config.setup, config.profile
     inputs: set[Modality] = {"text"}
     if setup.images != "none" and setup.endpoint == "chat":
@@ -209,3 +212,41 @@ def capabilities_of(config: RemoteModelConfig) -> Capabilities:
         log_likelihood=setup.rank != "off",
         interleaved_output=setup.draws,
     )
+
+
+def unsupported_sampling(config: RemoteModelConfig, sampling: Sampling) -> str | None:
+    """Why a setting would not reach the model and what to do, as a clause; None if all do."""
+    profile, setup = config.profile, config.setup
+    if setup.endpoint == "images":
+        return "it draws images; leave out temperature, top_p and seed"
+    google, anthropic = profile.dialect == "google", profile.dialect == "anthropic"
+    if sampling.seed is not None and not (google or profile.seed):
+        return "its server takes no seed; leave seed out, and the draws differ by themselves"
+    requested = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+    names = [name for name, value in requested.items() if value is not None]
+    if not names:
+        return None
+    if not setup.sampling:
+        return f"sampling=no sends no {' and no '.join(names)}; leave out one or the other"
+    if not google and has_fixed_sampling(profile, config.model):
+        return f"the model sets its {' and '.join(names)} itself; leave {_pronoun(names)} out"
+    if not (google or anthropic):
+        supported = {"temperature": profile.temperature, "top_p": profile.top_p}
+        unsupported = [name for name in names if not supported[name]]
+        return f"its server takes no {' and no '.join(unsupported)}" if unsupported else None
+    return _anthropic_objection(config, sampling) if anthropic else None
+
+
+def _anthropic_objection(config: RemoteModelConfig, sampling: Sampling) -> str | None:
+    if config.setup.effort:
+        return "it takes no temperature while it thinks; leave out reasoning_effort, or these"
+    if sampling.temperature is not None and sampling.temperature > 1:
+        return f"its temperature goes from 0 to 1; got {sampling.temperature:g}"
+    # Only one of the two is sent, and with top_p the temperature is 1.
+    if sampling.top_p is not None and sampling.top_p != 1 and sampling.temperature != 1:
+        return "it takes a temperature or a top_p; give top_p with temperature=1"
+    return None
+
+
+def _pronoun(names: list[str]) -> str:
+    return "them" if len(names) > 1 else "it"

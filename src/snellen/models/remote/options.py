@@ -1,4 +1,4 @@
-"""The options of a model behind a server, read once into one frozen value."""
+"""Options of models behind servers, parsed once into one frozen value."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ OPTIONS = (
         "first: only the first image; none: the model takes text alone",
         ("native", "first", "none"),
     ),
-    ModelOption("image_size", "longest edge in pixels; larger pictures are shrunk", kind="count"),
+    ModelOption("image_size", "longest edge in pixels; larger images are shrunk", kind="count"),
     ModelOption("video", "native: whole videos are sent; default frames", ("frames", "native")),
     ModelOption("logprobs", "whether the server gives log-probabilities", ("yes", "no")),
     ModelOption("stream", "yes: the reply is sent piece by piece", ("yes", "no")),
     ModelOption(
         "endpoint",
-        "completions: plain text in; images: pictures out",
+        "completions: plain text in; images: images out",
         ("chat", "completions", "images"),
     ),
-    ModelOption("picture_host", "HOST or HOST:PORT from which drawn pictures are fetched, too"),
-    ModelOption("draws", "yes: its chat replies hold pictures", ("yes", "no")),
+    ModelOption("picture_host", "HOST or HOST:PORT from which drawn images are fetched, too"),
+    ModelOption("draws", "yes: its chat replies hold images", ("yes", "no")),
     ModelOption(
         "rank",
         "how the server gives log-likelihoods: echo (completions), prompt_logprobs (vLLM's chat)",
@@ -63,19 +63,19 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """How a model is asked, whatever its dialect."""
+    """Parsed options of a model, for any dialect."""
 
     concurrency: int
     timeout: float
     first_timeout: float
-    """Seconds after which a run ends that has had no reply of any kind."""
+    """Seconds after which a run without any reply ends."""
     max_reply_mb: int
-    """Most MB of a reply, unpacked."""
+    """Maximal size of a reply in MB, decompressed."""
     max_new_tokens: int | None
     effort: str
     split_thoughts: bool
     thought_opened: bool
-    """Whether the chat template opens a thought, so that replies begin in it."""
+    """Whether the chat template opens the reasoning, so that replies begin inside it."""
     sampling: bool
     images: str
     image_size: int | None
@@ -85,12 +85,12 @@ class Setup:
     endpoint: EndpointKind
     draws: bool
     image_hosts: tuple[str, ...]
-    """Hosts from which pictures that the server names by an address are fetched."""
+    """Hosts from which images that the server names by URL are fetched."""
     rank: RankMethod
     body: Mapping[str, Any] = field(default_factory=dict)
 
     def identity_facts(self, options: Mapping[str, str]) -> dict[str, str]:
-        """What of the options as given can change a reply: for the model's identity."""
+        """Options that can change a reply, for the model's identity."""
         return {
             name: value
             for name, value in options.items()
@@ -116,7 +116,7 @@ _IDENTITY_OPTIONS = frozenset(
 def read_setup(
     provider: str, options: Mapping[str, str], *, concurrency: int, logprobs: bool
 ) -> Setup:
-    """The options checked. Raises UsageError naming the option."""
+    """Parse and check options. Raises UsageError that names the option."""
     extra = {name: value for name, value in options.items() if name.startswith(EXTRA_PREFIX)}
     plain = {name: value for name, value in options.items() if name not in extra}
     values = read_options(provider, plain, OPTIONS)
@@ -146,9 +146,7 @@ def read_setup(
 
 
 def set_field(body: dict[str, Any], path: str, value: Any) -> None:
-    """Set the field at a path whose steps are joined by dots.
-
-    Raises UsageError where a step is taken by a plain value."""
+    """Set the field at a dotted path. Raises UsageError if a step of it is a plain value."""
     *steps, last = path.split(".")
     for step in steps:
         body = body.setdefault(step, {})
@@ -158,7 +156,7 @@ def set_field(body: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _extra_body(extra: Mapping[str, str]) -> dict[str, Any]:
-    """`body.a.b=1` as `{"a": {"b": 1}}`; a value that is no JSON is text."""
+    """Parse `body.a.b=1` into `{"a": {"b": 1}}`; a value that is not JSON is text."""
     body: dict[str, Any] = {}
     for name, value in extra.items():
         path = name.removeprefix(EXTRA_PREFIX)

@@ -1,4 +1,4 @@
-"""One look at a server before anything is spent: address, key and model name."""
+"""Checks of a server before anything is spent: its models, its prompts, and advice on errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from snellen.models.remote.profile import URL_SCHEMES
 from snellen.settings import max_image_pixels
 
 _ROOT = "../"
-"""The two paths stand beside /v1, not below it."""
+"""/tokenize and /detokenize are siblings of /v1, not below it."""
 
 
 async def render_prompt(
@@ -34,8 +34,8 @@ async def render_prompt(
     dialect: Dialect,
     client: HttpClient,
 ) -> RenderedPrompt:
-    """Sizes of the pictures as they are sent, and the prompt where the server has vLLM's paths
-    `/tokenize` (of messages) and `/detokenize`."""
+    """Sizes of the images as sent, and the prompt if the server has vLLM's paths `/tokenize` (for
+    messages) and `/detokenize`."""
     sizes = []
     for part in _request_media(request):
         data = pybase64.b64decode(media[part.digest].data)
@@ -67,20 +67,19 @@ def _request_media(request: Request) -> Iterable[Media]:
 
 
 _MAX_NAMES = 8
-"""Models named in a sentence."""
+"""Models that a sentence lists."""
 _MAX_PAGES = 20
-"""Most pages that are read of a list of models."""
+"""Pages that are read of a list of models."""
 
 
 async def list_models(client: HttpClient) -> list[str]:
-    """The models that the server lists (`GET models`), over all pages of the list. Raises
-    ModelError."""
-    names = (one.get("id") or one.get("name") for one in await model_entries(client))
+    """Names of the models that the server lists (`GET models`). Raises ModelError."""
+    names = (entry.get("id") or entry.get("name") for entry in await model_entries(client))
     return [quote(name).removeprefix("models/") for name in names if name]
 
 
 async def model_entries(client: HttpClient) -> list[Reply]:
-    """What the server's list says of each model, over all its pages. Raises ModelError."""
+    """Entries of the server's list of models, over all its pages. Raises ModelError."""
     collected: list[Reply] = []
     page = ""
     for _ in range(_MAX_PAGES):
@@ -88,8 +87,12 @@ async def model_entries(client: HttpClient) -> list[Reply]:
             reply = await client.get(f"models{page}")
         except ReplyBlocked as refused:
             raise ModelError(str(refused), "request") from refused
-        listed = reply.get("data") or reply.get("models")
-        collected += [dict_or_empty(one) for one in listed] if isinstance(listed, list) else []
+        page_entries = reply.get("data") or reply.get("models")
+        collected += (
+            [dict_or_empty(entry) for entry in page_entries]
+            if isinstance(page_entries, list)
+            else []
+        )
         page = _next_page(reply)
         if not page:
             break
@@ -97,7 +100,7 @@ async def model_entries(client: HttpClient) -> list[Reply]:
 
 
 def _next_page(reply: Reply) -> str:
-    """The query for what follows, in the words of Anthropic's and Google's own lists."""
+    """Query for the next page, as Anthropic and Google name it; "" for the last page."""
     if reply.get("has_more") is True and reply.get("last_id"):
         return "?" + urlencode({"limit": 1000, "after_id": str(reply["last_id"])})
     if reply.get("nextPageToken"):
@@ -106,7 +109,7 @@ def _next_page(reply: Reply) -> str:
 
 
 async def only_model(client: HttpClient, origin: ServerOrigin) -> str:
-    """The one model that a server has. Raises UsageError for none, several, or no answer."""
+    """The only model of a server. Raises UsageError if it lists none, more than one, or fails."""
     try:
         names = await list_models(client)
     except ModelError as error:
@@ -126,7 +129,7 @@ async def only_model(client: HttpClient, origin: ServerOrigin) -> str:
 
 
 async def explain_wrong_name(client: HttpClient, origin: ServerOrigin, model: str) -> str | None:
-    """A sentence where the server lists its models and this is none of them."""
+    """A sentence if the server lists its models without this one, else None."""
     if origin.provider == "azure":
         # Its list is of models; a deployment has a name of its own.
         return None
@@ -141,12 +144,12 @@ async def explain_wrong_name(client: HttpClient, origin: ServerOrigin, model: st
 
 
 def is_sampling_refusal(error: ModelError) -> bool:
-    """Whether the model does not take how it was to be sampled."""
+    """Whether the model rejects a sampling setting."""
     return any(setting in str(error) for setting in ("temperature", "top_p"))
 
 
 def explain_error(error: ModelError, origin: ServerOrigin) -> str:
-    """What went wrong and what to do, in one sentence."""
+    """Explain an error and what to do, in one sentence."""
     if error.kind == "authentication":
         if not origin.key_env:
             return (

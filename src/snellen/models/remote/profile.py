@@ -17,12 +17,12 @@ from snellen.models.remote.options import OPTIONS
 
 DialectName = Literal["chat", "anthropic", "google"]
 URL_SCHEMES = ("http", "https")
-"""Providers that stand for any server, by its URL."""
+"""Providers of any server, by its URL."""
 Video = Literal["none", "video_url"]
 
 
 class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How one provider's endpoint wants to be asked."""
+    """What one provider's endpoint supports, and how its fields are called."""
 
     title: str
     dialect: DialectName = "chat"
@@ -30,39 +30,39 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     base_url_env: tuple[str, ...] = ()
     """Environment variables that may hold the base URL."""
     key_env: tuple[str, ...] = ()
-    """Environment variables that may hold the key; the first that is set is used."""
+    """Environment variables that may hold the key; the first one set is used."""
     key_needed: bool = True
     key_header: str = "Authorization"
-    """The key follows "Bearer" in `Authorization`, and stands alone in any other header."""
+    """The key follows "Bearer" in `Authorization`; any other header holds the key alone."""
     token_limit: str = "max_tokens"
-    """Name of the field for the longest reply."""
+    """Name of the field for the maximal number of new tokens."""
     temperature: bool = True
     top_p: bool = True
     seed: bool = True
     stop: bool = True
     logprobs: bool = True
     effort: str = "reasoning_effort"
-    """Path in the body, its steps joined by dots, for the option `reasoning_effort`."""
+    """Dotted path in the body for the option `reasoning_effort`."""
     effort_in: Literal["words", "tokens"] = "words"
-    """Whether that is low, medium, high and so on, or a number of tokens."""
+    """Whether its values are words (low, medium, high, ...) or numbers of tokens."""
     effort_with: dict[str, bool] = {}
-    """Fields that switch thinking on, sent along with it."""
+    """Fields that switch reasoning on, sent with the effort."""
     fixed_sampling: tuple[str, ...] = ()
-    """Patterns of models that take neither temperature nor top_p."""
+    """Patterns of models that accept neither temperature nor top_p."""
     adaptive: tuple[str, ...] = ()
-    """Patterns of models that are told in a word how hard to think, and never in tokens."""
+    """Patterns of models whose reasoning effort is a word, never a number of tokens."""
     tokenize: bool = False
-    """Whether it has vLLM's paths /tokenize and /detokenize, which tell the prompt."""
+    """Whether it has vLLM's paths /tokenize and /detokenize, which render the prompt."""
     video: Video = "none"
-    """How a whole video is handed over, for models that take one."""
+    """How videos are sent to models that accept them."""
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")
-    """Media types of images that are sent as they are; others are sent as PNG."""
+    """Media types of images that are sent unchanged; others are converted to PNG."""
     concurrency: int = 32
 
 
 @functools.cache
 def profiles() -> dict[str, ProviderProfile]:
-    """Every named provider."""
+    """Profiles by provider, from `providers.toml`."""
     text = Path(__file__).with_name("providers.toml").read_bytes()
     return msgspec.toml.decode(text, type=dict[str, ProviderProfile])
 
@@ -79,7 +79,7 @@ def server_provider(name: str) -> Provider:
 
 
 def _listings(name: str) -> tuple[ModelListing, ...]:
-    """Of the two URL schemes one line is listed, for both."""
+    """Lines of `snellen list models`; both URL schemes share one."""
     if name == "https":
         return ()
     if name == "http":
@@ -91,12 +91,12 @@ def _listings(name: str) -> tuple[ModelListing, ...]:
 
 
 def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:
-    """Whether the model sets temperature and top_p itself, and refuses requests that do."""
+    """Whether the model rejects requests that set temperature or top_p."""
     return _matches(profile.fixed_sampling, model)
 
 
 def has_adaptive_thinking(profile: ProviderProfile, model: str) -> bool:
-    """Whether the model decides by itself how long to think, and refuses a number of tokens."""
+    """Whether the model decides how long to reason, and rejects a number of tokens."""
     return _matches(profile.adaptive, model)
 
 

@@ -1,4 +1,4 @@
-"""What a server says of the model behind it: in its list of models, and in each reply."""
+"""What a server reports about its model, in its list of models and in each reply."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _LISTED = ("id", "root", "owned_by", "created", "max_model_len")
 _MAX_NAME_LENGTH = 120
 """Characters kept of a name."""
 _MAX_NAMES = 20
-"""Different names that are counted; of more, as of a server that makes up one for each reply, it
-is only told that there were others."""
+"""Distinct names that are counted; further ones, e.g. of a server with a new name in each reply,
+are counted together as `others`."""
 _OTHER_NAMES = "others"
 _LIST_TIMEOUT = 10.0
-"""Seconds in which the list of models must come."""
+"""Seconds to wait for the list of models."""
 _CLOSE_TIMEOUT = 1.0
-"""The same, once the questions are answered: nobody waits long for it."""
+"""Seconds to wait for the list once all questions are answered."""
 
 
 class SelfReport:
-    """Counts what replies say, and looks once at the list of models. Belongs to one model."""
+    """Reports about one model: counts what replies state, and requests the list of models once."""
 
     def __init__(self, client: HttpClient, model: str) -> None:
         self._client = client
@@ -48,20 +48,20 @@ class SelfReport:
         self._fingerprints: Counter[str] = Counter()
 
     def note(self, reply: Mapping[str, Any]) -> None:
-        """Of a reply, or of the first piece of a stream that says so."""
+        """Count the names in a reply, or in the first chunk of a stream."""
         inner = reply.get("message")
         first = inner.get("model") if isinstance(inner, dict) else None
         _count(self._models, reply.get("model") or reply.get("modelVersion") or first)
         _count(self._fingerprints, reply.get("system_fingerprint"))
 
     def request_list(self) -> None:
-        """Ask for the list of models, once, beside the questions."""
+        """Request the list of models in the background, once."""
         if self._list_requested:
             self._list_requested = False
             self._task = asyncio.ensure_future(self._fetch_list())
 
     async def close(self) -> None:
-        """Wait a moment for the list, inside the loop that it was asked for in."""
+        """Wait briefly for the list, in the event loop of its request."""
         task, self._task = self._task, None
         if task is not None:
             await asyncio.wait([task], timeout=_CLOSE_TIMEOUT)
@@ -70,6 +70,7 @@ class SelfReport:
                 await task
 
     def served_identity(self) -> ServedIdentity:
+        """What was reported since `begin`; empty if nothing was."""
         models, fingerprints = dict(self._models), dict(self._fingerprints)
         identity = ServedIdentity("", self._listed, models, fingerprints)
         return (
@@ -79,11 +80,11 @@ class SelfReport:
         )
 
     async def _fetch_list(self) -> None:
-        # Few servers must give such a list, and what is asked does not depend on it.
+        # Many servers have no such list, and no request depends on it.
         with contextlib.suppress(ModelError, TimeoutError):
             async with asyncio.timeout(_LIST_TIMEOUT):
                 listed = await model_entries(self._client)
-            own = [one for one in listed if self._is_own(one)] or listed
+            own = [entry for entry in listed if self._is_own(entry)] or listed
             if len(own) == 1:
                 self._listed = {
                     name: quote(own[0][name], _MAX_NAME_LENGTH)

@@ -22,22 +22,46 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     """Chosen letters against gold letters, and a test of whether positions are preferred."""
     choices_by_run, notices = _choices(runs, names, "category")
     rows = [
-        (name, letter.label, letter.chosen, _as_percent(letter.share), percent_interval(letter.interval), letter.gold,
-         _as_percent(letter.excess))
+        (
+            name,
+            letter.label,
+            letter.chosen,
+            _as_percent(letter.share),
+            percent_interval(letter.interval),
+            letter.gold,
+            _as_percent(letter.excess),
+        )
         for name, run_choices in choices_by_run.items()
         for letter in run_choices.letters
-    ]  # fmt: skip
+    ]
     tests = [
-        (name, run_choices.test or "–", run_choices.bias.statistic if run_choices.bias else None,
-         run_choices.bias.freedom if run_choices.bias else None, run_choices.bias.p if run_choices.bias else None,
-         run_choices.bias.draws or None if run_choices.bias else None)
+        (
+            name,
+            run_choices.test or "–",
+            run_choices.bias.statistic if run_choices.bias else None,
+            run_choices.bias.freedom if run_choices.bias else None,
+            run_choices.bias.p if run_choices.bias else None,
+            run_choices.bias.draws or None if run_choices.bias else None,
+        )
         for name, run_choices in choices_by_run.items()
-    ]  # fmt: skip
-    columns = (TableColumn("run"), TableColumn("letter"), TableColumn("chosen", "count"), TableColumn("%", "points"),
-               TableColumn("95 % interval", "interval"), TableColumn("gold", "count"),
-               TableColumn("above expected", "signed"))  # fmt: skip
-    bias = (TableColumn("run"), TableColumn("test of a preferred place"), TableColumn("chi-square", "points"),
-            TableColumn("freedom", "count"), TableColumn("p", "p"), TableColumn("draws", "count"))  # fmt: skip
+    ]
+    columns = (
+        TableColumn("run"),
+        TableColumn("letter"),
+        TableColumn("chosen", "count"),
+        TableColumn("%", "points"),
+        TableColumn("95 % interval", "interval"),
+        TableColumn("gold", "count"),
+        TableColumn("above expected", "signed"),
+    )
+    bias = (
+        TableColumn("run"),
+        TableColumn("test of a preferred place"),
+        TableColumn("chi-square", "points"),
+        TableColumn("freedom", "count"),
+        TableColumn("p", "p"),
+        TableColumn("draws", "count"),
+    )
     return Finding(
         "letters chosen, over all passes",
         (FindingTable("", columns, rows), FindingTable("", bias, tests)),
@@ -64,10 +88,16 @@ def refusals(runs: Sequence[RunFolder], names: Sequence[str], group: str) -> Fin
     """Refused passes by group, and the score if every refused pass were right."""
     choices_by_run, notices = _choices(runs, names, group)
     bounds = [
-        (name, run_choices.refused.refused, run_choices.passes, _as_percent(_fraction(*run_choices.refused)), run_choices.accuracy,
-         run_choices.upper_bound)
+        (
+            name,
+            run_choices.refused.refused,
+            run_choices.passes,
+            _as_percent(_fraction(*run_choices.refused)),
+            run_choices.accuracy,
+            run_choices.upper_bound,
+        )
         for name, run_choices in choices_by_run.items()
-    ]  # fmt: skip
+    ]
     rows = [
         (name, label or "–", counts.refused, counts.passes, _as_percent(_fraction(*counts)))
         for name, run_choices in choices_by_run.items()
@@ -107,10 +137,15 @@ def steps(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     if not rows:
         raise UsageError("no run has replies to multiple-choice questions; give a run that has")
     columns = (
-        TableColumn("run"), TableColumn("1 label", "points"), TableColumn("2 content", "points"),
-        TableColumn("2 - 1", "signed"), TableColumn("3 LLM", "points"), TableColumn("3 - 2", "signed"),
-        TableColumn("refused", "points"), TableColumn("replies", "count"),
-    )  # fmt: skip
+        TableColumn("run"),
+        TableColumn("1 label", "points"),
+        TableColumn("2 content", "points"),
+        TableColumn("2 - 1", "signed"),
+        TableColumn("3 LLM", "points"),
+        TableColumn("3 - 2", "signed"),
+        TableColumn("refused", "points"),
+        TableColumn("replies", "count"),
+    )
     return Finding("replies read after each step, in percent", (FindingTable("", columns, rows),))
 
 

@@ -30,10 +30,16 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
                 merged.setdefault(sample.key, sample)
     distributions = distribution(merged.values())
     rows = [
-        (entry.model, MEANINGS[entry.type][0], entry.labels, 100 * entry.share, 100 * entry.of_errors,
-         percent_interval(entry.interval))
+        (
+            entry.model,
+            MEANINGS[entry.type][0],
+            entry.labels,
+            100 * entry.share,
+            100 * entry.of_errors,
+            percent_interval(entry.interval),
+        )
         for entry in distributions
-    ]  # fmt: skip
+    ]
     columns = (
         TableColumn("model"), TableColumn("type of error"), TableColumn("labels", "count"),
         TableColumn("% of labels", "points"), TableColumn("% of wrong answers", "points"),
@@ -68,9 +74,12 @@ def _agreement_table(agreements: Sequence[LabelAgreement], names: tuple[str, str
         for entry in agreements
     ]  # fmt: skip
     columns = (
-        TableColumn("type of error"), TableColumn(names[0], "count"), TableColumn(names[1], "count"),
-        TableColumn("both", "count"), TableColumn("Cohen's kappa", "points"),
-    )  # fmt: skip
+        TableColumn("type of error"),
+        TableColumn(names[0], "count"),
+        TableColumn(names[1], "count"),
+        TableColumn("both", "count"),
+        TableColumn("Cohen's kappa", "points"),
+    )
     return FindingTable(
         f"agreement over {agreements[0].shared} samples that both labelled", columns, rows
     )

@@ -42,26 +42,45 @@ def parser_quality(qualities: Sequence[ParsingQuality]) -> Finding:
              -errors.down, errors.up)
         )  # fmt: skip
     columns = (
-        TableColumn("reader"), TableColumn("kind"), TableColumn("labelled by"), TableColumn("replies", "count"),
-        TableColumn("precision", "points"), TableColumn("of precision, 95 %", "interval"),
-        TableColumn("recall", "points"), TableColumn("of recall, 95 %", "interval"),
-        TableColumn("error down", "signed"), TableColumn("error up", "signed"),
-    )  # fmt: skip
+        TableColumn("reader"),
+        TableColumn("kind"),
+        TableColumn("labelled by"),
+        TableColumn("replies", "count"),
+        TableColumn("precision", "points"),
+        TableColumn("of precision, 95 %", "interval"),
+        TableColumn("recall", "points"),
+        TableColumn("of recall, 95 %", "interval"),
+        TableColumn("error down", "signed"),
+        TableColumn("error up", "signed"),
+    )
     sets = dict.fromkeys(quality.labelled_by for quality in qualities)
     notices = [LABELS[name] for name in sets if name in LABELS]
     tables = [FindingTable("", columns, rows)]
     by_system = [
-        (quality.reader, quality.kind.replace("_", "/"), quality.labelled_by, len(quality.systems),
-         _as_percent(precision[0]), _as_percent(precision[1]), _as_percent(recall[0]), _as_percent(recall[1]))
+        (
+            quality.reader,
+            quality.kind.replace("_", "/"),
+            quality.labelled_by,
+            len(quality.systems),
+            _as_percent(precision[0]),
+            _as_percent(precision[1]),
+            _as_percent(recall[0]),
+            _as_percent(recall[1]),
+        )
         for quality in qualities
         if (precision := quality.precision_range) and (recall := quality.recall_range)
-    ]  # fmt: skip
+    ]
     if by_system:
         heads = (
-            TableColumn("reader"), TableColumn("kind"), TableColumn("labelled by"), TableColumn("systems", "count"),
-            TableColumn("precision from", "points"), TableColumn("precision to", "points"),
-            TableColumn("recall from", "points"), TableColumn("recall to", "points"),
-        )  # fmt: skip
+            TableColumn("reader"),
+            TableColumn("kind"),
+            TableColumn("labelled by"),
+            TableColumn("systems", "count"),
+            TableColumn("precision from", "points"),
+            TableColumn("precision to", "points"),
+            TableColumn("recall from", "points"),
+            TableColumn("recall to", "points"),
+        )
         tables.append(FindingTable("the lowest and the highest of any system", heads, by_system))
     return Finding("replies read as they were labelled", tables, notices)
 
@@ -97,9 +116,13 @@ def labelled_replies(readings: LabelComparison) -> Finding:
         )
     ]
     columns = (
-        TableColumn("reader"), TableColumn("kind"), TableColumn("measure"), TableColumn("share", "points"),
-        TableColumn("95 %", "interval"), TableColumn("replies", "count"),
-    )  # fmt: skip
+        TableColumn("reader"),
+        TableColumn("kind"),
+        TableColumn("measure"),
+        TableColumn("share", "points"),
+        TableColumn("95 %", "interval"),
+        TableColumn("replies", "count"),
+    )
     endings: list[Sequence[Cell]] = [
         (entry.parser, entry.outcome, entry.replies, entry.with_answer, entry.agreeing)
         for entry in readings.by_outcome
@@ -151,9 +174,12 @@ def quality_lines(parsers: Iterable[str], kinds: Iterable[Kind]) -> Iterator[tup
         quality = largest_set(reader, kind)
         if quality is not None:
             errors = score_error(quality)
+            precision = _with_interval(
+                quality.precision, quality.precision_interval, quality.precision_range
+            )
+            recall = _with_interval(quality.recall, quality.recall_interval, quality.recall_range)
             text = (
-                f"precision {_with_interval(quality.precision, quality.precision_interval, quality.precision_range)}, "
-                f"recall {_with_interval(quality.recall, quality.recall_interval, quality.recall_range)} on "
+                f"precision {precision}, recall {recall} on "
                 f"{fmt.count_text(quality.replies)} replies labelled by {quality.labelled_by}; "
                 f"a score over such replies may be off by {fmt.difference_text(-errors.down)} to "
                 f"{fmt.difference_text(errors.up)} points"

@@ -47,9 +47,13 @@ def hard_abilities(
         for ability in ordered
     ]
     columns = (
-        TableColumn(fmt.display_name(group)), TableColumn("A_max", "points"), TableColumn("interval", "interval"),
-        TableColumn("of"), TableColumn("mean of models", "points"), TableColumn("n", "count"),
-    )  # fmt: skip
+        TableColumn(fmt.display_name(group)),
+        TableColumn("A_max", "points"),
+        TableColumn("interval", "interval"),
+        TableColumn("of"),
+        TableColumn("mean of models", "points"),
+        TableColumn("n", "count"),
+    )
     grids = [FindingTable("", columns, rows)]
     if runs and each:
         names = [ability.name for ability in ordered[:hardest]]
@@ -72,10 +76,15 @@ def hard_abilities(
 
 def _hard_table(samples: Sequence[HardSample], models: Sequence[str]) -> FindingTable:
     rows = [
-        (fmt.display_name(sample.ability), sample.record.id, sample.record.question, ", ".join(sample.record.gold),
-         ", ".join(answer or "none" for answer in sample.answers))
+        (
+            fmt.display_name(sample.ability),
+            sample.record.id,
+            sample.record.question,
+            ", ".join(sample.record.gold),
+            ", ".join(answer or "none" for answer in sample.answers),
+        )
         for sample in samples
-    ]  # fmt: skip
+    ]
     columns = (
         TableColumn("ability"),
         TableColumn("sample"),
@@ -155,9 +164,13 @@ def languages(gains: Sequence[Gain]) -> Finding:
         (gain.base for gain in ordered), (gain.value for gain in ordered)
     ))  # fmt: skip
     columns = (
-        TableColumn("model"), TableColumn(first, "points"), TableColumn(second, "points"),
-        TableColumn("difference", "signed"), TableColumn("95 % interval", "signed"), TableColumn("n", "count"),
-    )  # fmt: skip
+        TableColumn("model"),
+        TableColumn(first, "points"),
+        TableColumn(second, "points"),
+        TableColumn("difference", "signed"),
+        TableColumn("95 % interval", "signed"),
+        TableColumn("n", "count"),
+    )
     series = {
         first: {gain.model: Value(gain.base_score) for gain in ordered},
         second: {gain.model: Value(gain.score) for gain in ordered},
@@ -188,8 +201,12 @@ def language_tables(first: ScoreTable, second: ScoreTable, label: str) -> Findin
         language: {name: Value(pairs[name][index]) for name in ordered}
         for index, language in enumerate(("English", "Chinese"))
     }
-    columns = (TableColumn("model"), TableColumn("English", "points"), TableColumn("Chinese", "points"),
-               TableColumn("difference", "signed"))  # fmt: skip
+    columns = (
+        TableColumn("model"),
+        TableColumn("English", "points"),
+        TableColumn("Chinese", "points"),
+        TableColumn("difference", "signed"),
+    )
     lost = len({*first.scores, *second.scores}) - len(pairs)
     notices = (f"{lost} models have a score in one language alone",) if lost else ()
     return Finding(

@@ -155,7 +155,8 @@ def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
         for x, y in (_point(index, count, 1.0) for index in range(count))
     ]
     ticks = [
-        f'<text class="tick" x="3" y="{-_RADIUS * scale.fraction(tick) - 2:.1f}">{_label(tick)}</text>'
+        f'<text class="tick" x="3" y="{-_RADIUS * scale.fraction(tick) - 2:.1f}">'
+        f"{_label(tick)}</text>"
         for tick in scale.ticks[1:]
     ]
     shares = [scale.fraction(value or 0.0) for value in values]
@@ -217,7 +218,8 @@ def _spoke_name(index: int, count: int, name: str, metric: Metric) -> str:
     more_lines = "".join(f'<tspan x="{x:.1f}" dy="{_LINE}">{line}</tspan>' for line in more)
     return (
         f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{first}{more_lines}'
-        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">{fmt.score_text(metric.value)}</tspan></text>'
+        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">'
+        f"{fmt.score_text(metric.value)}</tspan></text>"
     )
 
 

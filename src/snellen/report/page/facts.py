@@ -39,8 +39,8 @@ def fact_sections(report: Report, folder: Path) -> list[FactSection]:
         FactSection("Protocol card", tuple(_card(run))),
         FactSection("Run", tuple(_run(run, folder))),
         FactSection("Resources", tuple(_resources(run))),
-        FactSection("Versions", tuple(_sorted(run.versions))),
-        FactSection("Hardware", tuple(_sorted(run.hardware))),
+        FactSection("Versions", tuple(_sort_facts(run.versions))),
+        FactSection("Hardware", tuple(_sort_facts(run.hardware))),
     )
     return [group for group in groups if group.facts]
 
@@ -49,15 +49,16 @@ def _model(run: RunInfo) -> Iterator[ReportFact]:
     identity = run.config.identity
     yield ReportFact("provider", identity.provider)
     yield ReportFact("name", identity.name)
-    yield from _sorted(identity.facts)
+    yield from _sort_facts(identity.facts)
     yield ReportFact("identity digest", identity.digest(), True)
     yield from (ReportFact("remark", remark) for remark in run.remarks)
 
 
 def _benchmark(run: RunInfo) -> Iterator[ReportFact]:
+    """The benchmark: version, parameters, data, samples."""
     yield ReportFact("name", run.benchmark)
     yield ReportFact("version", run.config.version)
-    yield from _sorted(run.config.parameters)
+    yield from _sort_facts(run.config.parameters)
     if run.config.examples is not None:
         yield ReportFact("examples", ", ".join(run.config.examples.ids))
         yield ReportFact("examples digest", run.config.examples.digest, True)
@@ -106,6 +107,7 @@ def _card_data(run: RunInfo, card: ProtocolCard) -> Iterator[ReportFact]:
 
 
 def _scoring(report: Report) -> Iterator[ReportFact]:
+    """How the score was computed: metric, interval, failures, roles, limits and seed."""
     interval = report.summary.headline.interval
     yield ReportFact("headline", fmt.metric_label(report.summary.headline.name))
     if interval is not None:
@@ -189,7 +191,7 @@ def _time(text: str) -> str:
     return f"{date} {clock[:8]} UTC" if clock else text
 
 
-def _sorted(facts: Mapping[str, str]) -> Iterator[ReportFact]:
+def _sort_facts(facts: Mapping[str, str]) -> Iterator[ReportFact]:
     for name in sorted(facts):
         yield ReportFact(
             fmt.display_name(name), facts[name], len(facts[name]) > 30 and " " not in facts[name]

@@ -58,14 +58,14 @@ const samplesView = ({ outcomes, picture, columns }) => {
 
   const first = (digests, attributes) => digests.reduce((found, digest) => found || picture(digest, attributes), null);
 
-  /** What the pictures of a comparison are: the drawn one, and the options it is compared with. */
+  /** What the images of a comparison are: the drawn one, and the options it is compared with. */
   const roles = (sample) => Object.fromEntries(sample.passes
     .filter((turn) => turn.output.type === "compared")
     .flatMap((turn) => turn.prompt.flatMap((message) => message.parts).map((part, at) =>
       [part.digest, at ? `Option ${turn.output.candidates[at - 1].label}` : "Drawn"])));
 
   const gallery = (sample) => make("div", { class: "pictures" }, sample.media.map((digest, at) => {
-    const name = roles(sample)[digest] || (sample.media.length > 1 ? `Picture ${at + 1}` : "The picture");
+    const name = roles(sample)[digest] || (sample.media.length > 1 ? `Image ${at + 1}` : "The image");
     const shown = picture(digest, { alt: `${name} of sample ${sample.id}` });
     if (!shown) return make("p", { class: "absent" }, `${name} is not kept here (${digest.slice(0, 12)})`);
     const caption = sample.media.length > 1 ? make("figcaption", {}, name) : null;

@@ -29,18 +29,19 @@ def select_samples(records: Iterable[Record], max_samples: int = MAX_SAMPLES) ->
     the id decides: a random sample that is the same on every call, drawn in one pass that holds at
     most `max_samples` records of a kind in memory.
     """
-    shelves: list[list[tuple[int, int, Record]]] = [[] for _ in range(_BUCKETS)]
+    # A heap for each bucket keeps the records of the smallest keys: the largest negated ones.
+    buckets: list[list[tuple[int, int, Record]]] = [[] for _ in range(_BUCKETS)]
     for position, record in enumerate(records):
-        shelf = shelves[_bucket(record)]
+        bucket = buckets[_bucket(record)]
         entry = (-_sampling_key(record.id), position, record)
-        if len(shelf) < max_samples:
-            heapq.heappush(shelf, entry)
-        elif shelf[0] < entry:
-            heapq.heapreplace(shelf, entry)
+        if len(bucket) < max_samples:
+            heapq.heappush(bucket, entry)
+        elif bucket[0] < entry:
+            heapq.heapreplace(bucket, entry)
     selected: list[Record] = []
-    sizes = _bucket_sizes([len(shelf) for shelf in shelves], max_samples)
-    for shelf, size in zip(shelves, sizes, strict=True):
-        sampled = sorted(shelf, reverse=True)[:size]
+    sizes = _bucket_sizes([len(bucket) for bucket in buckets], max_samples)
+    for bucket, size in zip(buckets, sizes, strict=True):
+        sampled = sorted(bucket, reverse=True)[:size]
         selected += [record for _, _, record in sorted(sampled, key=lambda entry: entry[1])]
     return selected
 
@@ -83,12 +84,12 @@ def _bucket_sizes(sizes: list[int], max_samples: int) -> list[int]:
     shares = [0] * len(sizes)
     remaining = max_samples
     troubled = (_FAILED, _UNREAD, _WRONG)
-    for rank, shelf in enumerate(sorted(troubled, key=lambda shelf: sizes[shelf])):
-        shares[shelf] = min(sizes[shelf], remaining // (len(troubled) - rank))
-        remaining -= shares[shelf]
-    for shelf in (_UNSCORED, _RIGHT):
-        shares[shelf] = min(sizes[shelf], remaining)
-        remaining -= shares[shelf]
+    for rank, bucket in enumerate(sorted(troubled, key=lambda bucket: sizes[bucket])):
+        shares[bucket] = min(sizes[bucket], remaining // (len(troubled) - rank))
+        remaining -= shares[bucket]
+    for bucket in (_UNSCORED, _RIGHT):
+        shares[bucket] = min(sizes[bucket], remaining)
+        remaining -= shares[bucket]
     return shares
 
 

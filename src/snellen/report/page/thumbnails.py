@@ -17,7 +17,7 @@ from snellen.core.media import Source, decode_image
 from snellen.settings import max_image_pixels
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PILImage
 
 MEDIA_FOLDER = "media"
 MAX_SIDE = 320
@@ -85,7 +85,7 @@ def write_thumbnails(folder: Path, media: Iterable[tuple[str, Source]]) -> int:
     return count
 
 
-def thumbnail(image: Picture) -> bytes:
+def thumbnail(image: PILImage) -> bytes:
     """A JPEG of at most `MAX_BYTES` whose longer side has at most `MAX_SIDE` pixels. Quality is
     reduced before size; a small image keeps its size."""
     side = MAX_SIDE

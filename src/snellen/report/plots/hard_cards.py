@@ -95,6 +95,7 @@ def draw_cards(title: str, cards: Sequence[HardSampleCard]) -> Figure:
 
 
 def _draw_card(axes: Axes, card: HardSampleCard, x: float, y: float, height: float) -> None:
+    """Draw a card with its upper left corner at (x, y), in inches."""
     from matplotlib.patches import FancyBboxPatch
     from PIL import Image
 

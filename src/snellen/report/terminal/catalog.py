@@ -1,4 +1,4 @@
-"""Models of the catalog as a table, and one of them as facts with their sources."""
+"""Models of the catalog as a table, and a single model as facts with their sources."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 COLUMNS = ("name", "provider", "weights", "size", "takes", "context", "$ in", "$ out")
 _NUMBERS = frozenset({"size", "context", "$ in", "$ out"})
 _FOLDED = frozenset({"name", "takes"})
-"""Columns that are broken into lines where they must be."""
+"""Columns that may be broken into lines."""
 _WIDE = ("provider", "weights", "context")
-"""Columns for wide terminals alone."""
+"""Columns for wide terminals only."""
 _NARROW = 12
-"""Characters of what a model takes, in a narrow terminal."""
+"""The width of the column of inputs in a narrow terminal."""
 UNKNOWN = "–"
 
 
 def entry_row(entry: CatalogEntry) -> tuple[str, ...]:
-    """An entry as the cells of `COLUMNS`; a dash where a fact is not known."""
+    """An entry as the cells of `COLUMNS`; an unknown fact is a dash."""
     price = entry.price
     return (
         entry.name,
@@ -40,27 +40,27 @@ def entry_row(entry: CatalogEntry) -> tuple[str, ...]:
 
 
 def _modalities(entry: CatalogEntry) -> str:
-    """What it takes besides text, and what it gives where that is not text alone."""
-    taken = " ".join(one for one in entry.inputs if one != "text") or "text"
-    return taken if entry.outputs == ("text",) else f"{taken} → {' '.join(entry.outputs)}"
+    """The inputs besides text, and the outputs if they are not only text."""
+    inputs = " ".join(kind for kind in entry.inputs if kind != "text") or "text"
+    return inputs if entry.outputs == ("text",) else f"{inputs} → {' '.join(entry.outputs)}"
 
 
 def print_entries(entries: Sequence[CatalogEntry], console: Console) -> None:
-    """A table, and beneath it how many there are. A terminal that is too narrow for it is shown
-    fewer columns; files and pipes get whole lines."""
-    told = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
-    whole = _table(entries, COLUMNS)
-    width = natural_width(whole, console)
+    """Print the entries as a table, and their number below it. A narrow terminal gets fewer
+    columns; files and pipes get complete lines."""
+    count_line = f"{plural(len(entries), 'model')}; prices in dollars per million tokens"
+    full_table = _table(entries, COLUMNS)
+    width = natural_width(full_table, console)
     if not console.is_terminal:
         console.width = max(console.width, width)
     if not entries:
-        told = "no model of the catalog fulfils the filter"
+        count_line = "no model of the catalog fulfils the filter"
     elif width <= console.width:
-        console.print(whole)
+        console.print(full_table)
     else:
         console.print(_table(entries, [name for name in COLUMNS if name not in _WIDE]))
-        told += f"; a terminal of {width} columns shows {', '.join(_WIDE)} too"
-    console.print(told, highlight=False)
+        count_line += f"; a terminal of {width} columns shows {', '.join(_WIDE)} too"
+    console.print(count_line, highlight=False)
 
 
 def _table(entries: Sequence[CatalogEntry], columns: Sequence[str]) -> Table:
@@ -77,16 +77,16 @@ def _table(entries: Sequence[CatalogEntry], columns: Sequence[str]) -> Table:
             no_wrap=not words,
             max_width=None if columns == COLUMNS or name != "takes" else _NARROW,
         )
-    shown = [COLUMNS.index(name) for name in columns]
+    indices = [COLUMNS.index(name) for name in columns]
     for entry in entries:
         cells = entry_row(entry)
-        table.add_row(*(Text(cells[at]) for at in shown))
+        table.add_row(*(Text(cells[index]) for index in indices))
     return table
 
 
 def entry_facts(entry: CatalogEntry) -> dict[str, str]:
-    """What is known of a model, each fact with where it was read; unknown facts are left out."""
-    shown = {
+    """The known facts of a model, each with the source from which it was read."""
+    texts = {
         "takes": ", ".join(entry.inputs),
         "parameters": f"{entry.parameters:g} billion" if entry.parameters else "",
         "language model": entry.language_model,
@@ -100,27 +100,27 @@ def entry_facts(entry: CatalogEntry) -> dict[str, str]:
         "price": _price(entry.price),
         "type in lmms-eval": ", ".join(entry.types),
     }
-    named = {
+    source_keys = {
         "takes": "inputs",
         "language model": "language_model",
         "vision encoder": "vision_encoder",
         "longest reply": "max_new_tokens",
         "type in lmms-eval": "types",
     }
-    found = {
+    results = {
         "model": entry.name,
         "spec": entry.spec,
         "also called": ", ".join(entry.aliases),
         "weights": entry.access,
         "gives": ", ".join(entry.outputs),
     }
-    for label, value in shown.items():
+    for label, value in texts.items():
         if value:
-            found[label] = f"{value} [{entry.sources[named.get(label, label)]}]"
+            results[label] = f"{value} [{entry.sources[source_keys.get(label, label)]}]"
     for name in sorted(set(entry.sources.values())):
         source = sources()[name]
-        found[f"[{name}]"] = f"{source.url}, read {source.read}"
-    return found
+        results[f"[{name}]"] = f"{source.url}, read {source.read}"
+    return results
 
 
 def _price(price: ListedPrice | None) -> str:

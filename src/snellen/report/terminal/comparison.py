@@ -1,4 +1,4 @@
-"""What `snellen compare` says: tables for the terminal, Markdown, JSON."""
+"""The output of `snellen compare`: tables for the terminal, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 GROUPS = 5
-"""Groups shown of each pair."""
+"""The number of groups in the table of each pair."""
 PAIRS = 3
-"""Most pairs whose groups are shown; JSON holds all."""
+"""Groups are printed for at most this many pairs; JSON has all."""
 
 
 class TextTable(NamedTuple):
-    """A table: its title, its headings (numbers stand right of the first `text_columns` columns), rows."""
+    """A table of formatted cells; the first `text_columns` columns hold texts, the others
+    numbers."""
 
     title: str
     text_columns: int
@@ -41,48 +42,50 @@ class TextTable(NamedTuple):
 
 
 def comparison_names(runs: Sequence[RunFolder], shared_limit: bool = True) -> list[str]:
-    """A name for each run, told apart from the others of its benchmark: by what `run_info_labels` says,
-    else by the digest of its configuration, else by its path. Without `shared_limit` a limit that
-    all runs of a benchmark have is left out."""
+    """A distinct name for each run of a benchmark: its label (`run_info_labels`), if needed with
+    the digest of its configuration or its path. Without `shared_limit`, a limit that all runs of a
+    benchmark have in common is left out."""
     by_benchmark: dict[str, list[int]] = {}
-    for at, run in enumerate(runs):
-        by_benchmark.setdefault(run.info.benchmark, []).append(at)
+    for index, run in enumerate(runs):
+        by_benchmark.setdefault(run.info.benchmark, []).append(index)
     names = [""] * len(runs)
     for members in by_benchmark.values():
-        infos = [runs[at].info for at in members]
+        infos = [runs[index].info for index in members]
         limits = shared_limit or len({info.config.limit for info in infos}) > 1
-        called, folders = fmt.run_info_labels(infos, limits), [info.name for info in infos]
-        for at, name in zip(members, called, strict=True):
-            if called.count(name) > 1:
-                twice = folders.count(runs[at].info.name) > 1
-                name += f" [{runs[at].path if twice else runs[at].info.name[-8:]}]"
-            names[at] = name
+        labels, folders = fmt.run_info_labels(infos, limits), [info.name for info in infos]
+        for index, name in zip(members, labels, strict=True):
+            if labels.count(name) > 1:
+                twice = folders.count(runs[index].info.name) > 1
+                name += f" [{runs[index].path if twice else runs[index].info.name[-8:]}]"
+            names[index] = name
     return names
 
 
 def comparison_tables(comparison: RunComparison) -> Iterator[TextTable]:
-    """Ranks of each benchmark, then the differences, then the groups where a pair differs most."""
-    for one in comparison.benchmarks:
-        yield _ranks_table(one, comparison.level)
+    """The ranks of each benchmark, then the differences, then the groups in which a pair differs
+    most."""
+    for ranking in comparison.benchmarks:
+        yield _ranks_table(ranking, comparison.level)
     yield _differences_table(comparison)
     for pair in comparison.pairs if len(comparison.pairs) <= PAIRS else ():
-        told = [one for one in pair.groups if one.difference][:GROUPS]
-        if told:
-            yield _groups_table(pair, told, comparison.level)
+        differences = [difference for difference in pair.groups if difference.difference][:GROUPS]
+        if differences:
+            yield _groups_table(pair, differences, comparison.level)
 
 
 def _ranks_table(ranking: BenchmarkComparison, level: float) -> TextTable:
     rows = [
         (
-            place.run,
-            fmt.score_text(place.score),
-            str(place.rank),
-            _rank_range(place),
-            fmt.NONE if place.first is None else f"{100 * place.first:.0f} %",
+            row.run,
+            fmt.score_text(row.score),
+            str(row.rank),
+            _rank_range(row),
+            fmt.NONE if row.first is None else f"{100 * row.first:.0f} %",
         )
-        for place in sorted(ranking.places, key=lambda place: place.rank)
+        for row in sorted(ranking.places, key=lambda row: row.rank)
     ]
-    title = f"{ranking.benchmark}  {fmt.metric_label(ranking.metric)}, {fmt.plural(ranking.n, 'sample')}"
+    samples = fmt.plural(ranking.n, "sample")
+    title = f"{ranking.benchmark}  {fmt.metric_label(ranking.metric)}, {samples}"
     return TextTable(title, 1, ("run", "score", "rank", f"{100 * level:g} % ranks", "best"), rows)
 
 
@@ -95,13 +98,13 @@ def _rank_range(rank: RunRank) -> str:
 def _differences_table(
     comparison: RunComparison, letters: Mapping[str, str] | None = None
 ) -> TextTable:
-    """`letters` stand for the names of runs, where these are too long."""
+    """The table of differences; `letters` replace the names of runs if these are too long."""
     letters = letters or {}
-    several = len({pair.benchmark for pair in comparison.pairs}) > 1
+    has_benchmarks = len({pair.benchmark for pair in comparison.pairs}) > 1
     failed = any(pair.bounds for pair in comparison.pairs)
     rows = [
         (
-            *([pair.benchmark] if several else []),
+            *([pair.benchmark] if has_benchmarks else []),
             f"{letters.get(pair.second, pair.second)} – {letters.get(pair.first, pair.first)}",
             fmt.difference_text(pair.difference),
             fmt.difference_interval_text(pair.interval),
@@ -122,8 +125,8 @@ def _differences_table(
         "samples",
         p,
     )
-    first = ("benchmark",) if several else ()
-    return TextTable("", 1 + several, (*first, *head, "finds", "needs"), rows)
+    first = ("benchmark",) if has_benchmarks else ()
+    return TextTable("", 1 + has_benchmarks, (*first, *head, "finds", "needs"), rows)
 
 
 def _bounds_text(pair: PairDifference) -> str:
@@ -133,10 +136,11 @@ def _bounds_text(pair: PairDifference) -> str:
 
 
 def _needed_samples(pair: PairDifference) -> str:
-    """A range of samples, with two digits that matter: the ends of an interval tell no more."""
+    """The range of needed samples, rounded to two digits, as the ends of the interval are no more
+    precise."""
     if pair.needed is None:
         return fmt.NONE
-    low, high = (fmt.count_text(int(float(f"{many:.2g}"))) for many in pair.needed)
+    low, high = (fmt.count_text(int(float(f"{samples:.2g}"))) for samples in pair.needed)
     return low if low == high else f"{low}–{high}"
 
 
@@ -145,13 +149,13 @@ def _groups_table(
 ) -> TextTable:
     rows = [
         (
-            f"{fmt.display_name(one.column)}: {fmt.display_name(one.label)}",
-            fmt.difference_text(one.difference),
-            fmt.difference_interval_text(one.interval),
-            fmt.count_text(one.n),
-            fmt.p_text(one.p_holm),
+            f"{fmt.display_name(group.column)}: {fmt.display_name(group.label)}",
+            fmt.difference_text(group.difference),
+            fmt.difference_interval_text(group.interval),
+            fmt.count_text(group.n),
+            fmt.p_text(group.p_holm),
         )
-        for one in differences
+        for group in differences
     ]
     title = f"{pair.second} – {pair.first} on {pair.benchmark}: where they differ most"
     return TextTable(
@@ -166,9 +170,9 @@ def verdicts(comparison: RunComparison) -> Iterator[str]:
 
 
 def verdict(pair: PairDifference, comparison: RunComparison) -> str:
-    """Whether the difference is told apart from chance, what could tell it, and whether the runs
-    are as good as each other but for the margin. Where a rule ended a run early, the anytime
-    interval must leave out 0, too."""
+    """Whether the difference is significant, what sample size would show it, and whether the runs
+    are equally good within the margin. If a stop rule ended a run early, the anytime interval must
+    exclude 0, too."""
     return (
         _verdict_clause(pair, comparison)
         + _failure_clause(pair, comparison)
@@ -185,7 +189,7 @@ def _stop_clause(pair: PairDifference) -> str:
 
 
 def _is_significant(pair: PairDifference, comparison: RunComparison) -> bool:
-    """Whether one of the two is better at the level of the comparison."""
+    """Whether one of the two runs is better at the level of the comparison."""
     unsure = pair.anytime is not None and pair.anytime.low <= 0 <= pair.anytime.high
     return pair.p_holm is not None and pair.p_holm < 1 - comparison.level and not unsure
 
@@ -210,7 +214,7 @@ def _verdict_clause(pair: PairDifference, comparison: RunComparison) -> str:
 
 
 def _failure_clause(pair: PairDifference, comparison: RunComparison) -> str:
-    """Whether failures could turn a difference that is told apart."""
+    """Whether failed samples could reverse a significant difference."""
     if pair.bounds is None or not _is_significant(pair, comparison):
         return ""
     against = pair.bounds[0] if pair.difference > 0 else pair.bounds[1]
@@ -223,20 +227,22 @@ def _failure_clause(pair: PairDifference, comparison: RunComparison) -> str:
 
 
 def _within_clause(pair: PairDifference, comparison: RunComparison) -> str:
+    """What the pair's tests say about the margin: equivalent, no worse, or neither; empty
+    without a margin."""
     if comparison.margin is None:
         return ""
     points, alpha = f"{comparison.margin:g} {_points_text(comparison.margin)}", 1 - comparison.level
-    one = pair.margin
-    if one is None:
+    margin = pair.margin
+    if margin is None:
         return f"; nothing can be said of a margin of {points}"
-    if one.equivalent_holm < alpha:
-        p = fmt.p_clause(one.equivalent_holm)
+    if margin.equivalent_holm < alpha:
+        p = fmt.p_clause(margin.equivalent_holm)
         return f"; equivalent within {points} (p {p}, two one-sided tests)"
     if _is_significant(pair, comparison):
         return ""
     for p_value, run, other in (
-        (one.second_no_worse_holm, pair.second, pair.first),
-        (one.first_no_worse_holm, pair.first, pair.second),
+        (margin.second_no_worse_holm, pair.second, pair.first),
+        (margin.first_no_worse_holm, pair.first, pair.second),
     ):
         if p_value < alpha:
             return (
@@ -253,11 +259,11 @@ def _points_text(value: float) -> str:
 def legend(comparison: RunComparison) -> str:
     """What the columns mean."""
     tests = " and ".join(dict.fromkeys(pair.test for pair in comparison.pairs))
-    many = len(comparison.pairs)
+    pair_count = len(comparison.pairs)
     level = f"{100 * (1 - comparison.level):.2g} %"
     adjusted, alone = "", ""
-    if many > 1:
-        adjusted = f", adjusted by Holm for {many} comparisons"
+    if pair_count > 1:
+        adjusted = f", adjusted by Holm for {pair_count} comparisons"
         alone = "interval: of each pair alone; "
     p = f"p by {tests}{adjusted}; told apart: p below {level}; "
     if all(pair.p is None for pair in comparison.pairs):
@@ -277,11 +283,11 @@ def legend(comparison: RunComparison) -> str:
 
 
 def groups_legend(comparison: RunComparison) -> str:
-    """What the p and the intervals of groups are about; empty where none is listed."""
-    groups = [one for pair in comparison.pairs for one in pair.groups]
-    if len(comparison.pairs) > PAIRS or not any(one.difference for one in groups):
+    """What p and the intervals of groups mean; empty without a group."""
+    groups = [group for pair in comparison.pairs for group in pair.groups]
+    if len(comparison.pairs) > PAIRS or not any(group.difference for group in groups):
         return ""
-    tested = sum(one.p_holm is not None for one in groups)
+    tested = sum(group.p_holm is not None for group in groups)
     if not tested:
         return f"groups: fewer than {MIN_CLUSTERS} clusters of samples have no p and no interval"
     return f"groups: interval of each alone; p adjusted by Holm for all {tested} groups tested here"
@@ -289,19 +295,20 @@ def groups_legend(comparison: RunComparison) -> str:
 
 def notices(comparison: RunComparison) -> Iterator[str]:
     yield from comparison.notices
-    for one in comparison.benchmarks:
-        for notice in one.notices:
-            yield f"{one.benchmark}: {notice}"
-        if one.unscored:
+    for ranking in comparison.benchmarks:
+        for notice in ranking.notices:
+            yield f"{ranking.benchmark}: {notice}"
+        if ranking.unscored:
             yield (
-                f"{one.benchmark}: {fmt.plural(one.unscored, 'sample')} not scored in all runs, "
+                f"{ranking.benchmark}: {fmt.plural(ranking.unscored, 'sample')} "
+                "not scored in all runs, "
                 "left out of the comparison"
             )
 
 
 def print_comparison(comparison: RunComparison, console: Console) -> None:
-    """Notices, tables, what the columns mean, and a sentence for each pair. In a narrow console
-    letters stand for the runs in the table of differences."""
+    """Print notices, tables, the legend and a sentence for each pair. In a narrow console letters
+    replace the runs in the table of differences."""
     from rich.text import Text
 
     for notice in notices(comparison):
@@ -325,24 +332,24 @@ def print_comparison(comparison: RunComparison, console: Console) -> None:
 
 
 def _run_letters(comparison: RunComparison) -> dict[str, str]:
-    """A letter for each run of the differences, in the order of the ranks: A to Z, then AA."""
+    """A letter for each run in the table of differences, by rank: A to Z, then AA."""
     names = dict.fromkeys(
-        place.run
-        for one in comparison.benchmarks
-        for place in sorted(one.places, key=lambda place: place.rank)
+        row.run
+        for ranking in comparison.benchmarks
+        for row in sorted(ranking.places, key=lambda row: row.rank)
     )
-    alphabet = [chr(ord("A") + at) for at in range(26)]
+    alphabet = [chr(ord("A") + number) for number in range(26)]
     letters = chain(alphabet, (a + b for a, b in product(alphabet, alphabet)))
     return dict(zip(names, letters, strict=False))
 
 
 def _fits_console(table: TextTable, console: Console) -> bool:
-    """Whether no cell must be folded."""
+    """Whether no cell has to be folded."""
     return natural_width(rich_table(table), console) <= console.width
 
 
 def rich_table(text_table: TextTable) -> Table:
-    """A grid as a table of the terminal."""
+    """Convert a table for the terminal."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -350,8 +357,8 @@ def rich_table(text_table: TextTable) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
     )
-    for at, heading in enumerate(text_table.headings):
-        words = at < text_table.text_columns
+    for column, heading in enumerate(text_table.headings):
+        words = column < text_table.text_columns
         table.add_column(
             Text(heading),
             justify="left" if words else "right",
@@ -376,7 +383,7 @@ def to_markdown(comparison: RunComparison) -> str:
 
 
 def markdown_lines(text_table: TextTable) -> Iterator[str]:
-    """The lines of a grid as a Markdown table."""
+    """The lines of a table in Markdown."""
     if text_table.title:
         yield f"**{literal(text_table.title)}**"
         yield ""
@@ -388,7 +395,7 @@ def markdown_lines(text_table: TextTable) -> Iterator[str]:
 
 
 def to_json(comparison: RunComparison) -> str:
-    """One object, percentages and p-values unrounded."""
+    """One JSON object; percentages and p-values are not rounded."""
     return msgspec.json.encode(comparison).decode() + "\n"
 
 

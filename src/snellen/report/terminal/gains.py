@@ -1,4 +1,4 @@
-"""What settings are worth, and leakage: for the terminal, for pages, and as a plot."""
+"""Gains from settings, and leakage: for the terminal, for pages, and as a plot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class GainRow(NamedTuple):
-    """A gain as it is written; the cells are those of the board's columns."""
+    """A formatted gain; `cells` are in the order of the board's columns."""
 
     cells: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -28,15 +28,16 @@ class GainBoard(NamedTuple):
 
     benchmark: str
     whose: str
-    """The model, where there is one alone; its name is in the rows otherwise."""
+    """The model if all gains are of the same one; otherwise empty, and the rows name the model."""
     columns: tuple[str, ...]
     rows: tuple[GainRow, ...]
     legend: str
-    """Which way the differences are taken."""
+    """What the differences are, and in which direction."""
 
 
 def gain_boards(gains: Sequence[Gain]) -> Iterator[GainBoard]:
-    """One board per benchmark; one per model too where there are rows of groups."""
+    """One board for each benchmark, or for each benchmark and model if there are gains of
+    groups."""
     grouped = any(gain.group for gain in gains)
     tests = sum(gain.p is not None for gain in gains)
     columns = ("setting", "base", "changed", "gain", "95 % interval", _p_heading(tests), "n")
@@ -69,24 +70,25 @@ def _row(gain: Gain, alone: bool) -> GainRow:
 
 
 def setting_text(gain: Gain) -> str:
-    """`blind`, `cot=on`; where the base has the setting too, `images: native → stitch`."""
+    """The changed setting: `blind`, `cot=on`; if the base has the setting too, `images: native →
+    stitch`."""
     if gain.base != ABSENT:
         return f"{gain.setting}: {gain.base} → {gain.value}"
     return gain.value if gain.setting == CONTROL else f"{gain.setting}={gain.value}"
 
 
 def _remarks(gain: Gain) -> Iterator[str]:
-    """What a gain says beside its number, as clauses."""
+    """Remarks on a gain, as clauses."""
     if gain.answerable is not None:
         yield f"right from the text alone: {gain.answerable.value:.1f} %"
     if gain.answerable_of_right is not None:
-        yield f"among those right with the pictures: {gain.answerable_of_right.value:.1f} %"
+        yield f"among those right with the images: {gain.answerable_of_right.value:.1f} %"
     if gain.left_out:
         yield f"{fmt.plural(gain.left_out, 'sample')} left out, not scored in both or not alike"
 
 
 def _legend(gains: Sequence[Gain], tests: int) -> str:
-    """`tests`: how many gains are tested in all."""
+    """What the columns mean; `tests` is the number of gains that are tested."""
     adjusted = f"; p adjusted by Holm for {tests} gains, intervals each alone" if tests > 1 else ""
     controls = {gain.setting == CONTROL for gain in gains}
     if controls == {True}:
@@ -100,7 +102,7 @@ def _legend(gains: Sequence[Gain], tests: int) -> str:
 
 
 def print_gains(gains: Sequence[Gain], console: Console) -> None:
-    """One table per benchmark; nothing where there is no gain to tell."""
+    """Print one table for each benchmark; nothing without gains."""
     from rich.text import Text
 
     for board in gain_boards(gains):
@@ -117,6 +119,7 @@ def print_gains(gains: Sequence[Gain], console: Console) -> None:
 
 
 def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:
+    """Print the leakage of each model as a table; nothing without leakages."""
     from rich.text import Text
 
     if not leakages:
@@ -125,14 +128,14 @@ def print_leakages(leakages: Sequence[Leakage], console: Console) -> None:
     console.print(Text("multi-modal leakage: max(0, blind – language model)", style="bold"))
     rows = [
         (
-            f"{one.model} on {one.benchmark}",
-            fmt.score_text(one.without),
-            f"{fmt.score_text(one.language)} ({one.language_model})",
-            fmt.score_text(one.leakage),
-            fmt.interval_text(one.interval),
-            fmt.count_text(one.n),
+            f"{leakage.model} on {leakage.benchmark}",
+            fmt.score_text(leakage.without),
+            f"{fmt.score_text(leakage.language)} ({leakage.language_model})",
+            fmt.score_text(leakage.leakage),
+            fmt.interval_text(leakage.interval),
+            fmt.count_text(leakage.n),
         )
-        for one in leakages
+        for leakage in leakages
     ]
     columns = ("model", "blind", "language model", "leakage", "95 % interval", "n")
     console.print(text_table(columns, rows))
@@ -144,16 +147,16 @@ def gain_plot(gains: Sequence[Gain]) -> Figure:
     Raises MissingExtra without matplotlib.
     """
     grouped = any(gain.group for gain in gains)
-    shown = [gain for gain in gains if bool(gain.group) == grouped]
-    several = len({gain.model for gain in shown}) > 1
+    drawn_gains = [gain for gain in gains if bool(gain.group) == grouped]
+    has_models = len({gain.model for gain in drawn_gains}) > 1
     series: dict[str, dict[str, Value]] = {}
-    for gain in shown:
+    for gain in drawn_gains:
         row = fmt.display_name(gain.group) if grouped else gain.model
-        row = f"{gain.model}: {row}" if grouped and several else row
+        row = f"{gain.model}: {row}" if grouped and has_models else row
         series.setdefault(_end_label(gain.setting, gain.base), {})[row] = Value(gain.base_score)
         series.setdefault(_end_label(gain.setting, gain.value), {})[row] = Value(gain.score)
-    settings = list(dict.fromkeys(gain.setting for gain in shown))
-    percent = all(gain.unit == "percent" for gain in shown)
+    settings = list(dict.fromkeys(gain.setting for gain in drawn_gains))
+    percent = all(gain.unit == "percent" for gain in drawn_gains)
     return dot_plot(f"Scores by {', '.join(settings)}", series, fit_axis=not percent)
 
 

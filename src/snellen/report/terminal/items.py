@@ -1,4 +1,4 @@
-"""What `snellen items` says."""
+"""The output of `snellen items`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_LENGTH = 60
 
 
 class SimilarImages(NamedTuple):
-    """Ids of samples whose pictures look alike, pair by pair; None where nobody looked."""
+    """Pairs of ids of samples whose images look alike; None if images were not compared."""
 
     pairs: Sequence[tuple[str, str]] | None = None
 
@@ -31,32 +31,37 @@ class SimilarImages(NamedTuple):
 def item_tables(
     items: ItemAnalysis, similar_images: SimilarImages, max_rows: int
 ) -> Iterator[TextTable]:
-    """Samples that tell models apart worst, doubted labels, alike pictures, subsets."""
-    low = [(*_cells(one), f"{one.low:.3f}") for one in low_items(items)[:max_rows]]
+    """Tables of samples that separate models worst, of doubted labels, of similar images, and of
+    subsets."""
+    low = [(*_cells(item), f"{item.low:.3f}") for item in low_items(items)[:max_rows]]
     heads = ("id", "question", "difficulty", "discrimination")
     title = "discrimination below that of 95 of 100 permutations"
     yield TextTable(title, 2, (*heads, "chance of one as low"), low)
-    hardest = sorted(items.items, key=lambda one: -one.difficulty)[:max_rows]
-    yield TextTable("hardest", 2, heads, [_cells(one) for one in hardest])
+    hardest = sorted(items.items, key=lambda item: -item.difficulty)[:max_rows]
+    yield TextTable("hardest", 2, heads, [_cells(item) for item in hardest])
     if items.suspects:
         rows = [
-            (one.id, _shorten(one.question), one.gold, one.answer, f"{one.agree} of {one.runs}")
-            for one in items.suspects[:max_rows]
+            (
+                suspect.id,
+                _shorten(suspect.question),
+                suspect.gold,
+                suspect.answer,
+                f"{suspect.agree} of {suspect.runs}",
+            )
+            for suspect in items.suspects[:max_rows]
         ]
         title = "labels in doubt: every strong model gives the same other answer"
         yield TextTable(title, 4, ("id", "question", "gold", "answer", "runs"), rows)
     if similar_images.pairs:
-        yield TextTable(
-            "pictures that look alike", 2, ("id", "id"), similar_images.pairs[:max_rows]
-        )
+        yield TextTable("images that look alike", 2, ("id", "id"), similar_images.pairs[:max_rows])
     if items.sizes:
         yield _sizes_table(items)
 
 
 def low_items(items: ItemAnalysis) -> list[Item]:
-    """Those that discriminate less than 95 of 100 permutations do, the lowest first."""
-    low = [one for one in items.items if one.low is not None and one.low <= LEVEL]
-    return sorted(low, key=lambda one: (one.low, one.discrimination, one.id))
+    """Items that discriminate less than 95 of 100 permutations do, the lowest first."""
+    low = [item for item in items.items if item.low is not None and item.low <= LEVEL]
+    return sorted(low, key=lambda item: (item.low, item.discrimination, item.id))
 
 
 def _cells(item: Item) -> tuple[str, ...]:
@@ -71,35 +76,35 @@ def _cells(item: Item) -> tuple[str, ...]:
 def _sizes_table(items: ItemAnalysis) -> TextTable:
     rows = [
         (
-            fmt.count_text(one.samples),
-            f"{one.agreement:.0f} %",
-            fmt.score_text(one.error),
-            fmt.score_text(one.largest),
-            f"{one.random_agreement:.0f} %",
-            fmt.score_text(one.random_error),
-            fmt.score_text(one.detectable),
+            fmt.count_text(size.samples),
+            f"{size.agreement:.0f} %",
+            fmt.score_text(size.error),
+            fmt.score_text(size.largest),
+            f"{size.random_agreement:.0f} %",
+            fmt.score_text(size.random_error),
+            fmt.score_text(size.detectable),
         )
-        for one in items.sizes
+        for size in items.sizes
     ]
     heads = ("samples", "pairs in order", "error", "largest", "random: in order", "error", "finds")
     return TextTable("subsets, on models that had no part in choosing them", 0, heads, rows)
 
 
 def item_lines(items: ItemAnalysis, similar_images: SimilarImages) -> Iterator[str]:
-    """What is said beside the tables."""
+    """Sentences that accompany the tables."""
     yield (
         f"{items.benchmark}: {fmt.plural(items.n, 'sample')} over {len(items.runs)} runs; "
         f"{fmt.count_text(items.all_right)} right in all, {fmt.count_text(items.all_wrong)} in none"
     )
     if items.strong:
-        told = f"{fmt.plural(len(items.suspects), 'label')} in doubt"
+        text = f"{fmt.plural(len(items.suspects), 'label')} in doubt"
         if items.expected is not None and items.expected_range is not None:
             low, high = items.expected_range
-            told += (
+            text += (
                 f"; {items.expected:.1f} expected without a wrong label, {low:.0f} to {high:.0f} "
                 "in 95 of 100 such benchmarks"
             )
-        yield f"{told} (strong: {', '.join(items.strong)})"
+        yield f"{text} (strong: {', '.join(items.strong)})"
     if items.low_expected is not None:
         count = fmt.plural(len(low_items(items)), "sample")
         yield (
@@ -107,15 +112,15 @@ def item_lines(items: ItemAnalysis, similar_images: SimilarImages) -> Iterator[s
             f"{items.low_expected:.1f} expected if all discriminated alike"
         )
     if similar_images.pairs is not None:
-        yield f"{fmt.plural(len(similar_images.pairs), 'pair')} of pictures look alike"
+        yield f"{fmt.plural(len(similar_images.pairs), 'pair')} of images look alike"
     if items.subset:
-        kept = f"subset that keeps the ranking: {fmt.plural(len(items.subset), 'sample')}"
+        text = f"subset that keeps the ranking: {fmt.plural(len(items.subset), 'sample')}"
         if items.subset_agreement is not None:
-            kept += (
+            text += (
                 f"; it orders about {items.subset_agreement:.0f} % of the pairs of new models as "
                 "the whole does, the choice of its size included"
             )
-        yield kept
+        yield text
 
 
 def print_items(
@@ -135,38 +140,38 @@ def print_items(
 
 
 def to_json(items: ItemAnalysis, similar_images: SimilarImages) -> str:
-    """One object, unrounded, with every sample."""
-    told = msgspec.to_builtins(items) | {"pictures": similar_images.pairs}
-    return msgspec.json.encode(told).decode() + "\n"
+    """One JSON object with every sample; numbers are not rounded."""
+    content = msgspec.to_builtins(items) | {"pictures": similar_images.pairs}
+    return msgspec.json.encode(content).decode() + "\n"
 
 
 def to_csv(items: ItemAnalysis) -> str:
-    """Every sample with its difficulty, its discrimination and the chance of one as low, and
-    whether the subset has it."""
+    """Every sample with its difficulty, its discrimination, the probability of a discrimination as
+    low, and whether it is in the subset."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("id", "difficulty", "discrimination", "low", "label_in_doubt", "in_subset"))
-    doubted, kept = {one.id for one in items.suspects}, set(items.subset)
-    for one in items.items:
-        telling = "" if one.discrimination is None else f"{one.discrimination:.4f}"
+    doubted, subset = {suspect.id for suspect in items.suspects}, set(items.subset)
+    for item in items.items:
+        telling = "" if item.discrimination is None else f"{item.discrimination:.4f}"
         row = (
-            one.id,
-            f"{one.difficulty:.4f}",
+            item.id,
+            f"{item.difficulty:.4f}",
             telling,
-            "" if one.low is None else f"{one.low:.4f}",
-            int(one.id in doubted),
-            int(one.id in kept),
+            "" if item.low is None else f"{item.low:.4f}",
+            int(item.id in doubted),
+            int(item.id in subset),
         )
         writer.writerow(text_cells(row))
     return file.getvalue()
 
 
 def to_markdown(items: ItemAnalysis, similar_images: SimilarImages, max_rows: int) -> str:
-    told = bullets((*items.notices, *item_lines(items, similar_images)))
+    lines = bullets((*items.notices, *item_lines(items, similar_images)))
     for grid in item_tables(items, similar_images, max_rows):
         if grid.rows:
-            told += ["", *markdown_lines(grid)]
-    return "\n".join(told) + "\n"
+            lines += ["", *markdown_lines(grid)]
+    return "\n".join(lines) + "\n"
 
 
 def _shorten(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Leaderboards of runs that may be compared, and of printed numbers beside them."""
+"""Leaderboards of comparable runs, together with printed numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _INCOMPLETE = {
 
 
 class ComparableRuns(NamedTuple):
-    """Boards over runs of one benchmark that were asked and read in the same way. `legend` says
+    """Leaderboards over runs of one benchmark with the same requests and parsing. `legend` says
     what the columns mean."""
 
     title: str
@@ -60,8 +60,8 @@ class ComparableRuns(NamedTuple):
     legend: tuple[str, ...] = ()
 
 
-class _Member(NamedTuple):
-    """A run of a set, by the name it is told apart by."""
+class _RankedRun(NamedTuple):
+    """A run of a set, with its distinct name."""
 
     name: str
     run: RunFolder
@@ -69,7 +69,7 @@ class _Member(NamedTuple):
 
 
 class _Score(NamedTuple):
-    """What a model has on a board."""
+    """A model's number on a leaderboard."""
 
     value: float
     metric: Metric | None = None
@@ -81,53 +81,55 @@ def rank_comparable_runs(
     printed: Sequence[PrintedScores] = (),
     max_rows: int = 10,
 ) -> list[ComparableRuns]:
-    """The boards of every set of comparable runs (`analysis.comparability`), whatever the order of
-    the runs. Printed MME scores join the sets of full MME runs.
+    """The leaderboards of every set of comparable runs (`analysis.comparability`), independent of
+    the order of the runs. Printed MME scores join the sets of complete MME runs.
 
-    Raises UsageError where two runs of a set, or two printed models, cannot be told apart.
+    Raises UsageError if two runs of a set, or two printed models, have no distinct names.
     """
     infos = [report.run for report in reports]
     data = data_qualifiers(infos)
     sets = comparable_sets(infos)
-    shown = _best_printed(printed)
-    found = []
-    joined = False
-    for one in sets:
+    best = _best_printed(printed)
+    results = []
+    is_merged = False
+    for run_set in sets:
         names = distinct_names(
-            [infos[at] for at in one.members], [runs[at].path for at in one.members]
+            [infos[index] for index in run_set.members],
+            [runs[index].path for index in run_set.members],
         )
         members = [
-            _Member(name, runs[at], reports[at])
-            for name, at in zip(names, one.members, strict=True)
+            _RankedRun(name, runs[index], reports[index])
+            for name, index in zip(names, run_set.members, strict=True)
         ]
         info = members[0].report.run
         joins = (
             info.benchmark == MME and info.config.limit is None and extent_asked(info) == COMPLETE
         )
-        joined = joined or (joins and bool(printed))
+        is_merged = is_merged or (joins and bool(printed))
         alike = [other for other in infos if other.benchmark == info.benchmark]
-        found.append(
+        results.append(
             ComparableRuns(
-                _comparison_title(info, alike, bool(data[one.members[0]])),
-                *_boards(members, shown if joins else {}, max_rows),
+                _comparison_title(info, alike, bool(data[run_set.members[0]])),
+                *_boards(members, best if joins else {}, max_rows),
             )
         )
         notices = (
             *_separation_notices(alike),
             *different_data_notices(alike),
-            *found[-1].notices,
+            *results[-1].notices,
             *(_remarks(printed) if joins else ()),
         )
-        found[-1] = found[-1]._replace(notices=tuple(dict.fromkeys(notices)))
-    if printed and not joined:
-        found.insert(
-            0, ComparableRuns(MME, tuple(build_boards(shown, max_rows)), _remarks(printed))
+        results[-1] = results[-1]._replace(notices=tuple(dict.fromkeys(notices)))
+    if printed and not is_merged:
+        results.insert(
+            0, ComparableRuns(MME, tuple(build_boards(best, max_rows)), _remarks(printed))
         )
-    return found
+    return results
 
 
 def _comparison_title(info: RunInfo, alike: Sequence[RunInfo], data_differ: bool) -> str:
-    """The benchmark, and what its runs were made with; `alike` are all runs of the benchmark."""
+    """The benchmark and the settings that tell the set from the others; `alike` are all runs of the
+    benchmark."""
     apart = set(differing_facts(alike)) - {DATA}
     names = [
         name
@@ -143,12 +145,12 @@ def _comparison_title(info: RunInfo, alike: Sequence[RunInfo], data_differ: bool
     ]
     if info.config.limit is not None and extent_asked(info) == COMPLETE and EXTENT in names:
         names.remove(EXTENT)
-    told = describe_facts(info, names)
-    return f"{info.benchmark} ({told})" if told else info.benchmark
+    facts = describe_facts(info, names)
+    return f"{info.benchmark} ({facts})" if facts else info.benchmark
 
 
 def _separation_notices(alike: Sequence[RunInfo]) -> Iterator[str]:
-    """That runs of the benchmark do not stand in one ranking, and why."""
+    """That the runs of the benchmark are not in one ranking, and why."""
     apart = [name.removesuffix("=") for name in differing_facts(alike)]
     if apart:
         yield (
@@ -158,21 +160,21 @@ def _separation_notices(alike: Sequence[RunInfo]) -> Iterator[str]:
 
 
 def _boards(
-    members: Sequence[_Member], printed: Mapping[str, Mapping[str, float]], max_rows: int
+    members: Sequence[_RankedRun], printed: Mapping[str, Mapping[str, float]], max_rows: int
 ) -> tuple[tuple[Leaderboard, ...], tuple[str, ...], tuple[str, ...]]:
-    """Boards, notices, and what the columns mean."""
+    """The leaderboards of a set, its notices, and what the columns mean."""
     if extent_asked(members[0].report.run) != COMPLETE:
         ranks = RunRankings({}, (_INCOMPLETE[extent_asked(members[0].report.run)],))
     else:
-        # A gate may have withheld a headline.
-        ranked = [one for one in members if one.report.summary.headline.value is not None]
+        # A gate may have withheld the headline of a run.
+        ranked = [member for member in members if member.report.summary.headline.value is not None]
         ranks = rank_runs(
-            [one.run for one in ranked],
-            [one.report for one in ranked],
-            [one.name for one in ranked],
+            [member.run for member in ranked],
+            [member.report for member in ranked],
+            [member.name for member in ranked],
         )
     notices = [
-        f"{one.name}: {notice}" for one in members for notice in fmt.notices(one.report)
+        f"{member.name}: {notice}" for member in members for notice in fmt.notices(member.report)
     ] + list(ranks.notices)
     if members[0].report.run.benchmark == MME:
         boards = _mme_boards(members, printed, max_rows, ranks)
@@ -183,12 +185,12 @@ def _boards(
 
 def _legend(boards: Sequence[Leaderboard], ranks: RunRankings) -> Iterator[str]:
     level = f"{100 * DEFAULT_LEVEL:g} %"
-    every = [place for one in boards for place in one.places]
-    if any(place.ranks for place in every):
+    rows = [row for board in boards for row in board.places]
+    if any(row.ranks for row in rows):
         yield f"{level} ranks: the middle {level} of the ranks over resampled samples"
     first = ranks.by_group.get(HEADLINE)
-    if any(place.letters for place in every):
-        pairs = max(one.pairs for one in ranks.by_group.values())
+    if any(row.letters for row in rows):
+        pairs = max(ranking.pairs for ranking in ranks.by_group.values())
         yield (
             "alike: models that share a letter cannot be told apart (paired tests at a level of "
             f"{100 * (1 - DEFAULT_LEVEL):.0f} %, adjusted by Holm for the "
@@ -196,64 +198,65 @@ def _legend(boards: Sequence[Leaderboard], ranks: RunRankings) -> Iterator[str]:
         )
     elif first is not None and first.reason:
         yield f"how sure the ranks are is not known: {first.reason}"
-    if any(place.n is None for place in every):
+    if any(row.n is None for row in rows):
         yield f"{fmt.NONE}: only the number itself is known"
 
 
 def _best_printed(printed: Sequence[PrintedScores]) -> dict[str, Mapping[str, float]]:
-    found: dict[str, Mapping[str, float]] = {}
-    for one in printed:
-        for model, scores in one.scores.items():
-            if model in found:
+    best: dict[str, Mapping[str, float]] = {}
+    for source in printed:
+        for model, scores in source.scores.items():
+            if model in best:
                 raise UsageError(
                     f"the model {model!r} stands in two files of printed numbers; which of them "
                     "counts is yours to say: give one, or name the models differently"
                 )
-            found[model] = scores
-    return found
+            best[model] = scores
+    return best
 
 
 def _remarks(printed: Sequence[PrintedScores]) -> tuple[str, ...]:
-    return tuple(notice for one in printed for notice in one.notices)
+    return tuple(notice for source in printed for notice in source.notices)
 
 
 def _mme_boards(
-    members: Sequence[_Member],
+    members: Sequence[_RankedRun],
     printed: Mapping[str, Mapping[str, float]],
     max_rows: int,
     ranks: RunRankings,
 ) -> list[Leaderboard]:
-    """The total, and the 16 boards of the paper. A printed model that is called as a run is gets a
-    mark behind its name."""
-    names = {one.name for one in members}
+    """The total, and the 16 boards of the paper. A printed model with the name of a run is
+    marked."""
+    names = {member.name for member in members}
     scores: dict[str, Mapping[str, float]] = {
-        f"{model} ({_PRINTED})" if model in names else model: found
-        for model, found in printed.items()
+        f"{model} ({_PRINTED})" if model in names else model: scores
+        for model, scores in printed.items()
     }
     metrics: dict[str, dict[str, Metric]] = {}
-    for one in members:
-        summary = one.report.summary
+    for member in members:
+        summary = member.report.summary
         subtasks = summary.groups.get(SUBTASK, {})
-        metrics[one.name] = {**summary.metrics, **subtasks}
-        metrics[one.name][_TOTAL] = summary.headline
-        scores[one.name] = {
+        metrics[member.name] = {**summary.metrics, **subtasks}
+        metrics[member.name][_TOTAL] = summary.headline
+        scores[member.name] = {
             label: metric.value
             for label, metric in subtasks.items()
             if label in SUBTASKS and metric.value is not None
         }
     totals = {
-        model: sum(found[name] for name in SUBTASKS)
-        for model, found in scores.items()
-        if all(name in found for name in SUBTASKS)
+        model: sum(subtasks[name] for name in SUBTASKS)
+        for model, subtasks in scores.items()
+        if all(name in subtasks for name in SUBTASKS)
     }
     boards = [rank_models(_TOTAL, totals, max_rows), *build_boards(scores, max_rows)]
     with_metrics = [
         _with_metrics(
-            one, {name: told[one.name] for name, told in metrics.items() if one.name in told}
+            board,
+            {name: values[board.name] for name, values in metrics.items() if board.name in values},
         )
-        for one in boards
+        for board in boards
     ]
-    # Printed models have no samples, so that the ranks of runs among them have no interval.
+    # Printed models have no samples, so ranks among them have no interval.
     first = ranks.by_group.get(HEADLINE)
     if first is not None and not printed:
         with_metrics[0] = _with_ranks(with_metrics[0], first)
@@ -261,12 +264,12 @@ def _mme_boards(
 
 
 def _plain_boards(
-    members: Sequence[_Member], max_rows: int, ranks: RunRankings
+    members: Sequence[_RankedRun], max_rows: int, ranks: RunRankings
 ) -> Iterator[Leaderboard]:
-    """The headline, then every group in the headline's number."""
+    """The headline, then every group by the headline's metric."""
     scores: dict[tuple[str, GroupKey], dict[str, _Score]] = {}
-    for one in members:
-        summary = one.report.summary
+    for member in members:
+        summary = member.report.summary
         headline = fmt.metric_label(summary.headline.name)
         cells: dict[tuple[str, GroupKey], Metric] = {(headline, HEADLINE): summary.headline}
         for column, labels in summary.groups.items():
@@ -277,18 +280,19 @@ def _plain_boards(
                 }
         for key, metric in cells.items():
             if metric.value is not None:
-                scores.setdefault(key, {})[one.name] = _Score(metric.value, metric)
+                scores.setdefault(key, {})[member.name] = _Score(metric.value, metric)
     for (title, group), ranked in scores.items():
-        shown = rank_models(title, {name: one.value for name, one in ranked.items()}, max_rows)
-        shown = _with_metrics(
-            shown, {name: one.metric for name, one in ranked.items() if one.metric is not None}
+        board = rank_models(title, {name: score.value for name, score in ranked.items()}, max_rows)
+        board = _with_metrics(
+            board,
+            {name: score.metric for name, score in ranked.items() if score.metric is not None},
         )
         ranking = ranks.by_group.get(group)
-        yield shown if ranking is None else _with_ranks(shown, ranking)
+        yield board if ranking is None else _with_ranks(board, ranking)
 
 
 def _with_metrics(board: Leaderboard, metrics: Mapping[str, Metric]) -> Leaderboard:
-    """n and interval of each place, where the number is the metric's own."""
+    """Add n and the interval to rows whose score is the value of a metric."""
 
     def add_metric(row: LeaderboardRow) -> LeaderboardRow:
         metric = metrics.get(row.model)
@@ -301,57 +305,57 @@ def _with_metrics(board: Leaderboard, metrics: Mapping[str, Metric]) -> Leaderbo
 
 def _with_ranks(board: Leaderboard, ranking: RunRanking) -> Leaderboard:
     def add_rank(row: LeaderboardRow) -> LeaderboardRow:
-        one = ranking.runs.get(row.model)
-        if one is None:
+        interval = ranking.runs.get(row.model)
+        if interval is None:
             return row
-        return row._replace(ranks=(one.low, one.high), letters=one.letters)
+        return row._replace(ranks=(interval.low, interval.high), letters=interval.letters)
 
     return board._replace(places=tuple(map(add_rank, board.places)))
 
 
 def print_leaderboards(standings: Sequence[ComparableRuns], console: Console) -> None:
-    """Boards side by side, as many as fit."""
+    """Print leaderboards side by side, as many as fit."""
     from rich.columns import Columns
     from rich.text import Text
 
-    for at, standing in enumerate(standings):
-        if at:
+    for index, standing in enumerate(standings):
+        if index:
             console.print()
         console.print(Text(standing.title, style="bold"))
         for notice in standing.notices:
             console.print(Text(f"! {notice}", style="yellow"))
-        tables = [_table(one) for one in standing.boards if one.places]
+        tables = [_table(board) for board in standing.boards if board.places]
         console.print(Columns(tables, padding=(1, 4), expand=False))
         for line in standing.legend:
             console.print(Text(line, style="dim"))
 
 
 def board_headings(board: Leaderboard) -> list[str]:
-    """The columns of a board; those that no place has are left out."""
-    found = ["rank", "model", "score"]
-    if any(place.n is not None for place in board.places):
-        found += [f"{100 * DEFAULT_LEVEL:g} % interval", "n"]
-    if any(place.ranks for place in board.places):
-        found += [f"{100 * DEFAULT_LEVEL:g} % ranks"]
-    if any(place.letters for place in board.places):
-        found += ["alike"]
-    return found
+    """The column names of a leaderboard, without columns that no row has."""
+    names = ["rank", "model", "score"]
+    if any(row.n is not None for row in board.places):
+        names += [f"{100 * DEFAULT_LEVEL:g} % interval", "n"]
+    if any(row.ranks for row in board.places):
+        names += [f"{100 * DEFAULT_LEVEL:g} % ranks"]
+    if any(row.letters for row in board.places):
+        names += ["alike"]
+    return names
 
 
 def board_cells(board: Leaderboard) -> Iterator[list[str]]:
-    """The rows of a board, in the order of its `board_headings`."""
+    """The rows of a leaderboard, in the order of `board_headings`."""
     width = len(board_headings(board))
-    ranked = any(place.ranks for place in board.places)
-    for place in board.places:
-        row = [str(place.rank), place.model, f"{place.score:.2f}"]
-        row += [
-            fmt.interval_text(place.interval),
-            fmt.NONE if place.n is None else fmt.count_text(place.n),
+    has_ranks = any(row.ranks for row in board.places)
+    for row in board.places:
+        texts = [str(row.rank), row.model, f"{row.score:.2f}"]
+        texts += [
+            fmt.interval_text(row.interval),
+            fmt.NONE if row.n is None else fmt.count_text(row.n),
         ]
-        if ranked:
-            row += [_rank_range(place.ranks)]
-        row += [place.letters or fmt.NONE]
-        yield row[:width]
+        if has_ranks:
+            texts += [_rank_range(row.ranks)]
+        texts += [row.letters or fmt.NONE]
+        yield texts[:width]
 
 
 def _rank_range(ranks: tuple[int, int] | None) -> str:
@@ -362,6 +366,7 @@ def _rank_range(ranks: tuple[int, int] | None) -> str:
 
 
 def _table(board: Leaderboard) -> Table:
+    """A leaderboard for the terminal; its title is the name of the score."""
     from rich import box
     from rich.table import Table
     from rich.text import Text

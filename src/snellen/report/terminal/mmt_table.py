@@ -1,7 +1,7 @@
-"""MMT-Bench runs side by side: the paper's Table 2 as Markdown, guessing included.
+"""MMT-Bench runs as Table 2 of the paper in Markdown, with the two baselines of guessing.
 
-Ranks are averaged over the meta-tasks that every row has; each is a competition rank among all
-rows, the two guesses among them, taken on the values as printed (see `scoring.mmt`).
+A mean rank is over the meta-tasks that every row has. Each rank is a competition rank among all
+rows, including guessing, by the values as printed (see `scoring.mmt_bench`).
 """
 
 from __future__ import annotations
@@ -29,20 +29,26 @@ from snellen.store.runs import RunFolder
 
 NAME = "mmt-bench"
 _EXCLUDED_PARAMETERS = ("split", "prompt_digest")
-"""Parameters that are not named behind a model."""
-_DEFAULT_PARAMETERS = {"images": "native", "placing": "text", "referring": "box", "coords": "published",
-          "tasks": "all"}  # fmt: skip
+"""Parameters that are not added to a model's name."""
+_DEFAULT_PARAMETERS = {
+    "images": "native",
+    "placing": "text",
+    "referring": "box",
+    "coords": "published",
+    "tasks": "all",
+}
 
 
 class MMTTableRow(NamedTuple):
     name: str
     totals: tuple[float | None, float | None, float | None]
-    """Overall, Overall over questions, Overall without visual recognition."""
+    """Overall, overall over questions, and overall without visual recognition."""
     metas: dict[str, float]
 
 
 def mmt_table(runs: Sequence[RunFolder]) -> str:
-    """A row per run, best first, and the two guesses; meta-tasks by their abbreviations.
+    """A row for each run, the best first, and the two baselines; columns are meta-tasks by their
+    abbreviations.
 
     Raises UsageError for runs of other benchmarks, and for runs that do not belong in one table.
     """
@@ -51,29 +57,30 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
     names = [
         f"{name}{_settings(report)}"
         for name, report in zip(
-            distinct_names([one.run for one in reports], [run.path for run in runs]),
+            distinct_names([report.run for report in reports], [run.path for run in runs]),
             reports,
             strict=True,
         )
     ]
     order = sorted(
-        range(len(runs)), key=lambda at: (-(reports[at].summary.headline.value or 0.0), names[at])
+        range(len(runs)),
+        key=lambda index: (-(reports[index].summary.headline.value or 0.0), names[index]),
     )
-    rows = [_row(names[at], reports[at].summary) for at in order]
+    rows = [_row(names[index], reports[index].summary) for index in order]
     guesses = _guesses(reports[0].summary)
-    every = [meta.abbreviation for meta in meta_tasks()]
-    shared = [meta for meta in every if all(meta in row.metas for row in (*rows, *guesses))]
+    abbreviations = [meta.abbreviation for meta in meta_tasks()]
+    shared = [meta for meta in abbreviations if all(meta in row.metas for row in (*rows, *guesses))]
     others = [meta for meta in shared if meta != VISUAL_RECOGNITION]
     means = {row.name: row.metas for row in (*rows, *guesses)}
-    draws = MetaTaskDraws([runs[at] for at in order])
+    draws = MetaTaskDraws([runs[index] for index in order])
     fixed = [guess.metas for guess in guesses]
     ranked = []
-    for chosen in (shared, others):
-        rank = average_meta_ranks(means, chosen)
-        spans = draws.mean_rank_intervals(chosen, fixed)
-        ends = {row.name: one for row, one in zip(rows, spans, strict=True)}
+    for tasks in (shared, others):
+        rank = average_meta_ranks(means, tasks)
+        spans = draws.mean_rank_intervals(tasks, fixed)
+        ends = {row.name: span for row, span in zip(rows, spans, strict=True)}
         ranked.append({name: _rank_cell(rank.get(name), ends.get(name)) for name in means})
-    head = ["model", "Overall", "Overall (questions)", "R", "Overall*", "R*", *every]
+    head = ["model", "Overall", "Overall (questions)", "R", "Overall*", "R*", *abbreviations]
     lines = [
         [
             row.name,
@@ -81,7 +88,7 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
             ranked[0][row.name],
             _cell(row.totals[2]),
             ranked[1][row.name],
-            *(_cell(row.metas.get(meta)) for meta in every),
+            *(_cell(row.metas.get(meta)) for meta in abbreviations),
         ]
         for row in (*rows, *guesses)
     ]
@@ -89,17 +96,17 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
         f"R, R*: mean rank over {len(shared)} and {len(others)} meta-tasks among {len(means)} "
         "rows, with the 95 % interval of that of further such questions; *: without visual "
         "recognition; -: no value.",
-        *_missing_task_notices(rows, every, shared),
+        *_missing_task_notices(rows, abbreviations, shared),
     ]
     numbers = range(1, len(head))
     return "\n".join([*table(head, lines, right=numbers), "", *map(literal, notes), ""])
 
 
 def _missing_task_notices(
-    rows: Sequence[MMTTableRow], every: Sequence[str], shared: Sequence[str]
+    rows: Sequence[MMTTableRow], abbreviations: Sequence[str], shared: Sequence[str]
 ) -> Iterator[str]:
-    """Runs without a meta-task that another run has: it counts in nobody's mean rank then."""
-    for meta in every:
+    """Notices of meta-tasks that only some runs have: they count in no mean rank."""
+    for meta in abbreviations:
         without = [row.name for row in rows if meta not in row.metas]
         if meta not in shared and len(without) < len(rows):
             yield f"{meta} counts in no mean rank: {', '.join(without)} has no value there."
@@ -117,28 +124,28 @@ def _check(reports: Sequence[Report]) -> None:
 
 def _row(name: str, summary: Summary) -> MMTTableRow:
     values = [summary.metrics.get(key) for key in (OVERALL, MICRO, WITHOUT_RECOGNITION)]
-    overall, micro, rest = (one.value if one else None for one in values)
+    overall, micro, others = (metric.value if metric else None for metric in values)
     return MMTTableRow(
-        name, (overall, micro, rest), _defined_values(summary.groups.get(META_TASK, {}))
+        name, (overall, micro, others), _defined_values(summary.groups.get(META_TASK, {}))
     )
 
 
 def _guesses(summary: Summary) -> list[MMTTableRow]:
-    found = []
+    parts = []
     for column, metric in ((RANDOM_GUESS, "chance"), (FREQUENCY_GUESS, "frequent")):
         metas = _defined_values(summary.groups.get(column, {}))
         if metas:
             overall = summary.metrics[metric].value
-            found.append(MMTTableRow(column, (overall, None, None), metas))
-    return found
+            parts.append(MMTTableRow(column, (overall, None, None), metas))
+    return parts
 
 
 def _defined_values(metrics: Mapping[str, Metric]) -> dict[str, float]:
-    return {name: one.value for name, one in metrics.items() if one.value is not None}
+    return {name: metric.value for name, metric in metrics.items() if metric.value is not None}
 
 
 def _settings(report: Report) -> str:
-    """What the prompts of the table had of their own, behind the model's name."""
+    """The settings of a run that differ from the defaults, to follow the model's name."""
     own = [
         f"{key}={value}"
         for key, value in report.run.config.parameters.items()

@@ -1,4 +1,4 @@
-"""What `snellen parity` prints."""
+"""The output of `snellen parity`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MAX_LENGTH = 400
-"""Characters of a difference that are shown."""
+"""The number of printed characters of a difference."""
 
 
 def print_parity(parity: Parity, console: Console) -> None:
-    """A row for each aspect, the first differences below, and the verdict last."""
+    """Print a row for each aspect, the first differences, and the verdict."""
     from rich import box
     from rich.table import Table
 
@@ -43,11 +43,11 @@ def print_parity(parity: Parity, console: Console) -> None:
 
 
 def verdict(parity: Parity) -> str:
-    """One sentence."""
+    """The verdict in one sentence."""
     if parity.equal:
         silent = [check.aspect for check in parity.checks if not check.compared]
-        rest = f"; not compared: {', '.join(silent)}" if silent else ""
-        return f"equal in every aspect that both tell{rest}"
+        not_compared = f"; not compared: {', '.join(silent)}" if silent else ""
+        return f"equal in every aspect that both tell{not_compared}"
     different = [check.aspect for check in parity.checks if not check.same]
     if different:
         return f"different: {', '.join(different)}"
@@ -69,8 +69,8 @@ def _print_differences(check: ParityCheck, parity: Parity, console: Console) -> 
     more = check.compared - check.equal - len(check.differences)
     count = check.compared - check.equal
     _print_line(console, f"{check.aspect}: {fmt.plural(count, 'difference')}")
-    for one in check.differences:
-        _print_line(console, f"  {one.sample}: {_difference_lines(one, parity)}")
+    for difference in check.differences:
+        _print_line(console, f"  {difference.sample}: {_difference_lines(difference, parity)}")
     if more:
         _print_line(console, f"  and {more} more")
 
@@ -78,7 +78,8 @@ def _print_differences(check: ParityCheck, parity: Parity, console: Console) -> 
 def _difference_lines(difference: ParityDifference, parity: Parity) -> str:
     if difference.words:
         return _shorten(difference.words)
-    return f"{_shorten(difference.first)} ({parity.first}), {_shorten(difference.second)} ({parity.second})"
+    first, second = _shorten(difference.first), _shorten(difference.second)
+    return f"{first} ({parity.first}), {second} ({parity.second})"
 
 
 def _shorten(text: str) -> str:

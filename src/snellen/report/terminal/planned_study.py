@@ -1,4 +1,4 @@
-"""What `snellen plan --detect` says."""
+"""The output of `snellen plan --detect`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = (
 
 
 def study_table(study: StudyPlan) -> FindingTable:
-    """A row for each aim and number of repeats; requests and dollars are of both models."""
+    """A row for each aim and number of repeats; requests and dollars are for both models."""
     first, second = study.models
     title = (
         f"{second} against {first} on {study.benchmark}, with a power of {100 * study.power:g} % "
@@ -52,8 +52,7 @@ def _aim(need: Need, study: StudyPlan) -> str:
 
 
 def study_lines(study: StudyPlan) -> Iterator[str]:
-    """What stands beneath the table: how far the whole benchmark reaches, and what the numbers rest
-    on."""
+    """Sentences below the table: what the complete benchmark can detect, and the assumptions."""
     if study.samples is not None:
         has = f"{study.benchmark} has {fmt.plural(study.samples, 'sample')}"
         least = fmt.score_text(study.detectable)

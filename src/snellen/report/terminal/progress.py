@@ -1,4 +1,4 @@
-"""Runs while they go on: one live panel on a terminal, a plain line now and then elsewhere."""
+"""Progress of runs: a live panel on a terminal, otherwise a plain line from time to time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 PLAIN_SECONDS = 5.0
-"""Plain lines are at least so far apart."""
+"""The least number of seconds between plain lines."""
 
 REFRESHES = 4
-"""Redrawings of the live panel per second."""
+"""Redraws of the live panel per second."""
 
 
 class _State(NamedTuple):
-    """The latest news of a run; the fields of `Progress.on_advance`."""
+    """The latest progress of a run; the fields are those of `Progress.on_advance`."""
 
     done: int
     failed: int
@@ -35,7 +35,7 @@ class _State(NamedTuple):
 
 
 class _Clock:
-    """How fast this start goes; samples finished by earlier starts do not count."""
+    """The speed since this start; samples finished by earlier starts do not count."""
 
     def __init__(self, name: str, needed: int, done: int, now: float) -> None:
         self.name = name
@@ -44,16 +44,16 @@ class _Clock:
         self.began = now
 
     def rate(self, state: _State, now: float) -> float | None:
-        """Samples per second, or None while none ended."""
+        """Samples per second; None before the first sample ends."""
         ended = state.done + state.failed - self.before
         elapsed = now - self.began
         return ended / elapsed if ended > 0 and elapsed > 0 else None
 
     def remaining(self, state: _State, now: float) -> float | None:
-        """Seconds until every sample has ended, or None while unknown."""
+        """Seconds until every sample has ended; None if unknown."""
         rate = self.rate(state, now)
-        owed = self.needed - state.done - state.failed
-        return max(0, owed) / rate if rate else None
+        pending = self.needed - state.done - state.failed
+        return max(0, pending) / rate if rate else None
 
 
 def _requests(state: _State) -> str:
@@ -72,7 +72,7 @@ def _speed(rate: float | None) -> str:
 
 
 def _details(clock: _Clock, state: _State, now: float) -> list[str]:
-    """What is said beside done and needed, most important first."""
+    """Details besides the counts, the most important first."""
     news = []
     if state.failed:
         news.append(f"{fmt.count_text(state.failed)} failed")
@@ -85,7 +85,7 @@ def _details(clock: _Clock, state: _State, now: float) -> list[str]:
 
 
 class PlainProgress:
-    """Lines of text, at most one every `seconds`, for logs and pipes."""
+    """Lines of text for logs and pipes, at most one every `seconds`."""
 
     def __init__(
         self,
@@ -128,8 +128,8 @@ class PlainProgress:
         state = _State(*self._latest)
         share = f" ({100 * state.done // clock.needed} %)" if clock.needed else ""
         head = f"{fmt.count_text(state.done)} of {fmt.count_text(clock.needed)}{share}"
-        left = None if prefix else clock.remaining(state, now)
-        tail = [f"about {fmt.duration(left)} left"] if left is not None else []
+        seconds = None if prefix else clock.remaining(state, now)
+        tail = [f"about {fmt.duration(seconds)} left"] if seconds is not None else []
         if prefix:
             tail = [f"took {fmt.duration(now - clock.began)}"]
         self._write(
@@ -138,7 +138,7 @@ class PlainProgress:
 
 
 class LiveProgress:
-    """A panel that is redrawn in place; when a run ends its last state stays on the screen."""
+    """A panel that is redrawn in place. When a run ends, its last state stays on the screen."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = monotonic) -> None:
         self._console = console
@@ -171,13 +171,13 @@ class LiveProgress:
         self._clock = None
 
     def close(self) -> None:
-        """Draw the last state and give the terminal back."""
+        """Draw the last state and restore the terminal."""
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     def panel(self) -> RenderableType:
-        """Two lines: name, bar, counts and time left; then score, speed and requests."""
+        """Two lines: name, bar, counts and remaining time; then score, speed and requests."""
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
@@ -199,8 +199,8 @@ class LiveProgress:
             self._time(clock, state, now),
         )
         news = Text("  ")
-        for at, item in enumerate(_details(clock, state, now)):
-            news.append(" · " if at else "", style="dim")
+        for index, item in enumerate(_details(clock, state, now)):
+            news.append(" · " if index else "", style="dim")
             news.append(item, style="red" if item.endswith("failed") else "dim")
         both = Table.grid(expand=True)
         both.add_row(grid)
@@ -210,14 +210,14 @@ class LiveProgress:
     def _time(self, clock: _Clock, state: _State, now: float) -> str:
         if self._status is not None:
             return f"{self._status} in {fmt.duration(now - clock.began)}"
-        left = clock.remaining(state, now)
-        return f"{fmt.duration(left)} left" if left is not None else ""
+        seconds = clock.remaining(state, now)
+        return f"{fmt.duration(seconds)} left" if seconds is not None else ""
 
 
 @contextmanager
 def show_progress(console: Console | None = None) -> Iterator[Progress]:
-    """Progress on standard error: a live panel when it is a terminal, plain lines when not.
-    The terminal is given back however the block ends."""
+    """Report progress on standard error: a live panel on a terminal, otherwise plain lines. The
+    terminal is restored however the block ends."""
     from snellen.report.console import Terminal
 
     console = console or Terminal(stderr=True)

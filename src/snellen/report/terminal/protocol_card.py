@@ -1,4 +1,4 @@
-"""A benchmark's protocol card for the terminal, and in short."""
+"""A benchmark's protocol card for the terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def card_lines(card: ProtocolCard) -> Iterator[tuple[str, str]]:
-    """The parts of the protocol, each with the digest of all that it stands for."""
+    """The parts of the protocol, each with its digest."""
     yield "prompt", f"digest {card.parts['prompt']}"
     yield "decoding", f"{card.decoding} (digest {card.parts['decoding']})"
     yield "media", f"{card.media} (digest {card.parts['media']})"
@@ -35,7 +35,7 @@ def card_lines(card: ProtocolCard) -> Iterator[tuple[str, str]]:
 
 
 def _kinds(card: ProtocolCard) -> Iterator[Kind]:
-    """The kinds of question of the first request, as far as its words tell."""
+    """The kinds of question in the card, as far as its text shows them."""
     if re.search(r"^\(?A[.)] ", card.example, re.MULTILINE):
         yield "choice"
     if re.search(r"\byes\b.*\bno\b", card.example, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""What several draws of each question told, in words."""
+"""What repeated sampling of each question shows, in words."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ TITLE = "Draws"
 
 
 def draw_lines(report: Report) -> list[RepeatLine]:
-    """The section on draws; nothing where each question was asked once."""
+    """The section on repeated sampling; empty if each question was asked once."""
     draws = report.summary.draws
     return list(_lines(report, draws)) if draws is not None else []
 
 
 def draw_metrics(report: Report) -> Iterator[Metric]:
-    """The numbers of that section, one by one."""
+    """The metrics of that section."""
     draws = report.summary.draws
     if draws is None or draws.repeats == 1:
         return
@@ -45,20 +45,21 @@ def draw_metrics(report: Report) -> Iterator[Metric]:
 
 
 def draws_text(report: Report) -> str:
-    """How often and how freely the model's replies were drawn."""
+    """How often and with which settings the model's replies were sampled."""
     how = report.run.config.sampling.get("model")
-    told = {
+    texts = {
         "temperature": how.temperature if how else None,
         "top_p": how.top_p if how else None,
         "seed": how.seed if how else None,
     }
-    words = [f"{name} {value:g}" for name, value in told.items() if value is not None]
+    words = [f"{name} {value:g}" for name, value in texts.items() if value is not None]
     if how is None or how.temperature is None:
         words.insert(0, "sampled as the benchmark asks")
     return ", ".join([f"{report.run.config.repeats} of each question", *words])
 
 
 def _lines(report: Report, draws: Draws) -> Iterator[RepeatLine]:
+    """The lines on repeats, on verdicts of judges, and on the variance they cause."""
     headline = report.summary.headline
     name = fmt.metric_label(headline.name)
     if draws.repeats > 1:
@@ -94,23 +95,24 @@ def _by_size(values: Mapping[int, float], digits: str = ".1f") -> str:
 
 
 def _variance_parts(draws: Draws) -> str:
-    """Shares of the variance of a score from one draw and, where there are judges, one verdict."""
+    """The fractions of a score's variance from sampling and, if there are judges, from their
+    verdicts."""
     judge = draws.judge or 0.0
     if draws.between is None or draws.within is None:
         return f"{judge:.4f} between verdicts of a judge" if draws.judge is not None else ""
-    named = {
+    shares = {
         "between questions": draws.between,
         "between draws of a question": max(0.0, draws.within - judge / draws.verdicts),
     }
     if draws.judge is not None:
-        named["between verdicts of a judge"] = judge
-    total = sum(named.values())
+        shares["between verdicts of a judge"] = judge
+    total = sum(shares.values())
     if not total:
         return "none: all scores are the same"
-    return ", ".join(f"{100 * part / total:.0f} % {name}" for name, part in named.items())
+    return ", ".join(f"{100 * part / total:.0f} % {name}" for name, part in shares.items())
 
 
 def _other_errors(draws: Draws) -> str:
-    """What more draws could reach at most, and what more questions would bring."""
+    """The error that more repeats, or more questions, would leave."""
     twice = draws.errors[draws.repeats] / math.sqrt(2)
     return f"draws without end: {draws.floor or 0.0:.2f}, twice the questions: {twice:.2f}"

@@ -1,5 +1,5 @@
-"""One set of replies under several rules, side by side, and the replies they disagree on: in what
-they read, or in whether it is right."""
+"""The same replies under several parsing rules, side by side, and the replies on which the rules
+disagree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 MAX_EXAMPLES = 20
-"""Disagreements in the table; the JSON has all."""
+"""Disagreements in the table; JSON has all."""
 _MAX_LENGTH = 60
 
 
@@ -32,8 +32,8 @@ def rule_scorecard(
     warnings: Sequence[str] = (),
     data: DataInfo | None = None,
 ) -> dict[str, Any]:
-    """What `snellen score --rule all --json` prints: a scorecard for each rule, by its name, and
-    every reply that is not read and judged alike."""
+    """The JSON of `snellen score --rule all`: a scorecard for each rule by its name, and every
+    reply that the rules parse or judge differently."""
     return {
         "benchmark": next(iter(benchmarks.values())).name,
         "rules": {
@@ -51,7 +51,7 @@ def print_rule_scorecard(
     disagreements: Sequence[Disagreement],
     console: Console,
 ) -> None:
-    """A row for each rule, then the first replies they disagree on."""
+    """Print a row for each rule, then the first replies on which they disagree."""
     from rich.text import Text
 
     for notice in dict.fromkeys(
@@ -64,13 +64,13 @@ def print_rule_scorecard(
         console.print("the rules read and judge every reply alike")
         return
     console.print(_parses_table(list(summaries), disagreements[:MAX_EXAMPLES]))
-    left = len(disagreements) - MAX_EXAMPLES
-    more = f"; {fmt.count_text(left)} not shown, --json has all" if left > 0 else ""
+    hidden = len(disagreements) - MAX_EXAMPLES
+    more = f"; {fmt.count_text(hidden)} not shown, --json has all" if hidden > 0 else ""
     console.print(Text(f"\n{_counts(disagreements)}{more}", style="dim"))
 
 
 def _counts(disagreements: Sequence[Disagreement]) -> str:
-    judged = sum(one.is_parsed_alike for one in disagreements)
+    judged = sum(disagreement.is_parsed_alike for disagreement in disagreements)
     counts = (
         (len(disagreements) - judged, "read differently"),
         (judged, "read alike, judged differently"),
@@ -91,7 +91,7 @@ def _scores(benchmark: Benchmark, summaries: Mapping[str, Summary]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for rule, summary in summaries.items():
         headline, outcomes = summary.headline, summary.outcomes
-        unread = sum(outcomes.get(one, 0) for one in ("unparsed", "no_match", "refused"))
+        unread = sum(outcomes.get(outcome, 0) for outcome in ("unparsed", "no_match", "refused"))
         table.add_row(
             rule,
             fmt.score_text(headline.value),
@@ -113,16 +113,19 @@ def _parses_table(rules: Sequence[str], disagreements: Sequence[Disagreement]) -
     table.add_column("gold")
     for rule in rules:
         table.add_column(rule)
-    for one in disagreements:
-        reply = " ".join(one.reply.split())
+    for disagreement in disagreements:
+        reply = " ".join(disagreement.reply.split())
         short = reply if len(reply) <= _MAX_LENGTH else reply[: _MAX_LENGTH - 1] + "…"
-        cells = [_cell(one.readings.get(rule), with_verdict=one.is_parsed_alike) for rule in rules]
-        table.add_row(one.id, Text(short), ", ".join(one.gold), *cells)
+        cells = [
+            _cell(disagreement.readings.get(rule), with_verdict=disagreement.is_parsed_alike)
+            for rule in rules
+        ]
+        table.add_row(disagreement.id, Text(short), ", ".join(disagreement.gold), *cells)
     return table
 
 
 def _cell(reading: RuleResult | None, *, with_verdict: bool) -> Text:
-    """What a rule reads; `with_verdict` adds its verdict in words."""
+    """The answer that a rule parses; `with_verdict` adds whether it is right."""
     from rich.text import Text
 
     if reading is None:

@@ -1,4 +1,4 @@
-"""Numbers of recorded predictions: one JSON object, or a table."""
+"""The scores of recorded predictions, as a JSON object or as tables."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def scorecard(
     warnings: Sequence[str] = (),
     data: DataInfo | None = None,
 ) -> dict[str, Any]:
-    """What `snellen score --json` prints. `metrics` holds plain numbers by name, and by group
-    under `problems_by_group`; `groups` holds the same with n and interval; `data` says where questions and
-    gold answers come from."""
+    """The JSON of `snellen score`. `metrics` holds values by name, and by group under
+    `by_group`; `groups` holds the same with n and interval; `data` is the source of questions
+    and gold answers."""
     headline = summary.headline
     by_group = {
         column: {label: metric.value for label, metric in labels.items()}
@@ -64,27 +64,27 @@ def scorecard(
 
 
 def print_scorecard(benchmark: Benchmark, summary: Summary, console: Console) -> None:
-    """The same numbers as tables: all metrics, then each grouping. Groupings that tell other
-    numbers of the same groups stand beside the first one."""
+    """Print the same numbers as tables: all metrics, then each grouping. Groupings with other
+    metrics of the same groups become columns of the first one."""
     from rich.text import Text
 
     for notice in summary.notices:
         console.print(Text(f"! {notice}", style="yellow"))
     sheets = {benchmark.name: summary.metrics, **summary.groups}
-    told: set[str] = set()
+    printed: set[str] = set()
     for title, metrics in sheets.items():
-        if title in told:
+        if title in printed:
             continue
-        beside = {
+        secondary = {
             column: labels
             for column, labels in summary.groups.items()
             if title in summary.groups and _adds_groups(labels, metrics)
         }
-        told.update(beside)
+        printed.update(secondary)
         heading = (
             _scorecard_title(benchmark) if title == benchmark.name else fmt.display_name(title)
         )
-        console.print(_metrics_table(heading, metrics, beside))
+        console.print(_metrics_table(heading, metrics, secondary))
         console.print()
     counts = [
         f"{fmt.count_text(count)} {name}" for name, count in summary.outcomes.items() if count
@@ -93,20 +93,23 @@ def print_scorecard(benchmark: Benchmark, summary: Summary, console: Console) ->
 
 
 def _scorecard_title(benchmark: Benchmark) -> str:
-    """The benchmark, and the rule its replies are read by where that is not Snellen's."""
+    """The benchmark, and its parsing rule if that is not Snellen's."""
     rule = benchmark.parameters.get("rule")
     return benchmark.name if rule is None else f"{benchmark.name}, rule {rule}"
 
 
 def _adds_groups(labels: Mapping[str, Metric], metrics: Mapping[str, Metric]) -> bool:
-    """Whether `labels` are the same groups as `metrics`, or some of them, in another number."""
+    """Whether `labels` are among the groups of `metrics`, with another metric."""
     names = {metric.name for metric in labels.values()}
-    return labels.keys() <= metrics.keys() and not names & {one.name for one in metrics.values()}
+    return labels.keys() <= metrics.keys() and not names & {
+        metric.name for metric in metrics.values()
+    }
 
 
 def _metrics_table(
     title: str, metrics: Mapping[str, Metric], secondary: Mapping[str, Mapping[str, Metric]]
 ) -> Table:
+    """Metrics by name with interval and n; `secondary` adds a column for each further metric."""
     from rich.table import Table
     from rich.text import Text
 
@@ -121,7 +124,7 @@ def _metrics_table(
             fmt.score_text(metric.value),
             fmt.interval_text(metric.interval),
             fmt.count_text(metric.n),
-            *(fmt.score_text(one.value) if one else "" for one in more),
+            *(fmt.score_text(metric.value) if metric else "" for metric in more),
         )
     return table
 

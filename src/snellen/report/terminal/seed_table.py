@@ -1,7 +1,7 @@
-"""SEED-Bench runs side by side: the paper's Tables 2 and 3 as Markdown, and its Fig. 10.
+"""SEED-Bench runs as Tables 2 and 3 of the paper in Markdown, and as its Fig. 10.
 
-A value is printed and ranked only if all of its dimensions have values, else "-". The two
-protocols are never mixed unmarked: a model that was asked to generate says so behind its name.
+A value is printed and ranked only if all of its dimensions have values, otherwise it is "-". The
+two protocols are always told apart: the name of a model that generated its answers says so.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ NAME = "seedbench"
 
 
 def seed_table(runs: Sequence[Report]) -> str:
-    """Levels and parts, subparts, and dimensions, each with value and rank, as Markdown."""
+    """Levels and parts, subparts, and dimensions, each with value and rank, in Markdown."""
     version = shared_version(runs)
-    asked, values = dimensions_of_version(version), dimension_scores(runs)
-    by_level = {group.name: group for group in (*group_by_level(asked), *group_by_part(asked))}
+    selected, values = dimensions_of_version(version), dimension_scores(runs)
+    by_level = {
+        group.name: group for group in (*group_by_level(selected), *group_by_part(selected))
+    }
     order = [name for name in ("L1", "part-2", "L2", "part-3", "L3") if name in by_level]
-    single = [DimensionGroup(one.name, (one.name,)) for one in asked]
+    single = [DimensionGroup(dimension.name, (dimension.name,)) for dimension in selected]
     marked = {
         (name, dimension)
         for name, report in _labelled_reports(runs)
@@ -47,7 +49,7 @@ def seed_table(runs: Sequence[Report]) -> str:
     reached = {name: _declared_level(report) for name, report in _labelled_reports(runs)}
     tables = (
         _table("Levels and parts", values, [by_level[name] for name in order], set(), reached),
-        _table("Subparts", values, group_by_subpart(asked), set()),
+        _table("Subparts", values, group_by_subpart(selected), set()),
         _table("Dimensions", values, single, marked),
     )
     note = f"{MARK} at most half of the answers are valid; - a dimension has no value."
@@ -63,7 +65,7 @@ def seed_heat_map(runs: Sequence[Report]) -> str:
 
 
 def dimension_scores(runs: Sequence[Report]) -> Values:
-    """Accuracy (percent) by model and dimension; a dimension that was not asked is absent."""
+    """Accuracy in percent by model and dimension, without dimensions that were not asked."""
     return {
         name: {
             dimension: metric.value
@@ -74,14 +76,15 @@ def dimension_scores(runs: Sequence[Report]) -> Values:
 
 
 def shared_version(runs: Sequence[Report]) -> Version:
-    """The version all runs share. Raises UsageError for other benchmarks and mixed versions."""
+    """The version that all runs share. Raises UsageError for other benchmarks and for mixed
+    versions."""
     other = [report.run.name for report in runs if report.run.benchmark != NAME]
     if other:
         raise UsageError(f"{other[0]} is no run of {NAME}; give runs of {NAME} alone")
-    found = sorted({report.run.config.parameters["version"] for report in runs})
-    if len(found) != 1:
-        raise UsageError(f"the runs are of the versions {', '.join(found)}; give runs of one")
-    return cast(Version, found[0])
+    versions = sorted({report.run.config.parameters["version"] for report in runs})
+    if len(versions) != 1:
+        raise UsageError(f"the runs are of the versions {', '.join(versions)}; give runs of one")
+    return cast(Version, versions[0])
 
 
 def _labelled_reports(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
@@ -96,7 +99,7 @@ def _labelled_reports(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
 
 
 def _declared_level(report: Report) -> str:
-    """The level the model reaches by what it declared."""
+    """The level that the model reaches according to its declared capabilities."""
     can = report.run.capabilities
     return (level_of(can) if can else None) or "-"
 
@@ -108,7 +111,7 @@ def _table(
     marked: set[tuple[str, str]],
     reached: Mapping[str, str] | None = None,
 ) -> str:
-    """`reached` is a column of its own behind the model's name."""
+    """A table of values and ranks; `reached` becomes a column after the model's name."""
     columns = {
         group.name: {name: average(cells, group.members) for name, cells in values.items()}
         for group in groups

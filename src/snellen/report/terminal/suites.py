@@ -1,4 +1,4 @@
-"""A suite's table: models by members, with the average of those that have all of them."""
+"""The table of a suite: models by members, with the average of the models that have all members."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _IMPORT_COLUMNS = ("model", "member", "value")
 _MAX_COLUMNS = 12
-"""Members that stand side by side in a terminal; more stand below each other."""
+"""Up to this many members are columns in a terminal; more become rows."""
 
 
 class SuiteTable(NamedTuple):
@@ -44,11 +44,11 @@ class SuiteTable(NamedTuple):
     notices: tuple[str, ...]
     averaged: bool
     alike: Mapping[str, str] = {}
-    """Letters by model: those that share one cannot be told apart by their averages."""
+    """Letters by model: the averages of models that share a letter do not differ significantly."""
 
 
 class ImportedScore(NamedTuple):
-    """A number from elsewhere, on the scale of its member."""
+    """A score from elsewhere, on the scale of its member."""
 
     model: str
     member: str
@@ -56,8 +56,8 @@ class ImportedScore(NamedTuple):
 
 
 def read_imported_scores(table: DataTable) -> list[ImportedScore]:
-    """Rows of a table with the columns model, member and value. Raises DataError."""
-    found = []
+    """Read a table with the columns model, member and value. Raises DataError."""
+    scores = []
     for row in table:
         cells = [row.cells.get(column, "").strip() for column in _IMPORT_COLUMNS]
         try:
@@ -69,8 +69,8 @@ def read_imported_scores(table: DataTable) -> list[ImportedScore]:
                 f"{table.path}, row {row.index + 1}: got {dict(row.cells)}; expected the columns "
                 "model, member and value, the last a number"
             )
-        found.append(ImportedScore(cells[0], cells[1], number))
-    return found
+        scores.append(ImportedScore(cells[0], cells[1], number))
+    return scores
 
 
 class _MemberScore(NamedTuple):
@@ -84,30 +84,32 @@ def suite_table(
     reports: Sequence[Report],
     results: Iterable[ImportedScore] = (),
 ) -> SuiteTable:
-    """Runs count where benchmark and options are those of a member, all samples were asked and
-    the run is complete; imported numbers fill what no run has.
+    """Fill the table of a suite from complete runs with the benchmark and options of a member;
+    imported scores fill what no run has.
 
-    Raises UnknownName for an imported member that the suite has not, and UsageError for runs that
-    do not belong in one column, and for several runs of one model.
+    Raises UnknownName for an imported member that the suite does not have, and UsageError for runs
+    that do not belong in one column, or for several runs of one model.
     """
     notices: list[str] = []
     table: dict[str, dict[str, float | None]] = {}
     intervals: dict[str, dict[str, Interval]] = {}
-    # Whatever the order of the arguments.
-    order = sorted(range(len(runs)), key=lambda at: (reports[at].run.model, str(runs[at].path)))
-    runs, reports = [runs[at] for at in order], [reports[at] for at in order]
+    # The result does not depend on the order of the arguments.
+    order = sorted(
+        range(len(runs)), key=lambda index: (reports[index].run.model, str(runs[index].path))
+    )
+    runs, reports = [runs[index] for index in order], [reports[index] for index in order]
     columns: list[BenchmarkColumn] = []
     for member in suite.members:
         weight = 1 / len(suite.members) / max(1, len(member.benchmarks))
-        for model, one in _member_scores(member, runs, reports, notices, columns, weight).items():
-            table.setdefault(model, {})[member.name] = one.value
-            if one.interval is not None:
-                intervals.setdefault(model, {})[member.name] = one.interval
-    known = {member.name.lower(): member for member in suite.members}
+        for model, score in _member_scores(member, runs, reports, notices, columns, weight).items():
+            table.setdefault(model, {})[member.name] = score.value
+            if score.interval is not None:
+                intervals.setdefault(model, {})[member.name] = score.interval
+    members = {member.name.lower(): member for member in suite.members}
     for result in results:
-        if result.member.lower() not in known:
+        if result.member.lower() not in members:
             raise UnknownName("member", result.member, (member.name for member in suite.members))
-        member = known[result.member.lower()]
+        member = members[result.member.lower()]
         values = table.setdefault(result.model, {})
         if values.get(member.name) is None:
             values[member.name] = as_percent(result.value, member.top)
@@ -131,14 +133,14 @@ def suite_table(
             "tests on the samples of each benchmark at a level of 5 %, adjusted by Holm for "
             f"{fmt.plural(alike.pairs, 'pair')})"
         )
-    told = tuple(dict.fromkeys(notices))
-    return SuiteTable(suite.title, names, tuple(rows), told, suite.average, alike.letters)
+    unique_notices = tuple(dict.fromkeys(notices))
+    return SuiteTable(suite.title, names, tuple(rows), unique_notices, suite.average, alike.letters)
 
 
 def _average_letters(
     suite: Suite, rows: Sequence[SuiteRow], columns: Sequence[BenchmarkColumn]
 ) -> AverageLetters:
-    """Letters of the models whose every number is of a run."""
+    """Letters of the models all of whose numbers come from runs."""
     if not columns or not all(member.benchmarks for member in suite.members):
         return AverageLetters({})
     averages = {
@@ -162,15 +164,16 @@ def _member_scores(
     columns: list[BenchmarkColumn],
     weight: float,
 ) -> dict[str, _MemberScore]:
-    """The member's percentage by model: the mean over its benchmarks, where all were run. Adds to
-    `columns` what each benchmark has, a point of which has the `weight` in the average."""
+    """The member's percentage by model: the mean over its benchmarks, if all of them were run.
+    Appends to `columns` the runs of each benchmark, with `weight` for a point of it in the
+    average."""
     by_spec: list[dict[str, _MemberScore]] = []
     for spec in member.benchmarks if reports else ():
-        name, asked = member_key(spec)
+        name, parameters = member_key(spec)
         counted: list[int] = []
-        for at, report in enumerate(reports):
+        for index, report in enumerate(reports):
             config = report.run.config
-            if config.benchmark != name or not asked.items() <= config.parameters.items():
+            if config.benchmark != name or not parameters.items() <= config.parameters.items():
                 continue
             problem = _exclusion_reason(report)
             if problem:
@@ -178,20 +181,22 @@ def _member_scores(
                 continue
             if report.run.data.note:
                 notices.append(f"{report.run.model}, {member.name}: {report.run.data.note}")
-            counted.append(at)
-        column = _column(member, set(asked), counted, runs, reports)
+            counted.append(index)
+        column = _column(member, set(parameters), counted, runs, reports)
         columns.append(
             BenchmarkColumn(
-                name, weight, {model: (runs[at], reports[at]) for model, at in column.items()}
+                name,
+                weight,
+                {model: (runs[index], reports[index]) for model, index in column.items()},
             )
         )
-        metrics = {model: _metric(reports[at], member) for model, at in column.items()}
-        by_spec.append({model: one for model, one in metrics.items() if one is not None})
+        metrics = {model: _metric(reports[index], member) for model, index in column.items()}
+        by_spec.append({model: metric for model, metric in metrics.items() if metric is not None})
     models = set().union(*by_spec) if by_spec else set()
     return {
-        model: _mean([found[model] for found in by_spec])
+        model: _mean([scores[model] for scores in by_spec])
         for model in sorted(models)
-        if all(model in found for found in by_spec)
+        if all(model in scores for scores in by_spec)
     }
 
 
@@ -202,32 +207,34 @@ def _column(
     runs: Sequence[RunFolder],
     reports: Sequence[Report],
 ) -> dict[str, int]:
-    """By model the place of its run. How a question is asked is free in a suite."""
-    infos = [reports[at].run for at in counted]
+    """The index of the run of each model. How a question is asked is free in a suite."""
+    infos = [reports[index].run for index in counted]
     by_model: dict[str, int] = {}
-    for at in counted:
-        model = reports[at].run.model
+    for index in counted:
+        model = reports[index].run.model
         if model in by_model:
-            twins = f"{runs[by_model[model]].path} and {runs[at].path}"
-            apart = differing_facts([reports[by_model[model]].run, reports[at].run])
+            twins = f"{runs[by_model[model]].path} and {runs[index].path}"
+            apart = differing_facts([reports[by_model[model]].run, reports[index].run])
             differ = f", which differ in {', '.join(name.removesuffix('=') for name in apart)}"
             raise UsageError(
                 f"two runs of {model} count for {member.name} ({twins}{differ if apart else ''}); "
                 "which of them is meant is yours to say: give one"
             )
-        by_model[model] = at
+        by_model[model] = index
     free = {key for info in infos for key in info.config.parameters} - requested
-    names = [f"{info.model} ({runs[at].path})" for info, at in zip(infos, counted, strict=True)]
+    names = [
+        f"{info.model} ({runs[index].path})" for info, index in zip(infos, counted, strict=True)
+    ]
     check_comparable(infos, names, f"column of {member.name}", free=free)
     return by_model
 
 
 def _mean(parts: Sequence[_MemberScore]) -> _MemberScore:
-    value = sum(one.value for one in parts) / len(parts)
-    intervals = [one.interval for one in parts if one.interval is not None]
+    value = sum(part.value for part in parts) / len(parts)
+    intervals = [part.interval for part in parts if part.interval is not None]
     if len(intervals) < len(parts):
         return _MemberScore(value, None)
-    return _MemberScore(value, interval_of_average([one.value for one in parts], intervals))
+    return _MemberScore(value, interval_of_average([part.value for part in parts], intervals))
 
 
 def _exclusion_reason(report: Report) -> str:
@@ -314,14 +321,17 @@ def _number(value: float | None) -> str:
 
 
 def to_json(suite_table: SuiteTable) -> str:
-    """One object, percentages unrounded."""
-    told = {**suite_table._asdict(), "rows": [_row_object(row) for row in suite_table.rows]}
-    return json.dumps(told, ensure_ascii=False) + "\n"
+    """One JSON object; percentages are not rounded."""
+    content = {**suite_table._asdict(), "rows": [_row_object(row) for row in suite_table.rows]}
+    return json.dumps(content, ensure_ascii=False) + "\n"
 
 
 def _row_object(row: SuiteRow) -> dict[str, object]:
-    one = row.interval
-    return {**row._asdict(), "interval": None if one is None else [one.low, one.high]}
+    interval = row.interval
+    return {
+        **row._asdict(),
+        "interval": None if interval is None else [interval.low, interval.high],
+    }
 
 
 def to_csv(suite_table: SuiteTable) -> str:
@@ -334,7 +344,7 @@ def to_csv(suite_table: SuiteTable) -> str:
 
 def to_markdown(suite_table: SuiteTable) -> str:
     headings = _headings(suite_table)
-    numbers = [at for at, (_, right) in enumerate(headings) if right]
+    numbers = [column for column, (_, right) in enumerate(headings) if right]
     rows = (_cells(suite_table, row) for row in suite_table.rows)
     lines = [f"**{literal(suite_table.title)}**", ""]
     lines += table([heading for heading, _ in headings], rows, right=numbers)

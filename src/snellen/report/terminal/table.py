@@ -1,4 +1,4 @@
-"""Runs as tables for the terminal."""
+"""Tables of runs for the terminal."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 MAX_MESSAGES = 3
-"""Messages that are told of one run; the others are counted."""
+"""Messages printed for a run; the others are only counted."""
 
 
 def print_failures(runs: Sequence[RunFolder], console: Console) -> None:
-    """A line for each of the commonest messages of each run; nothing where nothing failed."""
+    """Print the most frequent failure messages of each run; nothing without failures."""
     from rich.text import Text
 
     for run in runs:
@@ -35,32 +35,32 @@ def print_failures(runs: Sequence[RunFolder], console: Console) -> None:
 
 
 def failure_lines(records: Iterable[Record]) -> Iterator[str]:
-    """How many samples each message cost, the commonest message first."""
-    told = Counter(message for record in records if (message := _message(record)))
-    for message, samples in told.most_common(MAX_MESSAGES):
+    """The number of samples with each failure message, the most frequent first."""
+    counts = Counter(message for record in records if (message := _message(record)))
+    for message, samples in counts.most_common(MAX_MESSAGES):
         yield f"{fmt.plural(samples, 'sample')} failed: {message}"
-    rest = sum(told.values()) - sum(samples for _, samples in told.most_common(MAX_MESSAGES))
-    if rest:
-        yield f"{fmt.plural(rest, 'sample')} failed for other reasons: snellen view tells them"
+    others = sum(counts.values()) - sum(samples for _, samples in counts.most_common(MAX_MESSAGES))
+    if others:
+        yield f"{fmt.plural(others, 'sample')} failed for other reasons: snellen view tells them"
 
 
 def _message(record: Record) -> str:
-    outputs = (one.output for one in every_pass(record))
-    return next((one.message for one in outputs if isinstance(one, Failure)), "")
+    outputs = (each_pass.output for each_pass in every_pass(record))
+    return next((output.message for output in outputs if isinstance(output, Failure)), "")
 
 
 WIDE = 100
-"""From this width on, model names stand on one line."""
+"""From this width on, model names are not broken."""
 
 
 _SHORT = {"by_rules": "no LLM", "vanilla": "vanilla"}
-"""Heads of columns for metrics beside the score."""
+"""Column heads of metrics next to the score."""
 
 
 def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
-    """Print notices first; then, for several models and several benchmarks, models by
-    benchmarks; then one table per benchmark and headline, one row per run. Plain text when the
-    console is not a terminal; made for 80 columns and more."""
+    """Print the notices, then (for several models and benchmarks) models by benchmarks, then a
+    table for each benchmark and headline with a row for each run. Plain text if the console is not
+    a terminal; designed for 80 columns and more."""
     from snellen.report.console import Terminal
 
     console = console or Terminal()
@@ -71,8 +71,8 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
     if len(models) > 1 and len(benchmarks) > 1:
         console.print(_pivot(runs, models, benchmarks, console))
         console.print()
-    for at, board in enumerate(boards):
-        if at:
+    for index, board in enumerate(boards):
+        if index:
             console.print()
         _print_board(board, console)
     if len(runs) == 1:
@@ -80,10 +80,10 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
 
 
 def _boards(runs: Sequence[Report]) -> list[list[Report]]:
-    """Runs that can stand in one table: same benchmark, same headline."""
+    """The runs by table: a table has one benchmark and one headline."""
     boards: dict[tuple[str, str], list[Report]] = {}
-    for at in fmt.table_order([report.run for report in runs]):
-        report = runs[at]
+    for index in fmt.table_order([report.run for report in runs]):
+        report = runs[index]
         key = (report.run.benchmark, report.summary.headline.name)
         boards.setdefault(key, []).append(report)
     return list(boards.values())
@@ -97,7 +97,7 @@ def _print_notices(runs: Sequence[Report], console: Console) -> None:
         for notice in fmt.notices(report, command=False):
             console.print(Text(f"! {name}{notice}", style="yellow"))
         if command := fmt.resume_command(report.run):
-            # On a line of its own that is not broken, so that it can be copied.
+            # A separate unbroken line, so that it can be copied.
             console.print(Text(command), soft_wrap=True)
     for sentence in different_data_notices([report.run for report in runs]):
         console.print(Text(f"! {sentence}", style="yellow"))
@@ -123,7 +123,7 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
 
 
 def _print_draws(board: Sequence[Report], console: Console) -> None:
-    """What repeated questions tell: a table for each run that has some."""
+    """Print the section on repeated sampling for each run that has one."""
     from rich.table import Table
     from rich.text import Text
 
@@ -141,7 +141,7 @@ def _print_draws(board: Sequence[Report], console: Console) -> None:
 
 
 def _print_groups(report: Report, console: Console) -> None:
-    """Where the score comes from: a table for each grouping that has more than one group."""
+    """Print the score by group, in a table for each group column with more than one group."""
     for column, labels in report.summary.groups.items():
         if len(labels) < 2:
             continue
@@ -158,7 +158,7 @@ def _print_groups(report: Report, console: Console) -> None:
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Rows under these headings; the first column is text, the others are numbers."""
+    """A table of rows under these headings; the first column holds texts, the others numbers."""
     table = _table(*columns)
     for row in rows:
         _add_row(table, *row)
@@ -166,7 +166,7 @@ def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def _table(*columns: str) -> Table:
-    """The first column is text, the others are numbers."""
+    """A table without rows; the first column holds texts, the others numbers."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -181,7 +181,7 @@ def _table(*columns: str) -> Table:
 
 
 def _add_row(table: Table, *cells: str, style: str | None = None) -> None:
-    """Add a row; brackets and colons in names are no markup, and control characters are letters
+    """Add a row. Brackets and colons in names are not markup, and control characters become visible
     before the widths of columns are measured."""
     from rich.text import Text
 
@@ -189,6 +189,7 @@ def _add_row(table: Table, *cells: str, style: str | None = None) -> None:
 
 
 def _rows(board: Sequence[Report], console: Console) -> Table:
+    """The runs of one board with score, interval, secondary metrics and n, then baselines."""
     levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in board)
     more = tuple(dict.fromkeys(name for report in board for name in report.summary.beside))
     columns = (
@@ -214,7 +215,7 @@ def _rows(board: Sequence[Report], console: Console) -> Table:
 
 
 def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:
-    """Each baseline once; again only where another run has another value."""
+    """The baselines of the runs; one that differs between runs occurs with each of its values."""
     rows = {
         (fmt.metric_label(key), fmt.score_text(report.summary.metrics[key].value)): None
         for key in fmt.BASELINES
@@ -225,7 +226,7 @@ def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:
 
 
 def _model_lines(name: str, width: int) -> str:
-    """A long model name breaks after its last slash when the terminal is narrow."""
+    """A model name, broken after its last slash if the terminal is narrow."""
     if width >= WIDE or len(name) <= 28 or "/" not in name:
         return name
     head, bracket, apart = name.partition(" (")
@@ -238,8 +239,8 @@ def _model_lines(name: str, width: int) -> str:
 def _pivot(
     runs: Sequence[Report], models: Sequence[str], benchmarks: Sequence[str], console: Console
 ) -> Table:
-    """Models by benchmarks, or benchmarks by models where that is narrower; a later run of the
-    same pair stands in for an earlier one."""
+    """Models by benchmarks, or benchmarks by models if that is narrower. A later run of the same
+    pair replaces an earlier one."""
     cells = {
         (report.run.model, report.run.benchmark): fmt.score_with_interval(report.summary.headline)
         for report in runs

@@ -1,4 +1,4 @@
-"""What `snellen taskmap` prints."""
+"""The output of `snellen taskmap`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _MAX_NAMES = 6
-"""Tasks of a cluster that are named in the table."""
+"""The number of tasks of a cluster that the table names."""
 _DOMAIN = {"in": "in-domain", "out": "out-of-domain", "": ""}
 
 
 def progress_line(progress: VectorProgress) -> str:
-    """One line about a vector."""
+    """A line about a finished vector."""
     before, after = progress.facts.before, progress.facts.after
     what = "found" if progress.cached else f"{progress.facts.seconds:.1f} s"
     return (
@@ -36,11 +36,13 @@ def print_findings(findings: TaskMapFindings, console: Console) -> None:
 
 
 def _print_map(task_map: TaskMap, console: Console) -> None:
+    """Print the tasks by cluster, and how similar the maps of the seeds are."""
     how = task_map.tuning
     numbers = task_map.tasks[0].numbers
     _print_line(
         console,
-        f"{fmt.plural(len(task_map.tasks), 'task')} of {task_map.benchmark}, {task_map.model} tuned on each "
+        f"{fmt.plural(len(task_map.tasks), 'task')} of {task_map.benchmark}, {task_map.model} "
+        "tuned on each "
         f"for {fmt.plural(how.epochs, 'epoch')}: rank {how.rank} in "
         f"{fmt.plural(task_map.layers, 'layer')}, {fmt.count_text(numbers)} numbers each",
     )
@@ -60,33 +62,35 @@ def _print_map(task_map: TaskMap, console: Console) -> None:
         )
     if task_map.halves:
         _print_halves(task_map, console)
-    for one in task_map.stability:
-        told = "-" if one.correlation is None else f"{one.correlation:.2f}"
+    for pair in task_map.stability:
+        correlation = "-" if pair.correlation is None else f"{pair.correlation:.2f}"
         _print_line(
             console,
-            f"seeds {one.first} and {one.second}: distances correlate {told}; halves not told as "
-            f"one: {_listed_names(one.failing[0])}; {_listed_names(one.failing[1])}",
+            f"seeds {pair.first} and {pair.second}: distances correlate {correlation}; "
+            f"halves not told as one: {_listed_names(pair.failing[0])}; "
+            f"{_listed_names(pair.failing[1])}",
         )
 
 
 def _print_halves(task_map: TaskMap, console: Console) -> None:
+    """Print the test of halves for each task, and the tasks that fail it."""
     right = {task.task: task.before.right for task in task_map.tasks}
     table = _table(
         "halves of", "right before", "apart", "unrelated farther", "nearest other", "",
         right_from=1, right_to=4,
     )  # fmt: skip
-    for one in sorted(task_map.halves, key=lambda one: one.distance):
-        share = 100 * sum(right[f"{one.task}/{half}"] for half in (1, 2)) / 2
+    for halves in sorted(task_map.halves, key=lambda each: each.distance):
+        share = 100 * sum(right[f"{halves.task}/{half}"] for half in (1, 2)) / 2
         table.add_row(
-            one.task,
+            halves.task,
             f"{share:.0f} %",
-            f"{one.distance:.3f}",
-            f"{100 * one.nearer_than:.0f} %",
-            f"{one.nearest_distance:.3f}",
-            one.nearest,
+            f"{halves.distance:.3f}",
+            f"{100 * halves.nearer_than:.0f} %",
+            f"{halves.nearest_distance:.3f}",
+            halves.nearest,
         )
     console.print(table)
-    failing = [one.task for one in task_map.halves if one.apart]
+    failing = [halves.task for halves in task_map.halves if halves.apart]
     _print_line(
         console,
         f"halves nearer to each other than to any other: {len(task_map.halves) - len(failing)} of "
@@ -95,6 +99,7 @@ def _print_halves(task_map: TaskMap, console: Console) -> None:
 
 
 def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
+    """Print the agreement of models by cluster and by distance (Tables 3 and 4)."""
     ties = "0" if agreement.ties == "zero" else "1"
     _print_line(
         console,
@@ -103,18 +108,18 @@ def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
     )
     if agreement.clusters:
         table = _table("cluster", "tasks", "tau", "accuracy", "", right_from=1, right_to=3)
-        for one in agreement.clusters:
+        for cluster in agreement.clusters:
             table.add_row(
-                one.name,
-                str(len(one.tasks)),
-                _tau(one.tau),
-                f"{one.accuracy:.1f}",
-                _DOMAIN[one.domain],
+                cluster.name,
+                str(len(cluster.tasks)),
+                _tau(cluster.tau),
+                f"{cluster.accuracy:.1f}",
+                _DOMAIN[cluster.domain],
             )
         console.print(table)
         _print_against_chance(agreement, console)
-    beside = " (each task its own neighbour)" if agreement.itself else ""
-    _print_line(console, f"tau over every pair of tasks{beside}: {_tau(agreement.every_pair)}")
+    remark = " (each task its own neighbour)" if agreement.itself else ""
+    _print_line(console, f"tau over every pair of tasks{remark}: {_tau(agreement.every_pair)}")
     if agreement.by_distance:
         table = _table("distance at most", "tau", "tasks", "pairs", "p", right_from=0, right_to=4)
         for near in agreement.by_distance:
@@ -132,22 +137,23 @@ def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
 
 
 def _print_against_chance(agreement: TaskScoreAgreement, console: Console) -> None:
+    """Print the permutation tests of the clusters; nothing if none could be tested."""
     _print_line(
         console,
         "the paper's rule; a large cluster is much of the overall score that it agrees with",
     )
-    if all(one.tau_others is None for one in agreement.clusters):
+    if all(cluster.tau_others is None for cluster in agreement.clusters):
         return
     table = _table(
         "cluster", "tau with the others", "p", "p of domain", "", right_from=1, right_to=3
     )
-    for one in agreement.clusters:
+    for cluster in agreement.clusters:
         table.add_row(
-            one.name,
-            _tau(one.tau_others),
-            fmt.p_text(one.p),
-            fmt.p_text(one.p_domain),
-            _DOMAIN[one.domain_tested],
+            cluster.name,
+            _tau(cluster.tau_others),
+            fmt.p_text(cluster.p),
+            fmt.p_text(cluster.p_domain),
+            _DOMAIN[cluster.domain_tested],
         )
     console.print(table)
     _print_line(
@@ -168,10 +174,10 @@ def _print_prediction(agreement: TaskScoreAgreement, console: Console) -> None:
             f"{guess.plain_error:.1f}"
             + ("" if guess.p is None else f"; p {fmt.p_clause(guess.p)} (tasks permuted)"),
         )
-    for one in guess.predicted:
-        best = sorted(one.scores.items(), key=lambda pair: -pair[1])
-        told = ", ".join(f"{model} {score:.1f}" for model, score in best)
-        _print_line(console, f"{one.task}, from {', '.join(one.neighbours)}: {told}")
+    for task in guess.predicted:
+        best = sorted(task.scores.items(), key=lambda pair: -pair[1])
+        scores = ", ".join(f"{model} {score:.1f}" for model, score in best)
+        _print_line(console, f"{task.task}, from {', '.join(task.neighbours)}: {scores}")
 
 
 def _table(*columns: str, right_from: int, right_to: int) -> Table:
@@ -179,8 +185,8 @@ def _table(*columns: str, right_from: int, right_to: int) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for at, name in enumerate(columns):
-        right = right_from <= at <= right_to
+    for column, name in enumerate(columns):
+        right = right_from <= column <= right_to
         table.add_column(name, justify="right" if right else "left", overflow="fold")
     return table
 

@@ -1,4 +1,5 @@
-"""What `snellen why` says: the split of a difference, and examples of each part."""
+"""The output of `snellen why`: how a difference splits into causes, and differing samples for
+each."""
 
 from __future__ import annotations
 
@@ -37,29 +38,31 @@ _METHOD_LABELS: Mapping[Method, str] = {
     "joint": "together",
 }
 _NOISE = 1e-9
-"""Points by which sums of floats differ."""
+"""Sums of floats may differ by this many points."""
 _UNKNOWN_REQUESTS = frozenset({"media", "prompt", "decoding", "model"})
-"""All that a file of predictions does not tell."""
+"""Causes that are unknown for a file of predictions."""
 
 
 def causes_text(causes: Sequence[Cause]) -> str:
-    """`prompt or the model`: what is attributed to several causes at once."""
+    """The labels of causes that are not separable: `prompt or the model`."""
     if set(causes) >= _UNKNOWN_REQUESTS:
-        rest = [CAUSE_LABELS[one] for one in causes if one not in _UNKNOWN_REQUESTS]
-        return " or ".join(["the model or how it was asked", *rest])
-    return " or ".join(CAUSE_LABELS[one] for one in causes)
+        others = [CAUSE_LABELS[cause] for cause in causes if cause not in _UNKNOWN_REQUESTS]
+        return " or ".join(["the model or how it was asked", *others])
+    return " or ".join(CAUSE_LABELS[cause] for cause in causes)
 
 
 def heading(explanation: DifferenceSplit) -> str:
     """Both scores and their difference."""
     return (
-        f"{explanation.benchmark}: {explanation.first} {fmt.score_text(explanation.first_score)}, {explanation.second} "
-        f"{fmt.score_text(explanation.second_score)}: {fmt.difference_text(explanation.observed.difference)} points"
+        f"{explanation.benchmark}: "
+        f"{explanation.first} {fmt.score_text(explanation.first_score)}, "
+        f"{explanation.second} {fmt.score_text(explanation.second_score)}: "
+        f"{fmt.difference_text(explanation.observed.difference)} points"
     )
 
 
 def observed_table(explanation: DifferenceSplit) -> TextTable:
-    """The difference itself."""
+    """A table of the difference."""
     seen = explanation.observed
     head = ["", "points", "95 % interval", "p", "samples"]
     row = [
@@ -76,14 +79,14 @@ def observed_table(explanation: DifferenceSplit) -> TextTable:
 
 
 def attribution_table(explanation: DifferenceSplit) -> TextTable:
-    """A row for each cause, or for several that cannot be told apart, and their sum. Columns that
-    would be empty are left out."""
+    """A row for each cause, or for causes that are not separable, and their sum. Empty columns are
+    left out."""
     heads = ("cause", "points", "least to most", "95 % interval", "samples", "in one only", "how")
     total = ("all", fmt.difference_text(explanation.observed.difference), "", "", "", "", "")
-    rows = [*(row for one in explanation.shares for row in _rows(one)), total]
-    kept = [at for at in range(len(heads)) if any(row[at] for row in rows)]
-    picked = [tuple(row[at] for at in kept) for row in rows]
-    return TextTable("attributed", 1, [heads[at] for at in kept], picked)
+    rows = [*(row for contribution in explanation.shares for row in _rows(contribution)), total]
+    columns = [column for column in range(len(heads)) if any(row[column] for row in rows)]
+    picked = [tuple(row[column] for column in columns) for row in rows]
+    return TextTable("attributed", 1, [heads[column] for column in columns], picked)
 
 
 def _rows(contribution: CauseContribution) -> Iterator[tuple[str, ...]]:
@@ -103,7 +106,8 @@ def _rows(contribution: CauseContribution) -> Iterator[tuple[str, ...]]:
 
 
 def _has_range(contribution: CauseContribution) -> bool:
-    """Whether it was switched in several orders, or might have moved otherwise in another."""
+    """Whether the contribution has a range: it was measured in several orders, or depends on the
+    order."""
     return (
         contribution.method in ("read again", "measured")
         or contribution.most - contribution.least > _NOISE
@@ -125,20 +129,22 @@ def _method_text(contribution: CauseContribution) -> str:
 
 
 def remarks(explanation: DifferenceSplit) -> Iterator[str]:
-    """What the parts rest on, in sentences."""
+    """Sentences on the assumptions behind the contributions."""
     for run in explanation.between:
-        switched = " and ".join("the model" if one == "model" else one for one in run.switched)
+        switched = " and ".join("the model" if name == "model" else name for name in run.switched)
         yield (
-            f"{run.name} tells causes apart: as {explanation.second} in {switched}, else as {explanation.first}"
+            f"{run.name} tells causes apart: "
+            f"as {explanation.second} in {switched}, else as {explanation.first}"
         )
     joint = [share for share in explanation.shares if share.method == "joint"]
     for share in joint:
-        several = len(share.causes)
-        far = [(share.points + sign * 100 * (several - 1)) / several for sign in (-1, 1)]
+        cause_count = len(share.causes)
+        far = [(share.points + sign * 100 * (cause_count - 1)) / cause_count for sign in (-1, 1)]
         yield (
             f"{causes_text(share.causes)}: they differ together, so that these runs do not tell "
-            f"how much of {fmt.difference_text(share.points)} is of which. The bounds hold if none works "
-            f"against another; without that each may be anything from {_range_text(*far)}"
+            f"how much of {fmt.difference_text(share.points)} is of which. "
+            f"The bounds hold if none works against another; without that each "
+            f"may be anything from {_range_text(*far)}"
         )
     partly = [
         share
@@ -157,15 +163,15 @@ def remarks(explanation: DifferenceSplit) -> Iterator[str]:
 
 
 def differing_settings(explanation: DifferenceSplit) -> TextTable:
-    """What the runs were made with, where it differs."""
-    rows = [(one.name, one.first, one.second) for one in explanation.settings]
+    """The settings in which the two runs differ."""
+    rows = [(setting.name, setting.first, setting.second) for setting in explanation.settings]
     return TextTable("made with", 3, ("", explanation.first, explanation.second), rows)
 
 
 def example_lines(explanation: DifferenceSplit) -> Iterator[tuple[str, list[str]]]:
-    """Examples of each cause, as lines under its name."""
+    """Differing samples of each cause, as lines under its name."""
     for share in explanation.shares:
-        lines = [line for one in share.examples for line in _example_text(one)]
+        lines = [line for sample in share.examples for line in _example_text(sample)]
         if lines:
             yield causes_text(share.causes), lines
 
@@ -177,9 +183,9 @@ def _example_text(example: DifferingSample) -> Iterator[str]:
         (example.first_score, example.first_answer, example.first_reply),
         (example.second_score, example.second_answer, example.second_reply),
     ):
-        told = "not scored" if score is None else f"{100 * score:.0f}"
+        score_text = "not scored" if score is None else f"{100 * score:.0f}"
         read = f"read as {answer}: " if answer is not None else ""
-        yield f"  {told:>10}  {read}{reply!r}"
+        yield f"  {score_text:>10}  {read}{reply!r}"
 
 
 def print_why(explanation: DifferenceSplit, console: Console) -> None:
@@ -213,13 +219,13 @@ def to_markdown(explanation: DifferenceSplit) -> str:
     lines += ["", *bullets(remarks(explanation))]
     if explanation.settings:
         lines += ["", *markdown_lines(differing_settings(explanation))]
-    for name, told in example_lines(explanation):
-        lines += ["", f"**{name}**", "", "```text", *told, "```"]
+    for name, examples in example_lines(explanation):
+        lines += ["", f"**{name}**", "", "```text", *examples, "```"]
     return "\n".join(lines).strip() + "\n"
 
 
 def to_json(explanation: DifferenceSplit) -> str:
-    """One object, unrounded."""
+    """One JSON object; numbers are not rounded."""
     return msgspec.json.encode(explanation).decode() + "\n"
 
 

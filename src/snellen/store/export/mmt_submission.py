@@ -1,8 +1,8 @@
 """A run of MMT-Bench's ALL split, whose answers are hidden, as its evaluation server takes it.
 
-The file is VLMEvalKit's: its prediction table in the order of the indices, with the option that
-was read in `opt` and how it was read in `log`. A reply that nobody could read is Z, as the paper
-has it (Sec. 4.1); VLMEvalKit would draw an option by lot.
+The file is VLMEvalKit's prediction table in the order of the indices, with the parsed option in
+`opt` and the parsing rule in `log`. A reply without a parsed option is Z, as in the paper
+(Sec. 4.1); VLMEvalKit would choose an option at random.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNREAD = "Z"
 
 
 def mmt_sheet(run: RunFolder) -> ExportSheet:
-    """One row per question: the columns of the data but the pictures, prediction, opt, log.
+    """One row per question: the columns of the data without images, then prediction, opt, log.
 
     Raises UsageError for a run that is not complete, or that asked questions more than once.
     """

@@ -19,7 +19,7 @@ class SeedResults(NamedTuple):
 
 
 def seed_results(records: Iterable[Record]) -> SeedResults:
-    """The letter each question was answered with, in the order of the records."""
+    """The letter that each question was answered with, in the order of the records."""
     lines: list[str] = []
     omitted = 0
     for record in records:

@@ -1,7 +1,7 @@
-"""A run as the files that VLMEvalKit and the MMBench server read: one row for each pass asked.
+"""A run as the files that VLMEvalKit and the MMBench server read: one row per pass.
 
-Rotation r of question i has the index i + r * 1,000,000, as in MMBench's own files. A reply that
-the model did not give is written as VLMEvalKit writes it, so that nobody takes it for an answer.
+Rotation r of question i has the index i + r * 1,000,000, as in MMBench's own files. A failed
+request is written as VLMEvalKit writes it, so that its reply is not taken for an answer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ExportSheet(NamedTuple):
 def vlmevalkit_sheet(run: RunFolder) -> ExportSheet:
     """Every pass of a run: index, question, options, answer, groups, prediction.
 
-    Raises UsageError where rotations were asked of questions that have no whole number as id.
+    Raises UsageError if rotations were asked of questions whose id is not a whole number.
     """
     layout = benchmark_layout(run.info.benchmark)
     split = run.info.config.parameters.get("split", "")
@@ -83,9 +83,9 @@ def mmbench_sheet(run: RunFolder) -> ExportSheet:
 
 
 def write_submission(run: RunFolder) -> Path | None:
-    """`submission.xlsx` beside the run, where a circular run has nothing but hidden answers.
+    """Write `submission.xlsx` into the run folder if a circular run has only hidden answers.
 
-    None where there is nothing to submit. Raises UsageError as `mmbench_sheet` does.
+    Returns None if there is nothing to submit. Raises UsageError as `mmbench_sheet` does.
     """
     summary = run.report().summary
     if run.info.config.repeats > 1:
@@ -153,15 +153,15 @@ def _records(run: RunFolder) -> Iterator[Record]:
 def _rows(
     record: Record, layout: FileLayout = COMMON_LAYOUT, split: str = ""
 ) -> Iterator[dict[str, str]]:
-    for number, one in enumerate(record.passes):
-        options = one.options or record.options
+    for index, record_pass in enumerate(record.passes):
+        options = record_pass.options or record.options
         yield {
-            "index": _index(record, one, number),
+            "index": _index(record, record_pass, index),
             "question": record.question,
             **options,
-            **({"answer": gold_cell(one.gold, layout)} if one.gold else {}),
+            **({"answer": gold_cell(record_pass.gold, layout)} if record_pass.gold else {}),
             **extra_cells(record, layout, split),
-            "prediction": _reply(record, one, options),
+            "prediction": _reply(record, record_pass, options),
         }
 
 

@@ -1,5 +1,4 @@
-"""What VLMEvalKit's scorers read beside replies, by benchmark: columns and forms of the gold answer
-that a run's records do not hold as such."""
+"""Columns and gold formats that VLMEvalKit's scorers require, by benchmark, besides the replies."""
 
 from __future__ import annotations
 
@@ -15,18 +14,18 @@ IMAGE_PATH = "image_path"
 
 
 class FileLayout(NamedTuple):
-    """How the file of one benchmark differs from the common one."""
+    """How the file of one benchmark differs from the common layout."""
 
     listed_gold: bool = False
-    """Whether the gold answers are always a list, also a lone one."""
+    """Whether the gold answers are always a list, even a single one."""
     by_image: bool = False
-    """Whether questions about one picture are put together by the column `image_path`."""
+    """Whether the scorer groups questions about one image by the column `image_path`."""
     gold_list: str = ""
-    """A further column for the gold answers, always as a list."""
+    """Name of an additional column with the gold answers as a list."""
     columns: Mapping[str, str] = {}
-    """Groups of ours by the column they have there; ours stay beside it."""
+    """Our group columns by the name that VLMEvalKit gives them; ours are written too."""
     splits: Mapping[str, str] = {}
-    """What the column `split` says, which the records do not hold, by our name of the split."""
+    """Values of the column `split`, which records do not have, by our name of the split."""
 
 
 COMMON_LAYOUT = FileLayout()
@@ -46,15 +45,15 @@ def benchmark_layout(benchmark: str) -> FileLayout:
 
 
 def gold_cell(gold: Sequence[str], layout: FileLayout) -> str:
-    """One answer as it is, several as a JSON list."""
+    """A single answer as it is, several as a JSON list."""
     if len(gold) == 1 and not layout.listed_gold:
         return gold[0]
     return json.dumps(list(gold), ensure_ascii=False)
 
 
 def extra_cells(record: Record, layout: FileLayout, split: str) -> dict[str, str]:
-    """The record's groups, and the cells that only VLMEvalKit's file has. `split` is the run's, by
-    our name; empty where it has none."""
+    """The record's groups, and cells that only VLMEvalKit's file has. `split` is our name of the
+    run's split; "" if it has none."""
     cells = dict(record.groups)
     for theirs, ours in layout.columns.items():
         if theirs not in cells and ours in cells:

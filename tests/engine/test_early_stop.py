@@ -177,13 +177,13 @@ def test_a_picture_with_questions_of_several_strata_is_in_that_of_most() -> None
 
 
 def test_a_contest_of_one_picture_is_never_decided() -> None:
-    contest = ComparisonStop(("first", "second"))
+    comparison = ComparisonStop(("first", "second"))
     samples = [shown(str(at), "p") for at in range(400)]
-    contest.start(samples, 0, "exclude")
+    comparison.start(samples, 0, "exclude")
     for at in range(400):
         for side, score in enumerate((1.0, 0.0)):
-            contest.add_record(side, Record(str(at), "open", "?", "answered", score=score))
-    assert contest.reason == ""
+            comparison.add_record(side, Record(str(at), "open", "?", "answered", score=score))
+    assert comparison.reason == ""
 
 
 def test_a_stopped_run_holds_whole_units_only(tmp_path: Path) -> None:

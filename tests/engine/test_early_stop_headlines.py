@@ -39,10 +39,10 @@ def copies(benchmark: Benchmark) -> Iterator[Sample]:
 def asked(layout: Layout, records: Sequence[Record]) -> tuple[Benchmark, Summary]:
     """The report of a run under `±5` that asked everything."""
     benchmark = of(layout, judges=int("judge" in roles(layout)))
-    stopper = PrecisionRule(5).start_monitor(list(copies(benchmark)), 0, "exclude", benchmark)
+    monitor = PrecisionRule(5).start_monitor(list(copies(benchmark)), 0, "exclude", benchmark)
     for record in records:
-        stopper.add_record(record)
-    return benchmark, stopper.annotate(benchmark.summarise(records))
+        monitor.add_record(record)
+    return benchmark, monitor.annotate(benchmark.summarise(records))
 
 
 def says_no_mean(summary: Summary) -> bool:

@@ -23,15 +23,15 @@ def failures(count: int, kind: str = "server") -> repeat:
 
 def noted(*parts: object, remote: bool = True, most: str | None = None) -> str:
     """Why the run ended after these outputs; empty where it goes on."""
-    halt = AbortSignal()
+    abort_signal = AbortSignal()
     limit = None if most is None else MaxFailures.parse(most)
-    patience = FailureMonitor("m", remote, limit, halt)
+    monitor = FailureMonitor("m", remote, limit, abort_signal)
     outputs: chain[Output] = chain.from_iterable(
         part if isinstance(part, repeat) else [part] for part in parts
     )
     for output in outputs:
-        patience.add_output(output)
-    return halt.reason
+        monitor.add_output(output)
+    return abort_signal.reason
 
 
 LIMIT = MAX_CONSECUTIVE_FAILURES
