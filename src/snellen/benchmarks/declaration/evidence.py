@@ -89,12 +89,12 @@ class Evidence(Struct, frozen=True):
 
 
 def evidence_of(name: str) -> Evidence | None:
-    """The evidence of a registered benchmark; None for one of the user's own."""
+    """The evidence of a registered benchmark; None for the user's own."""
     return load_evidence().get(name)
 
 
 def evidence_level(name: str) -> str:
-    """The level of a registered benchmark, "" for one of the user's own."""
+    """The level of a registered benchmark; "" for the user's own."""
     evidence = evidence_of(name)
     return evidence.level if evidence else ""
 

@@ -1,4 +1,4 @@
-"""Options that stand in the question, one a line ("A. red"), where the data have no columns."""
+"""Options inside the question, one a line ("A. red"), in data without option columns."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ _LABEL_PREFIX = re.compile(r"\(?([A-Z])[.):]\s+|\(([A-Z])\)\s*")
 
 
 class SplitQuestion(NamedTuple):
-    """A question without its options, and these by label."""
+    """A question without its options, and the options by label."""
 
     question: str
     options: dict[str, str]
 
 
 def split_inline_options(question: str) -> SplitQuestion:
-    """Lines at the end of a question that are labelled A, B, C, ... in this order. A question
-    without at least two such lines has no options and stays as it is."""
+    """Split off the lines at the end of a question that are labelled A, B, C, ... in this order.
+
+    A question without at least two such lines has no options and stays as it is.
+    """
     lines = question.rstrip().splitlines()
     matches = [_LINE.fullmatch(line.strip()) for line in lines]
     for start, match in enumerate(matches):
@@ -40,7 +42,7 @@ def strip_label(text: str, label: str) -> str:
 
 
 def label_of(gold: str) -> str | None:
-    """The label with which a gold begins: A of "A. red", "(A) red" and "A"."""
+    """The label at the beginning of a gold answer: A of "A. red", "(A) red" and "A"."""
     bare = gold.strip()
     if len(bare) == 1 and bare.isascii() and bare.isupper():
         return bare

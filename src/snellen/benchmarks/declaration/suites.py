@@ -1,4 +1,4 @@
-"""Suites: benchmarks that are run and averaged together, built in or in one's own TOML file."""
+"""Suites: benchmarks that are run and averaged together, built in or in the user's TOML file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def builtin_suites() -> Mapping[str, Suite]:
 
 
 def find_suite(name: str) -> Suite:
-    """A suite by name, or from a TOML file. Raises UnknownName, DataError."""
+    """Find a suite by name or TOML file. Raises UnknownName, DataError."""
     if name.lower().endswith(_SUFFIX):
         return _decode_suite(read_toml(name), name)
     suites = builtin_suites()
@@ -68,7 +68,7 @@ def find_suite(name: str) -> Suite:
 
 
 def expand_suites(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
-    """Names of suites replaced by what they run; the others as they are. Raises DataError."""
+    """Replace names of suites by the benchmarks they run. Raises DataError."""
     suites = builtin_suites()
     specs: list[str | Benchmark] = []
     for name in names:
@@ -80,9 +80,10 @@ def expand_suites(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
 
 
 def member_key(spec: str) -> tuple[str, dict[str, str]]:
-    """A member's benchmark: its name, and those of its parameters that say what is asked (its
-    split, language, edition), which a run must have to count; how it is asked
-    is free."""
+    """A member's benchmark: its name, and the parameters that a run must share to count.
+
+    These say what is asked (split, language, edition); how it is asked is free.
+    """
     opened = open_benchmark(spec)
     free = {*prompt_options(), *video_options()} - {SUBTITLES_OPTION}
     what_is_asked = opened.options.keys() - free

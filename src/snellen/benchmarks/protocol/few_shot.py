@@ -1,10 +1,10 @@
-"""Examples shown before each question (`shots=k`): never a question that is asked itself.
+"""Few-shot examples before each question (`shots=k`), never a question that is asked itself.
 
-They are the same for all questions of a kind, drawn by `shots_seed`: from the source that the
+They are the same for all questions of a kind, drawn with `shots_seed` from the pool that the
 benchmark declares (`Benchmark.few_shot_pool`), from what `shots_from=` names (a value of the option
-`split`, or a data file or set), else (`shots_from=aside`) from the data that are asked. Whatever of
-the data is an example, asks the same about the same pictures, or is of one unit with either is set
-aside: not asked, not scored.
+`split`, or a data file or set), else (`shots_from=aside`) from the data that are asked. A question
+is excluded, neither asked nor scored, if it is an example, asks the same about the same images, or
+shares a unit with either.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _open_pool(
 
 
 def _lazily(select: Callable[[], FewShotSelection]) -> Callable[[], FewShotSelection]:
-    """Draws when first asked, once: questions are made ready in several threads."""
+    """Select when first needed, once: questions are prepared in several threads."""
     lock, cached = Lock(), functools.cache(select)
 
     def selection() -> FewShotSelection:
@@ -145,7 +145,7 @@ def _select(
 
 
 def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[Kind, list[Sample]]:
-    """The first `count` of each kind in an order by lot, no two of which ask the same."""
+    """The first `count` of each kind in a seeded order, no two of which ask the same."""
     chosen: dict[Kind, list[Sample]] = {}
     seen = set()
     for sample in sorted(
@@ -161,6 +161,8 @@ def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[K
 def _excluded_ids(
     examples: Sequence[Sample], data: Sequence[Sample], of_data: bool
 ) -> frozenset[str]:
+    """The ids of the data's questions that examples rule out: the same questions, and their
+    units."""
     asks = {_question_key(sample) for sample in examples}
     units = {sample.unit for sample in examples if of_data and sample.unit}
     units |= {sample.unit for sample in data if sample.unit and _question_key(sample) in asks}
@@ -170,7 +172,7 @@ def _excluded_ids(
 
 
 def _question_key(sample: Sample) -> tuple[object, ...]:
-    """What tells two questions apart: the words and the pictures, without pictures the options."""
+    """What identifies a question: its words and images; without images its options, too."""
     media = tuple(ref.digest for ref in sample.media)
     return (sample.question, media, () if media else tuple(sorted(sample.options.values())))
 

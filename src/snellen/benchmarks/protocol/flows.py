@@ -1,4 +1,4 @@
-"""How one sample is asked: once, or circularly."""
+"""The flow of one sample: asked once, or circularly."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ _YES_NO = ("Yes", "No")
 
 
 def parse_choice_by_rules(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    """The reading of choices where no other rule is asked for."""
+    """Snellen's parser of choices."""
     return parse_choice(reply, options, stop_reason=stop_reason)
 
 
 def parse_yes_no_by_words(reply: str, stop_reason: str) -> Answer:
-    """The reading of yes/no replies where a benchmark names no other."""
+    """Snellen's parser of yes/no replies."""
     return parse_yes_no(reply, stop_reason=stop_reason)
 
 
 def parse_open_answer(reply: str, stop_reason: str) -> Answer:
-    """The reading of open replies where a benchmark names no other."""
+    """Snellen's parser of open replies."""
     return parse_open(reply, stop_reason=stop_reason)
 
 
 def equals_gold(answer: str, sample: Sample) -> float:
-    """1 for a gold answer after normalising (see `scoring.open_answer`), else 0."""
+    """1 for an answer equal to a gold answer after normalising (`scoring.open_answer`), else 0."""
     return float(matches_gold(answer, sample.gold) or has_same_labels(answer, sample.gold))
 
 
@@ -103,7 +103,7 @@ class PlannedPass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AskConfig:
-    """How questions are asked and their replies read."""
+    """How questions are asked and their replies parsed."""
 
     settings: Generation
     extractor: bool = False
@@ -129,7 +129,7 @@ class FewShotTurns(NamedTuple):
 
 
 def single_pass_flow(config: AskConfig) -> Callable[[Sample], Flow]:
-    """Ask once, read the reply by the rules of the sample's kind, score 0 or 1."""
+    """Ask once, parse the reply by the rules of the sample's kind, score it."""
 
     def flow(sample: Sample) -> Flow:
         planned = PlannedPass(sample.options, sample.gold)
@@ -166,12 +166,12 @@ def circular_flow(config: AskConfig, mode: Circular) -> Callable[[Sample], Flow]
 
 
 def count_missing_rotations(sample: Sample) -> int:
-    """Rotations that the data do not hold of a question of which they hold some."""
+    """How many rotations the data lack of a question of which they have some."""
     return max(0, len(sample.options) - 1 - len(sample.rotations)) if sample.rotations else 0
 
 
 def planned_passes(sample: Sample) -> list[PlannedPass]:
-    """The passes of a sample: rotations of a choice question, the file's own where it has them."""
+    """The passes of a sample: rotations of a choice question, those of the file if it has any."""
     first = PlannedPass(sample.options, sample.gold)
     if sample.kind != "choice":
         return [first]
@@ -190,6 +190,10 @@ def planned_passes(sample: Sample) -> list[PlannedPass]:
 
 
 def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfig) -> Steps[Pass]:
+    """Ask one pass, parse the reply, and have the extractor parse it if no rule can.
+
+    Messages are built late: images are decoded only when the request is sent.
+    """
     messages = LazyMessages(partial(_messages, sample, planned, config))
     choices = tuple(planned.options) if sample.kind == "choice" else ()
     ref = Ref(sample.id, index, planned.row)
@@ -243,7 +247,7 @@ def _extraction_steps(
     ref: Ref,
     config: AskConfig,
 ) -> Steps[Extraction] | None:
-    """How the extractor reads a reply; None where it is not asked about it."""
+    """Ask the extractor about a reply; None if it is not needed."""
     if sample.kind == "open":
         extract = config.open.extract
         says = not output.is_refusal and bool(output.text.strip())
@@ -258,7 +262,7 @@ def _extraction_steps(
 
 
 def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
-    """Matched with the options Yes and No; the extractor may give the word for the label."""
+    """Ask the extractor to match a reply with Yes and No; it may give the word for the label."""
     labels = dict(zip("AB", _YES_NO, strict=True))
     extraction = yield from extract_choice(sample.question, labels, reply, ref)
     if isinstance(extraction.answer, ParsedAnswer):
@@ -275,6 +279,7 @@ def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
 def parse_output(
     sample: Sample, planned: PlannedPass, output: Output, config: AskConfig
 ) -> Answer | None:
+    """Parse a reply by the rules of the sample's kind; None if the model failed."""
     if not isinstance(output, Generated):
         return None
     if output.is_refusal:
@@ -299,7 +304,8 @@ def parse_output(
 def credit(
     sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: AskConfig
 ) -> float | None:
-    """What an answer earns, 0..1: right or wrong but for open questions; None without gold."""
+    """The score of an answer, 0..1, which only open questions have in between; None without
+    gold."""
     gold = planned.gold
     if not gold:
         return None
@@ -314,14 +320,16 @@ def credit(
 
 
 def _is_text_answer(answer: ParsedAnswer) -> bool:
-    """Whether the reply gave an option's text, not its label. A label of an option that only reads
-    like the gold is wrong, as every published script has it."""
+    """Whether the reply gave an option's text rather than its label.
+
+    The label of an option that reads like the gold option is wrong, as in every published script.
+    """
     start, end = answer.span or (0, 0)
     return end - start > 1 or "content" in answer.rule
 
 
 def _same_text(options: Mapping[str, str], label: str, gold: str) -> bool:
-    """Whether two options are one answer, because they read the same."""
+    """Whether two options have the same text."""
     return label == gold or options[label].split() == options.get(gold, "").split()
 
 
@@ -333,8 +341,8 @@ def finish(
     saved: int = 0,
     circular: bool = False,
 ) -> Record:
-    """The sample's record. The outcome is that of the pass that decided: the one that failed,
-    else the first that was not right, else the last."""
+    """Build the sample's record. The deciding pass gives the outcome: the one that failed, else
+    the first that was not right, else the last."""
     first, last = passes[0], passes[-1]
     deciding = last
     if len(passes) > 1 and failure_of(last) is None:
@@ -365,12 +373,12 @@ def finish(
 
 
 def _as_dict(mapping: Mapping[str, str]) -> dict[str, str]:
-    """Itself where it is one: nobody changes what a sample or a record holds."""
+    """The mapping itself if it is a dict: samples and records are never changed."""
     return mapping if isinstance(mapping, dict) else dict(mapping)
 
 
 def failure_of(result: Pass) -> Failure | None:
-    """The failure that leaves a pass without an answer: the model's, or the extractor's."""
+    """The failure, of the model or the extractor, that leaves a pass without an answer."""
     if isinstance(result.output, Failure):
         return result.output
     return result.extraction if isinstance(result.extraction, Failure) else None
@@ -381,7 +389,7 @@ def _pass_score(result: Pass) -> float:
 
 
 def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[str, float]:
-    """The further grades of an answer that could be graded."""
+    """The secondary metrics of an answer."""
     answer = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
     return {
         name: 0.0 if answer is None else grade(answer, sample)
@@ -392,7 +400,7 @@ def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[s
 def _values(
     sample: Sample, passes: tuple[Pass, ...], config: AskConfig, circular: bool, score: float | None
 ) -> dict[str, float]:
-    """Numbers beside the score: VanillaEval, and what the rules alone would have read."""
+    """Numbers beside the score: VanillaEval, and the scores by the rules alone."""
     first = passes[0]
     if first.correct is None:
         return {}

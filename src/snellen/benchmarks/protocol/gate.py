@@ -1,4 +1,4 @@
-"""A headline is withheld where too many samples have no score: `withhold>5%`, for any benchmark."""
+"""Withhold the headline if too many samples have no score: `withhold>5%`, for any benchmark."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ GATE_EXAMPLE = "withhold>5%"
 
 
 class GateOption(NamedTuple):
-    """The variant that a benchmark knows, and the share of samples, 0..1, above which there is no
-    headline; None without such a gate."""
+    """The variant without gate, and the fraction of samples, 0..1, above which there is no
+    headline; None without a gate."""
 
     variant: Variant
     max_fraction: float | None
 
 
 def split_gate(variant: Variant) -> GateOption:
-    """Take the gate off a variant; up to its share, failed and missing samples are left out.
+    """Split the gate off a variant; below it, failed and missing samples are left out.
 
-    Raises UsageError for something like a gate that is none.
+    Raises UsageError for a malformed gate.
     """
     match = _GATE.fullmatch(variant.failures)
     if match is None:

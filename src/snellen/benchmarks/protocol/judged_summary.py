@@ -1,4 +1,4 @@
-"""Summaries of graded replies: accuracy with what judges add, and questions of several labels."""
+"""Summaries of judged replies: agreement of judges, and questions with several labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JUDGE_MISSING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedSummaryOptions:
-    """How graded records are summed up."""
+    """How judged records are summarised."""
 
     headline: str
     panel: JudgePanel
@@ -71,7 +71,9 @@ def mean_by_label(records: Sequence[Record], column: str, name: str) -> dict[str
 
 def kappa_metrics(records: Sequence[Record], panel: JudgePanel) -> Mapping[str, Metric]:
     """Cohen's kappa of two judges, Fleiss' of more, over the samples that all of them graded.
-    The share of samples with one verdict stands among the values."""
+
+    The fraction of samples with identical verdicts is the value `agreement`.
+    """
     if len(panel.roles) < 2:
         return {}
     rows = [

@@ -1,9 +1,9 @@
 """Answer ranking: the option whose text the model finds likeliest (SEED-Bench-H, Sec. 3.5.1).
 
 The options are never shown and no letter is generated, so neither their order nor the model's
-obedience plays a part. The paper leaves open how options of different length are compared: the
-headline takes the mean log-likelihood per token of the option's text, and the sum is always
-computed beside it (`values["accuracy_sum"]`).
+instruction following matters. The paper leaves open how options of different length are compared:
+the headline takes the mean log-likelihood per token of the option's text, and the sum is always
+computed too (`values["accuracy_sum"]`).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def ranked_flow(sample: Sample) -> Flow:
 
 
 def rank_options(sample: Sample) -> Steps[RankedPass]:
-    """Ask for the likelihood of every option's text after the media and the question alone.
+    """Ask for the log-likelihood of every option's text after the media and the question alone.
 
-    Texts are sent sorted and once each, so that the request, its stored answer and its rounding
-    are the same in whatever order the options stand. A recorded reply (`Generated`) is read as
-    the letter or text that was ranked first.
+    Texts are sent sorted and once each, so that the request, its stored reply and its rounding do
+    not depend on the order of the options. A recorded reply (`Generated`) is parsed as the letter
+    or text that was ranked first.
     """
     messages = bare_question(sample)
     texts = tuple(sorted(set(sample.options.values())))
@@ -82,7 +82,7 @@ def bare_question(sample: Sample) -> tuple[Message, ...]:
 
 
 def mean_logprob(score: CandidateScore) -> float:
-    """Mean log-likelihood per token, in nats; a text of no tokens can never win."""
+    """Mean log-likelihood per token, in nats; a text without tokens can never win."""
     return score.logprob / score.tokens if score.tokens else float("-inf")
 
 
@@ -134,7 +134,7 @@ def build_ranked_record(
 
 
 def outcome_of_last(last: Pass) -> tuple[Outcome, Unscored | None]:
-    """How a sample ended whose last pass is this one."""
+    """Outcome of a sample by its last pass."""
     if isinstance(last.output, Failure):
         missing = last.output.kind == "missing"
         return ("missing", "missing") if missing else ("failed", "failed")
@@ -148,7 +148,7 @@ def failure_kind(output: Output) -> FailureKind | None:
 
 
 def _is_gold(sample: Sample, text: str) -> bool | None:
-    """By text: two options that read the same are the same answer."""
+    """Whether an option's text is a gold option's text."""
     if not sample.gold:
         return None
     return any(sample.options.get(label) == text for label in sample.gold)

@@ -1,7 +1,7 @@
 """Numbers of a run that asked each question several times.
 
-Draw r of all questions is a run of its own, which the benchmark sums up by its own rule, whatever
-that is; the numbers are the means over those runs. Counts of outcomes are of draws.
+Draw r of all questions is a run of its own, which the benchmark summarises by its own rule; the
+numbers are the means over these runs. Outcomes are counted over all draws.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OF_SAMPLES = re.compile(r"^(\d+ of \d+) samples?\b")
 def summary_of(
     benchmark: Benchmark, records: Sequence[Record], examples: FewShotInfo | None = None
 ) -> Summary:
-    """The benchmark's numbers, also of questions or verdicts that were asked for several times."""
+    """The benchmark's summary, also of questions or verdicts that were asked for several times."""
     verdicts = int(benchmark.parameters.get(JUDGE_REPEATS, "1"))
     if verdicts > 1 or any(record.repeats for record in records):
         plain = benchmark.headline_sums is None
@@ -54,7 +54,10 @@ def summary_of(
 def _summarise_draws(
     summarise: Summarise, verdicts: int, is_plain_mean: bool, records: Sequence[Record]
 ) -> Summary:
-    """`is_plain_mean`: whether the headline is the plain mean of the samples' scores."""
+    """Summarise each draw as a run of its own, and average.
+
+    `is_plain_mean`: whether the headline is the plain mean of the samples' scores.
+    """
     repeats = max((len(record.repeats) for record in records), default=0)
     if not repeats:
         summary = summarise(records)
@@ -113,7 +116,7 @@ def _summarise_draws(
 
 
 def _drop_judge_variance(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """The metrics but for the variance of a judge, which is told among the draws."""
+    """The metrics without a judge's variance, which is among the draws' statistics."""
     return {name: metric for name, metric in metrics.items() if name != JUDGE_VARIANCE}
 
 
@@ -128,9 +131,11 @@ def _mean_metrics(
 
 
 def _mean_metric(runs: Sequence[Metric], pooled: Metric | None) -> Metric:
-    """The mean over runs. Where that is the mean over all draws (`all_draws`) too, the interval is
-    that of these, clustered by question; else it is as wide as that of one run, which the mean of
-    several never needs."""
+    """The mean of one metric over runs.
+
+    If it is also the metric over all draws (`pooled`), the interval is that one's, clustered by
+    question. Otherwise it is as wide as one run's interval, which is conservative for a mean.
+    """
     values = [metric.value for metric in runs if metric.value is not None]
     if not values:
         return runs[0]
@@ -150,16 +155,19 @@ def _mean_metric(runs: Sequence[Metric], pooled: Metric | None) -> Metric:
 
 
 def _is_mean_over_all(value: float, pooled: Metric) -> bool:
-    """Whether the number over all draws is the mean over runs, with an interval that knows draws of
-    a question for what they are. That of a mean of subtasks takes the size of a subtask for a
-    measure of how well its variance is known, and draws would inflate it."""
+    """Whether the metric over all draws is the mean over runs, with an interval that clusters
+    draws.
+
+    Intervals of means of subtasks do not: they take a subtask's size for how well its variance is
+    known, and draws would inflate it.
+    """
     if pooled.value is None or abs(value - pooled.value) > _CLOSE:
         return False
     return pooled.interval is None or "combined" not in pooled.interval.method
 
 
 def _bounds(runs: Sequence[Summary]) -> Bounds | None:
-    """Draws without failures are their own bounds."""
+    """Mean bounds of the runs; a run without failures is its own bounds."""
     if not any(run.bounds for run in runs):
         return None
     bounds_of_runs = [bounds for run in runs if (bounds := _bounds_of(run)) is not None]
@@ -242,8 +250,8 @@ def _variance_components(
     repeats: int,
     verdicts: int,
 ) -> Draws:
-    """Where the variance comes from, and the standard error that other numbers of draws would
-    have."""
+    """Variance between questions, within them and of judges, and the standard errors that other
+    numbers of draws would have."""
     parts, total = variance_components(scores), None
     if len(scores) > 1:
         cluster_ids = cluster_samples([draws[0] for draws in scored_draws])
@@ -275,8 +283,8 @@ def _variance_components(
 def _score_by_answer(
     answers: Sequence[Sequence[str | None]], scores: Sequence[Sequence[float]]
 ) -> list[Mapping[str, float]]:
-    """For each question what each answer is worth; empty where an answer has several scores, as
-    where rotations or a judge decide, or where no answer was read."""
+    """The score of each answer, by question; empty if some answer has several scores (rotations,
+    judges), or if no answer was parsed."""
     scores_by_question: list[Mapping[str, float]] = []
     for draw_answers, earned in zip(answers, scores, strict=True):
         worth: dict[str, float] = {}
@@ -291,9 +299,11 @@ def _score_by_answer(
 def _headline_interval(
     scores: Sequence[Sequence[float]], runs: Sequence[Summary], headline: Metric
 ) -> Interval | None:
-    """Of the headline where the questions stay the same. Of a mean of scores by the variance of
-    each question's draws; of any other number by what the draws make of it, one by one: Student's
-    t over the runs."""
+    """Interval of the headline for these very questions, over draws.
+
+    For a mean of scores from the variance within questions; for any other headline Student's t over
+    the runs.
+    """
     value = headline.value
     if value is None or not scores:
         return None

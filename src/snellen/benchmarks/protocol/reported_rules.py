@@ -1,4 +1,4 @@
-"""One reply, several named readings: so that a number says how its replies were read."""
+"""One reply parsed by several named rules, all of them in the record."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ YES_VALUE = "yes_{reading}"
 def flow_reporting_all_rules(
     config: AskConfig, parsers: Mapping[str, YesNoParser]
 ) -> Callable[[Sample], Flow]:
-    """Ask once; `how.yes_no` decides the score, and `values` keeps what each of `parsers` makes
-    of the same reply: under its own name 1 where that is right, under `yes_<name>` 1 where it
-    is a yes."""
+    """Ask once; `config.yes_no` decides the score, and `values` keeps the result of each parser.
+
+    Under the parser's own name: 1 if it is right; under `yes_<name>`: 1 if it is a yes.
+    """
     ask = single_pass_flow(config)
 
     def flow(sample: Sample) -> Flow:
