@@ -64,6 +64,8 @@ def rows_to_samples(
         row_of_id: dict[str, int] = {}
         golds_are_indices: bool | None = None
         for row in rows if keep is None else filter(keep, rows):
+            # A gold answer "1" may be the text of an option or its index; all rows decide together,
+            # and only once, because that reads the whole table.
             if INDEXED_ANSWER in row.cells and _gold_is_option_text(row):
                 golds_are_indices = (
                     _golds_are_indices(rows) if golds_are_indices is None else golds_are_indices

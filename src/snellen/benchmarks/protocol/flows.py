@@ -153,9 +153,11 @@ def circular_flow(config: AskConfig, mode: Circular) -> Callable[[Sample], Flow]
         for number, planned in enumerate(passes):
             result = yield from _ask_pass(sample, planned, number, config)
             done.append(result)
+            # A failed pass decides nothing, so the rest need not be asked: the question is retried.
             if failure_of(result) is not None or (mode == "early" and result.correct is False):
                 break
         record = finish(sample, tuple(done), config, saved=len(passes) - len(done), circular=True)
+        # Options such as "all of the above" cannot be rotated: the summary says how many there are.
         fixed = sample.kind == "choice" and len(passes) == 1
         missing_rotations = count_missing_rotations(sample)
         if fixed or missing_rotations:
@@ -204,6 +206,7 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         media=_sources(sample, config) if sample.media or config.few_shot else {},
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
+    # `by_rules` stays what the rules alone make of the reply; `answer` may become the extractor's.
     by_rules = answer = parse_output(sample, planned, output, config)
     extraction = None
     if config.extractor and isinstance(output, Generated):
@@ -218,6 +221,8 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         answer=answer,
         gold=planned.gold,
         correct=None if earned is None else earned == 1.0,
+        # Stored only if it says more than `correct`, and options only if they were rotated: records
+        # of plain choices stay small.
         credit=earned if earned not in (None, 0.0, 1.0) else None,
         options=dict(planned.options) if planned.options is not sample.options else {},
         row=planned.row,

@@ -212,11 +212,12 @@ def _ask_judge(
 ) -> Steps[Verdict]:
     """Ask one judge until its reply can be parsed, at most `len(_TEMPERATURES)` times.
 
-    The attempts of different votes have different numbers, so that each is stored as a reply of its
-    own.
+    Without a legible reply the verdict has the last output and no grade.
     """
     output: Output = Failure("request", "not asked")
     for number, temperature in enumerate(_TEMPERATURES):
+        # Attempts count through the votes: the store keeps a reply by its attempt, and a retry of
+        # one vote must not stand in for another vote.
         attempt = vote * len(_TEMPERATURES) + number
         temperature_used = temperature or (_VOTE_TEMPERATURE if vote else 0.0)
         output = yield Generate(

@@ -81,7 +81,10 @@ def _summarise_draws(
         for drawn in draws_by_question
         for draw in drawn
     ])  # fmt: skip
-    # Other numbers take samples for more than the mean of their scores: draws would count as more.
+    # The draws of a question as samples of one unit give the interval of the mean over runs,
+    # clustered by question. Headlines that are not plain means (F1, means of subtasks) use samples
+    # for more than their scores, so draws would count as further questions: these keep the
+    # interval of one run.
     pooled = all_draws if is_plain_mean else structs.replace(all_draws, metrics={}, groups={})
     metrics = _mean_metrics([run.metrics for run in runs], pooled.metrics)
     headline = _mean_metric(
@@ -208,7 +211,7 @@ def _draw_statistics(
     variances = _variance_components(scored_draws, scores, repeats, verdicts)
     if summary is None:
         return structs.replace(variances, runs=(runs[0].headline.value,))
-    # What is said of k draws is said of questions whose every draw has a score.
+    # Numbers by count of draws are comparable only over questions whose every draw has a score.
     complete = [draw_scores for draw_scores in scores if len(draw_scores) == repeats]
     answers = [
         [record.answer for record in draws] for draws in scored_draws if len(draws) == repeats
