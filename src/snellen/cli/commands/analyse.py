@@ -179,8 +179,8 @@ def _load_scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
     from snellen.api import report_of
     from snellen.data.tables.open_table import open_table
 
-    groups = [one.strip() for one in arguments.only.split(",") if one.strip()]
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
+    groups = [name.strip() for name in arguments.only.split(",") if name.strip()]
+    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
     if files:
         if len(arguments.sources) > 1:
             raise UsageError("give one CSV of scores, or runs, and not several sources of both")
@@ -232,10 +232,10 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     if not runs:
         raise UsageError("--cards shows samples, which a CSV of scores does not hold; give runs")
     ordered = abilities(table)[: arguments.hardest]
-    names = [one.name for one in ordered]
-    found = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
-    shown = image_urls([WrongAnswer(runs[0], one.ability, one.record) for one in found])
-    cards = build_cards(found, ordered, list(table.scores), shown)
+    names = [ability.name for ability in ordered]
+    samples = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
+    images = image_urls([WrongAnswer(runs[0], sample.ability, sample.record) for sample in samples])
+    cards = build_cards(samples, ordered, list(table.scores), images)
     save_plot(draw_cards("Wrong in every run", cards), Path(arguments.cards))
 
 

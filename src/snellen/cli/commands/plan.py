@@ -203,8 +203,8 @@ def _notice_lines(planned: Planned) -> list[str]:
         for text in _line_notices(line):
             lines.setdefault(text, []).append(f"{line.model} on {line.benchmark}")
     notices = [
-        f"{', '.join(places) if len(places) <= _MAX_NAMED else f'{len(places)} lines'}: {text}"
-        for text, places in lines.items()
+        f"{', '.join(runs) if len(runs) <= _MAX_NAMED else f'{len(runs)} lines'}: {text}"
+        for text, runs in lines.items()
     ]
     notices += planned.notes
     notices += [f"to download: {what}" for what in planned.downloads]

@@ -106,7 +106,7 @@ def main(arguments: Namespace) -> int:
         if measured_parsers is not None:
             print_line()
             print_finding(measured_parsers, Terminal())
-    ungraded = any(one.unscored == "ungraded" for one in scored.records)
+    ungraded = any(record.unscored == "ungraded" for record in scored.records)
     return INCOMPLETE if ungraded else _exit_code([scored.summary])
 
 
