@@ -37,8 +37,8 @@ def pair_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     path = str(getattr(rows, "path", "mmvp"))
     sample_list = list(rows_to_samples(_split_options(rows), path=path))
     numbers = (
-        [int(one.id) for one in sample_list]
-        if all(one.id.isdecimal() for one in sample_list)
+        [int(sample.id) for sample in sample_list]
+        if all(sample.id.isdecimal() for sample in sample_list)
         else []
     )
     first = min(numbers, default=0) % 2

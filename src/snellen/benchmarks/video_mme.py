@@ -68,10 +68,10 @@ def parse_first_letter(reply: str, options: Mapping[str, str], stop_reason: str)
         text = text.replace(prefix, "")
     if not reply.strip():
         return Empty()
-    found = _LETTER.search(text)
-    if found is None:
+    match = _LETTER.search(text)
+    if match is None:
         return Unparsed()
-    return ParsedAnswer(found[0], "first letter")
+    return ParsedAnswer(match[0], "first letter")
 
 
 def _for_rule(declaration: Declaration, variant: Variant) -> Declaration:

@@ -73,7 +73,8 @@ _VLMEVALKIT: Mapping[str, ParserSet | None] = {
 
 
 class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """A data file; `value` is the option's value that means it, `alias` another tool's name."""
+    """A data file; `value` is the option's value that selects it, `alias` another tool's name
+    for it."""
 
     name: str
     url: str = ""
@@ -94,7 +95,7 @@ class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ListedEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the list says about one benchmark."""
+    """One entry of the list."""
 
     title: str
     paper: str

@@ -68,10 +68,10 @@ class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
     open: str | None = None
 
     def fill_template(self, template: PromptTemplate) -> PromptTemplate:
-        given = {
+        strings = {
             name: value for name, value in msgspec.structs.asdict(self).items() if value is not None
         }
-        return replace(template, **given)
+        return replace(template, **strings)
 
 
 class BenchmarkDescription(Struct, frozen=True, forbid_unknown_fields=True):
@@ -136,8 +136,8 @@ def _load_description(path: str) -> BenchmarkDescription:
     try:
         description = msgspec.convert(read_toml(path), BenchmarkDescription)
     except msgspec.ValidationError as error:
-        known = ", ".join(BenchmarkDescription.__struct_fields__)
-        raise DataError(f"{path}: {error}; a benchmark's description may have: {known}") from error
+        fields = ", ".join(BenchmarkDescription.__struct_fields__)
+        raise DataError(f"{path}: {error}; a benchmark's description may have: {fields}") from error
     if description.metric not in METRICS:
         raise UnknownName("metric", description.metric, METRICS)
     changed = (description.prompt, description.metric, description.circular)

@@ -187,8 +187,8 @@ def _image_names(sample: Sample) -> tuple[str, ...]:
     names: list[str] = []
     for name in task.image_names:
         repeated = "{" in name
-        for at in range(count - fixed if repeated else 1):
-            names.append(name.replace("{0}", str(at)).replace("{1}", str(at + 1)))
+        for index in range(count - fixed if repeated else 1):
+            names.append(name.replace("{0}", str(index)).replace("{1}", str(index + 1)))
     return tuple(names) if len(names) == count else default_names(count)
 
 

@@ -126,9 +126,9 @@ def caption_messages(sample: Sample) -> tuple[Message, ...]:
 def illustration_messages(sample: Sample, text_record: Record) -> tuple[Message, ...]:
     """The question and the answer the model chose, as what is to be illustrated. The paper does
     not say how the picture is asked for; this wording is ours."""
-    (asked,) = bare_question(sample)
+    (question,) = bare_question(sample)
     answer = sample.options.get(text_record.answer or "", "")
-    return (Message(asked.role, (*asked.parts, Text(answer))),)
+    return (Message(question.role, (*question.parts, Text(answer))),)
 
 
 def _sources(sample: Sample, drawn_images: Mapping[str, bytes]) -> dict[str, Source]:

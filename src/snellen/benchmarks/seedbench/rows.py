@@ -95,7 +95,7 @@ def _with_image_options(sample: Sample, row: Row, path: str) -> Sample:
             f"{path}, row {row.index + 1}: {count} options are pictures, but the row names "
             f"{len(row.media)} files"
         )
-    shown, options = row.media[:-count], row.media[-count:]
+    question_media, options = row.media[:-count], row.media[-count:]
     return replace(
-        sample, media=shown, option_images=dict(zip(sample.options, options, strict=True))
+        sample, media=question_media, option_images=dict(zip(sample.options, options, strict=True))
     )
