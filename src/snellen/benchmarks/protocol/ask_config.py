@@ -22,7 +22,7 @@ from snellen.core.errors import UsageError
 from snellen.core.message import Message, Text
 from snellen.core.model import Capabilities
 from snellen.core.sample import Kind, Sample
-from snellen.extract.conclusion import find_conclusion, shift_span
+from snellen.extract.marks import find_conclusion, shift_span
 from snellen.prompts.choice import PromptTemplate, prompt
 from snellen.prompts.recipes import load_recipes
 from snellen.prompts.stored import CHAIN_OF_THOUGHT, load_template, with_chain_of_thought

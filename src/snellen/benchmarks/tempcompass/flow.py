@@ -24,7 +24,7 @@ from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.tempcompass import (
     parse_sentence_match,
-    parse_sentence_match_ignoring_case,
+    parse_sentence_match_any_case,
     parse_tempcompass_choice,
     parse_tempcompass_yes_no,
     sentences_by_name,
@@ -79,7 +79,7 @@ def parse_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Ans
         sentences = sentences_by_name(sample.question)
         if rule == "official":
             return parse_sentence_match(reply, sentences)
-        answer = parse_sentence_match_ignoring_case(reply, sentences)
+        answer = parse_sentence_match_any_case(reply, sentences)
         return _parse_sentence(answer, reply, sentences, stop_reason)
     if sample.kind == "yes_no":
         if rule == "official":

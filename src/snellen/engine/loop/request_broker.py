@@ -83,7 +83,8 @@ class ModelClient:
         fresh: str = "",
     ) -> None:
         self._identity = model.identity.digest() + (f"/fresh/{fresh}" if fresh else "")
-        self._by_row = abilities(model).by_row
+        self.is_recording = abilities(model).by_row
+        """Whether the model is a recording, which answers by row id, not by the prompt."""
         self._abort_signal = abort_signal or AbortSignal()
         self._budget = limits.budget
         self.model_key = store.model_key(model.identity)
@@ -100,17 +101,13 @@ class ModelClient:
             retrying = RetryingClient(model, window, limits.retries, self.usage, self._abort_signal)
             self._send: Send = retrying.send
         else:
-            self._send = self._count_sends(self._build_send(model))
-
-    @property
-    def is_recording(self) -> bool:
-        """Whether the model is a recording, which answers by row id, not by the prompt."""
-        return self._by_row
+            self._answer = self._build_answer(model)
+            self._send = self._send_locally
 
     def identity_for(self, request: Request) -> str:
-        """The identity that enters the request's digest. A recording (`by_row`) may have different
-        replies to rows with equal prompts, so its identity includes the row."""
-        if not self._by_row:
+        """The identity that enters the request's digest. A recording may have different replies to
+        rows with equal prompts, so its identity includes the row."""
+        if not self.is_recording:
             return self._identity
         ref = request.ref
         return f"{self._identity}/{ref.sample}/{ref.turn}/{ref.row}"
@@ -153,18 +150,18 @@ class ModelClient:
         if self._batcher is not None:
             self._batcher.close()
 
-    def _count_sends(self, send: Send) -> Send:
-        async def send_counted(request: Request) -> Output:
-            self._abort_signal.raise_if_aborted()
-            self.usage.sent += 1
-            return await send(request)
+    async def _send_locally(self, request: Request) -> Output:
+        """Send a request to a model that is not behind a server: no pacing, no retries."""
+        self._abort_signal.raise_if_aborted()
+        self.usage.sent += 1
+        return await self._answer(request)
 
-        return send_counted
-
-    def _build_send(self, model: Model) -> Send:
+    def _build_answer(self, model: Model) -> Send:
+        """How a local model is asked: in batches, by an async function, or one request at a time in
+        a thread. Raises TypeError if it is no model."""
         if isinstance(model, BatchModel):
-            ahead = model.prepare if isinstance(model, PreparingModel) else None
-            self._batcher = Batcher(model.answer_batch, lambda: model.batch_size, ahead)
+            prepare = model.prepare if isinstance(model, PreparingModel) else None
+            self._batcher = Batcher(model.answer_batch, lambda: model.batch_size, prepare)
             return self._batcher.answer
         if not isinstance(model, SingleModel):
             raise TypeError(f"{type(model).__name__} has neither `answer` nor `answer_batch`")
