@@ -40,8 +40,8 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 
 
 def summarise_blink(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The plain mean of the tasks' accuracies beside the mean over questions. No headline where
-    the questions name no task."""
+    """The plain mean of the tasks' accuracies, with the mean over questions beside it. No
+    headline if the questions name no task."""
     summary = context.plain(records)
     column = _task_column(records, context.failures)
     tasks = summary.groups.get(column, {})
@@ -62,7 +62,7 @@ def summarise_blink(context: SummaryContext, records: Sequence[Record]) -> Summa
 
 
 def _task_column(records: Sequence[Record], failures: FailurePolicy) -> str:
-    """The column that names the task of questions that count; "" where none does."""
+    """The column that names the task of the questions that count; "" if none does."""
     counted = [record for record in records if counted_score(record, failures) is not None]
     return next(
         (name for name in _TASK_COLUMNS if any(name in record.groups for record in counted)), ""

@@ -59,6 +59,7 @@ def _dimension_of_row(row: Row) -> str:
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    """The mean over sources, then over dimensions, with the accuracy over questions beside it."""
     summary = context.plain(records)
     value = _mean_of_sources(apply_failure_policy(records, context.failures))
     notices = summary.notices

@@ -133,7 +133,7 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
 
 
 def _parse_typed(sample: Sample, text: str) -> ParsedAnswer | None:
-    """A short answer as its type wants it; None where it is not of that type."""
+    """Parse a short answer as its type requires; None if it is not of that type."""
     kind = sample.groups.get(TYPE)
     if kind == FLOAT:
         value = _parse_float(text)

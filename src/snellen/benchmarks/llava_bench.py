@@ -78,6 +78,7 @@ def llava_samples(rows: Iterable[Row]) -> Iterator[Sample]:
 def _flow(
     settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
+    """Ask, then have judges score the model's reply and the reference out of 10 each."""
     read = partial(parse_pair, names=(REFERENCE, MODEL), low=0.0, high=_TOP)
 
     def flow(sample: Sample) -> Flow:
@@ -154,8 +155,8 @@ def _has_reference_score(record: Record) -> bool:
 
 
 def _relative_metric(records: Sequence[Record], plain: Metric) -> Metric:
-    """100 times the ratio of the means; questions about one picture are drawn together. What was
-    withheld stays withheld."""
+    """100 times the ratio of the mean scores; questions about one image are resampled together.
+    A withheld headline stays withheld."""
     sums = _score_ratio(records)
     if plain.value is None or sums is None or not sums.rows[:, 1].any():
         return plain

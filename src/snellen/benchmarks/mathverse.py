@@ -113,6 +113,7 @@ def mathverse_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sam
 def _flow(
     settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
+    """Ask, extract the answer, and have judges compare it with gold if no rule finds them equal."""
     scoring = ExtractedScoring(
         settings=settings,
         panel=panel,

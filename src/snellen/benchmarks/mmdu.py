@@ -105,6 +105,8 @@ class _DialogueTurn(NamedTuple):
 def _flow(
     settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
+    """Ask turn by turn, with the model's own replies in the dialogue; a judge grades each reply."""
+
     def flow(sample: Sample) -> Flow:
         questions = msgspec.json.decode(sample.hint, type=tuple[str, ...])
         user_turns = user_messages(questions, sample.media)
@@ -130,8 +132,8 @@ def _flow(
 
 
 def user_messages(questions: Sequence[str], media: Sequence[MediaRef]) -> tuple[Message, ...]:
-    """What the user says turn by turn, each picture where the next mark stands. Pictures beyond
-    the marks stand before the first question; marks beyond the pictures vanish."""
+    """The user's turns, each image at the next mark. Images without a mark come before the first
+    question; marks without an image vanish."""
     marks = sum(len(_SLOT.findall(question)) for question in questions)
     spare = max(0, len(media) - marks)
     remaining = iter(media[spare:])
@@ -158,6 +160,7 @@ def _judge_turn(
     output: Output,
     panel: JudgePanel,
 ) -> Steps[_DialogueTurn]:
+    """Have judges grade one reply; an empty or refused one gets no verdict."""
     reference = sample.gold[index] if sample.gold else ""
     gold = (reference,) if reference else ()
     if not isinstance(output, Generated):
@@ -180,6 +183,11 @@ def _judge_turn(
 def _dialogue_record(
     sample: Sample, turns: Sequence[_DialogueTurn], turn_count: int, panel: JudgePanel
 ) -> Record:
+    """The record of a dialogue, which may have ended early because it outgrew the model's context.
+
+    Turns that did not fit score 0; a failed request fails the dialogue, an unparsed verdict leaves
+    it ungraded.
+    """
     passes = tuple(turn.result for turn in turns)
     last = turns[-1]
     overflow = isinstance(last.result.output, Failure) and last.result.output.kind == "too_long"

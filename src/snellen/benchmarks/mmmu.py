@@ -61,8 +61,10 @@ def _holds_gold_official(answer: str, sample: Sample) -> float:
 
 
 def _chooses_gold_vlmevalkit(reply: str, sample: Sample) -> float:
-    """A list of golds stands as it is written; a gold that is a capital letter is taken for the
-    label of an option, which here are the gold and others."""
+    """VLMEvalKit's choice between the gold answer, as its cell is written, and "Other Answers".
+
+    A gold answer that is a capital letter counts as a label.
+    """
     written = sample.gold[0] if len(sample.gold) == 1 else str(list(sample.gold))
     label = written if len(written) == 1 and written in ascii_uppercase else "A"
     choice = parse_choice_vlmevalkit(reply, {"A": written, "B": "Other Answers"})

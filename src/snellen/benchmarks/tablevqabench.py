@@ -80,8 +80,8 @@ def _templates() -> Mapping[str, str]:
 
 
 def _adjust(sample: Sample, row: Row) -> Sample:
-    """The question in its part's prompt; the gold as it is to be replied, and whole, even where
-    it looks like a list."""
+    """Put the question into its part's prompt; the gold answer stays one text, even if it looks
+    like a list."""
     template = _templates().get(sample.groups.get("split", "").removesuffix(_SYNTHETIC))
     gold = "|".join(sample.gold)
     if sample.groups.get("split") == "vtabfact":
@@ -91,7 +91,8 @@ def _adjust(sample: Sample, row: Row) -> Sample:
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The plain mean of the parts beside the mean over questions; none where a part is absent."""
+    """The plain mean of the parts, with the mean over questions beside it; None if a part is
+    missing."""
     summary = context.plain(records)
     parts = summary.groups.get("split", {})
     values = [parts[name].value for name in PARTS if name in parts]

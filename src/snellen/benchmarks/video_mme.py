@@ -62,7 +62,7 @@ _LETTER = re.compile(r"[ABCD]")
 
 
 def parse_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    """The authors' reading: lead-ins are taken away, then the first capital A to D counts."""
+    """Parse as the authors: remove lead-ins, then take the first capital A to D."""
     text = reply.strip()
     for prefix in _PREFIXES:
         text = text.replace(prefix, "")

@@ -84,16 +84,16 @@ def _count_ways(others: Sequence[int], silent: int, votes: int, size: int) -> li
     Returns a table [answers with exactly `votes`][draws chosen, 0..size], filled in answer by
     answer (dynamic programming).
     """
-    table = [[math.comb(silent, taken) for taken in range(size + 1)]]
+    table = [[math.comb(silent, chosen) for chosen in range(size + 1)]]
     for count in others:
         ties = min(len(table), size // votes) + 1
         extended = [[0] * (size + 1) for _ in range(ties)]
         for tied, sizes in enumerate(table):
-            for taken, ways in enumerate(sizes):
+            for chosen, ways in enumerate(sizes):
                 if not ways:
                     continue
-                for more in range(min(count, votes, size - taken) + 1):
-                    extended[tied + (more == votes)][taken + more] += ways * math.comb(count, more)
+                for more in range(min(count, votes, size - chosen) + 1):
+                    extended[tied + (more == votes)][chosen + more] += ways * math.comb(count, more)
         table = extended
     return table
 

@@ -90,22 +90,22 @@ class FiniteSequence:
     def interval(self) -> Interval:
         """Interval of the mean over all values, drawn or not; both ends in 0..1.
 
-        Bounds are known of the sum of T * reach over the strata, wanted is the sum of T. With a
-        common reach A, the sum of T is (sum of T * reach + sum of T * (A - reach)) / A. The second
-        sum is small if the strata are drawn in proportion; the values not drawn yet, each between 0
-        and its size, bound it.
+        `ConfidenceSequence` bounds the sum of T * reach - offset over the strata; needed are bounds
+        of the sum of T. With a common reach A, the sum of T is (sum of T * reach + sum of
+        T * (A - reach)) / A. The second sum is small if the strata are drawn in proportion. It is
+        bounded because each T is the drawn total plus values between 0 and their sizes.
         """
         states = list(self._strata.values())
         drawn_total = sum(state.total for state in states)
         remaining = sum(state.remaining_size for state in states)
         low, high = drawn_total, drawn_total + remaining
-        reach = (
-            sum(one.remaining_size * one.reach for one in states) / remaining if remaining else 0.0
-        )
+        reach = 0.0
+        if remaining:
+            reach = sum(state.remaining_size * state.reach for state in states) / remaining
         if reach:
             below, above = self._sums.sum_bounds()
-            fixed = sum(one.offset + one.total * (reach - one.reach) for one in states)
-            swings = [one.remaining_size * (reach - one.reach) for one in states]
-            low = max(low, (below + fixed + sum(min(0.0, one) for one in swings)) / reach)
-            high = min(high, (above + fixed + sum(max(0.0, one) for one in swings)) / reach)
+            fixed = sum(state.offset + state.total * (reach - state.reach) for state in states)
+            swings = [state.remaining_size * (reach - state.reach) for state in states]
+            low = max(low, (below + fixed + sum(min(0.0, swing) for swing in swings)) / reach)
+            high = min(high, (above + fixed + sum(max(0.0, swing) for swing in swings)) / reach)
         return Interval(low / self._size, high / self._size, FINITE_METHOD, self.level)

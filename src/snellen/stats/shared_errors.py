@@ -183,6 +183,7 @@ def _chance_alike(
 ) -> NDArray[float64]:
     """Probability that all of `systems` wrong answers are the same option, (samples,)."""
     chance = np.ones(len(wrong_options))
-    for at in range(1, systems):
-        chance = chance * (attraction + at) / (wrong_options * attraction + at)
+    # Polya's urn: each further system chooses the option with this probability.
+    for agreeing in range(1, systems):
+        chance = chance * (attraction + agreeing) / (wrong_options * attraction + agreeing)
     return chance

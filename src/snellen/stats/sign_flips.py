@@ -52,7 +52,8 @@ def sign_flip_test(sums: NDArray[float64], sizes: NDArray[float64], level: float
         inverse = inverse.ravel()
     step = max(1, _CELLS >> len(sizes))
     parts = [
-        _flip_columns(columns[at : at + step], sizes, level) for at in range(0, len(columns), step)
+        _flip_columns(columns[start : start + step], sizes, level)
+        for start in range(0, len(columns), step)
     ]
     p, low, high = (np.concatenate(values)[inverse] for values in zip(*parts, strict=True))
     return SignFlipTest(p, low, high)

@@ -81,7 +81,7 @@ def summarise_captions(context: SummaryContext, records: Sequence[Record]) -> Su
 
 
 def cider_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    """CIDEr is a mean over pictures, with the document frequencies of all of them."""
+    """CIDEr as a mean over images, with the document frequencies of all of them."""
     indices = [
         index
         for index, one in enumerate(records)
@@ -108,7 +108,7 @@ def _split_at_blanks(caption: str) -> tuple[str, ...]:
 def _split_captions(
     records: Sequence[Record], split: SplitWords
 ) -> tuple[list[Sequence[str]], list[list[Sequence[str]]]]:
-    """The words of each picture's caption and of its references."""
+    """The words of each image's caption, and of each of its references."""
     return (
         [split(record.answer or "") for record in records],
         [[split(gold) for gold in record.gold] for record in records],
@@ -152,6 +152,7 @@ def _meteor_metric(
 
 
 def _bleu_metrics(counts: Sequence[BleuCounts], cluster_ids: Sequence[str]) -> dict[str, Metric]:
+    """BLEU-1 to BLEU-4 in percent, each with its linearised interval over clusters."""
     import numpy as np
 
     rows = np.asarray(

@@ -84,6 +84,8 @@ def _adjust(sample: Sample, row: Row) -> Sample:
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    """The mean of three accuracies: over questions (aAcc), figures (fAcc) and questions asked of
+    several figures (qAcc)."""
     summary = context.plain(records)
     counted = apply_failure_policy(records, context.failures)
     rates = hallusion_scores(counted, _figure_key)
@@ -115,7 +117,7 @@ def _unit_metric(name: str, records: Sequence[Record], key: Callable[[FigureKey]
 
 
 def _rate_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    """The mean of three as a function of sums; a set of figures is drawn whole."""
+    """The mean of three as a function of sums; all figures of a set are resampled together."""
     seen = apply_failure_policy(records, context.failures)
     added = [[] if record.score is None else [RatioTerm("aAcc", record.score)] for record in seen]
     for name, key in (("fAcc", figure_of), ("qAcc", question_of)):
@@ -128,7 +130,7 @@ def _rate_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSu
 
 
 def _set_name(record: Record) -> str:
-    """A name for the set of figures, which is drawn as a whole."""
+    """Name of the set of figures, which is resampled as one."""
     key = _figure_key(record)
     return f"{key.kind}/{key.set}"
 

@@ -34,7 +34,7 @@ _VERDICTS = ("incorrect", "unclear", "correct")
 
 
 def add_details(sample: Sample, row: Row) -> Sample:
-    """The sample whose gold is the whole reference answer, where the row has one."""
+    """Make the full reference answer the gold, if the row has one."""
     details = row.cells.get(DETAILS, "").strip()
     return structs.replace(sample, gold=(details,)) if details else sample
 
@@ -73,7 +73,7 @@ def judge_flow(
 
 
 def parse_agreement(reply: str, unclear: float) -> ParsedVerdict | None:
-    """1 for correct, 0 for incorrect, and `unclear` for that; None where no such word stands."""
+    """1 for correct, 0 for incorrect, `unclear` for unclear; None without any of these words."""
     text = without_thinking(reply).lower()
     verdict = next((word for word in _VERDICTS if word in text), None)
     if verdict is None:

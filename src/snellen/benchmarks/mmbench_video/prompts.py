@@ -44,8 +44,8 @@ _SIDES = " ,\"'{}"
 
 
 def single_messages(sample: Sample) -> tuple[Message, ...]:
-    """The frames after a note how many they are, then the question; of a whole video, or where
-    nothing is shown, the question before it."""
+    """A note on the number of frames, the frames, then the question. For a native video, or
+    without media, the question comes first."""
     count = sum(ref.kind == "image" for ref in sample.media)
     if not count:
         places = "".join(f"<image {number + 1}>" for number in range(len(sample.media)))
@@ -79,9 +79,11 @@ def add_pack(samples: Iterable[Sample]) -> list[Sample]:
 
 
 def find_answer_in_pack(sample: Sample, reply: str) -> str | None:
-    """The answer to the sample's question in a reply to all: by its id in the object, or in the
-    lines of one that is not well formed. None where it is not there. The reply to a single
-    question may be bare."""
+    """Find the answer to the sample's question in a reply to all questions of the video.
+
+    By its id in the object, or in the lines of an object that is malformed; None if it is missing.
+    The reply to a single question may be bare.
+    """
     answers = _answers_by_id(reply)
     if sample.id in answers:
         return answers[sample.id]

@@ -44,11 +44,11 @@ def build_boards(scores: SubtaskScores, ranks: int = 10) -> list[Leaderboard]:
 
 
 def parse_printed_scores(table: Table) -> PrintedScores:
-    """Scores from a table with the columns model, subtask, acc and acc_plus (percentages).
+    """Parse scores from a table with the columns model, subtask, acc and acc_plus (percentages).
 
-    Printed percentages are rounded, so their counts are recovered first (`recover`): sums of
-    rounded numbers are off by 0.01. Raises DataError for a missing column, a cell that is no
-    percentage, or a model's subtask that stands there twice.
+    Printed percentages are rounded, so their counts are recovered first (`recover_counts`): sums of
+    rounded numbers are off by 0.01. Raises DataError for a missing column, a cell that is not a
+    percentage, or a duplicate.
     """
     scores: dict[str, dict[str, float]] = {}
     notices: list[str] = []

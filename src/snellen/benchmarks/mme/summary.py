@@ -251,6 +251,7 @@ def _group_metrics(
     table: Mapping[str, _SubtaskSums],
     cluster_of_id: Mapping[str, str],
 ) -> dict[str, dict[str, Metric]]:
+    """Scores by area and subtask, and accuracy, accuracy+ and yes rate by subtask."""
     areas = {area: _sum_metric(area, subtasks, table) for area, subtasks in AREAS.items()}
     groups: dict[str, dict[str, Metric]] = {
         ABILITY: {area: metric for area, metric in areas.items() if metric.value is not None},

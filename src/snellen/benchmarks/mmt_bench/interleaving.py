@@ -37,8 +37,8 @@ def put_images_first(sample: Sample) -> Sample:
 
 
 def interleave_images(sample: Sample, subtask: str) -> Sample:
-    """Each image where the question speaks of it; at the beginning, where the paper has them
-    there, and where the question is not worded as in the paper."""
+    """Put each image where the question mentions it; at the beginning if the paper does, or if
+    the question is not worded as in the paper."""
     rewording = _rewordings().get(subtask)
     match = rewording.images_first.search(sample.question) if rewording else None
     if rewording is None or match is None or len(sample.media) < 2:

@@ -73,8 +73,8 @@ class MMTPromptVariant(NamedTuple):
 def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> Iterator[Sample]:
     """Samples of the chosen subtasks, with their regions, and with coordinates rewritten.
 
-    Raises DataError as `samples` does, for boxes that cannot be read, for written regions where
-    the data hold none, and for coordinates of an image of unknown size.
+    Raises DataError as `rows_to_samples` does, for malformed boxes, for written regions if the data
+    have none, and for coordinates in an image of unknown size.
     """
     path = str(getattr(rows, "path", "mmt-bench"))
 

@@ -165,6 +165,8 @@ def _group_metrics(
     members: Members,
     guesses: dict[str, dict[str, Metric]],
 ) -> dict[str, dict[str, Metric]]:
+    """Scores by meta-task, subtask, image type, capability and prompt study, then the data's own
+    groups."""
     titles = {meta.abbreviation: meta.title for meta in meta_tasks()}
     groups = {
         META_TASK: {
@@ -198,7 +200,7 @@ class _GuessScores(NamedTuple):
 
 
 def _guess_scores(records: Sequence[Record]) -> _GuessScores | None:
-    """None where a question has no gold, or its options are not known."""
+    """What guessing scores, by subtask; None if a question has no gold answer or no options."""
     if not records or any(not record.gold or not record.options for record in records):
         return None
     by_subtask: dict[str, list[Record]] = {}

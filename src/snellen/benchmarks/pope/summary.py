@@ -185,6 +185,7 @@ def _pool_tables(tables: Mapping[str, Confusion]) -> Confusion:
 def _group_metrics(
     tables: Mapping[str, Confusion], intervals_by_number: Intervals
 ) -> dict[str, dict[str, Metric]]:
+    """F1 with its counts, and the other numbers, by track."""
     counted = {track: table for track, table in tables.items() if table.n}
     groups = {
         TRACK: {

@@ -33,7 +33,7 @@ class DrawingOptions(NamedTuple):
 
 
 def drawing_options() -> dict[str, tuple[str, ...]]:
-    """The options there are, the default first; sizes and numbers stand for any."""
+    """The options about drawing, the default first; listed sizes and numbers stand for any."""
     return {
         "draw_size": (MODEL_DEFAULT, "512x512", "1024x1024"),
         "draw_steps": (MODEL_DEFAULT, "20", "50"),

@@ -101,11 +101,10 @@ def _key(name: str) -> str:
 
 
 def level_of(capabilities: Capabilities) -> CapabilityLevel | None:
-    """The highest level a model reaches (Sec. 3.1): each level includes those below it.
+    """The highest level a model reaches (Sec. 3.1); each level includes those below it.
 
-    L0 text from text; L1 images in a fixed place before the text, several of them; L2 text and
-    images interleaved; L3 pictures as answers; L4 text and pictures interleaved in the answer.
-    None for what gives no text, such as a pure image generator.
+    L0 text from text; L1 several images before the text; L2 text and images interleaved; L3 images
+    as answers; L4 text and images interleaved in the answer. None for a model without text output.
     """
     steps: tuple[tuple[CapabilityLevel, bool], ...] = (
         ("L0", "text" in capabilities.inputs and "text" in capabilities.outputs),
@@ -138,7 +137,7 @@ def group_by_part(selected: Iterable[Dimension]) -> list[DimensionGroup]:
 
 
 def group_by_level(selected: Sequence[Dimension]) -> list[DimensionGroup]:
-    """Each level with its own dimensions and those of the levels below it."""
+    """Each level with its own dimensions and those of lower levels."""
     groups = []
     for index, level in enumerate(LEVELS):
         if any(dimension.level == level for dimension in selected):
@@ -153,7 +152,7 @@ def group_by_level(selected: Sequence[Dimension]) -> list[DimensionGroup]:
 
 
 def average(values: Mapping[str, float | None], members: Iterable[str]) -> float | None:
-    """Plain mean over the dimensions, or None if one of them has no value."""
+    """Plain mean over the dimensions; None if one of them has no value."""
     member_values = [values.get(name) for name in members]
     present = [value for value in member_values if value is not None]
     return sum(present) / len(present) if present and len(present) == len(member_values) else None

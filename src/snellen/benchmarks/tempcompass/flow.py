@@ -93,7 +93,7 @@ def parse_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Ans
 def _parse_sentence(
     answer: Answer, reply: str, sentences: Mapping[str, str], stop_reason: str
 ) -> Answer:
-    """What the authors' rule cannot read is read as a choice among the named sentences."""
+    """Parse what the authors' rule cannot as a choice among the named sentences."""
     labels = {name.split()[-1]: name for name in sentences}
     if not isinstance(answer, Unparsed) or not all(label.isalpha() for label in labels):
         return answer
@@ -107,6 +107,7 @@ def _parse_sentence(
 
 
 def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
+    """Ask, parse by rule, and have a judge grade what no rule can parse."""
     messages = _messages(sample)
     output = yield from ask_model(sample, messages, settings)
     if not isinstance(output, Generated):
@@ -147,11 +148,13 @@ def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: 
 
 
 def _quoted_text(output: Generated, rule: Rule) -> str:
-    """What a judge's verdict is held against; nothing where it is read as the authors read it."""
+    """The reply in which a judge's verdict must not be a mere quotation; empty if verdicts are
+    parsed as the authors do."""
     return output.text if rule == "snellen" else ""
 
 
 def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
+    """Ask for a caption, and have a judge answer the question from it."""
     messages = _messages(sample)
     output = yield from ask_model(replace(sample, options={}), messages, settings)
     if not isinstance(output, Generated):
@@ -184,9 +187,11 @@ def _parse_judge_choice(sample: Sample) -> VerdictParser:
 
 
 def _parse_gold_choice(reply: str, gold: tuple[str, ...]) -> ParsedVerdict | None:
-    """1 where the judge chose the gold label and no other, 0 where it chose another or none; its
-    choice stands after "Answer:", or alone. A recorded verdict (1, 0, Correct, Incorrect) is taken
-    as it is."""
+    """1 if the judge chose the gold label alone, 0 if another or none.
+
+    Its choice follows "Answer:", or is the whole reply. A recorded verdict (1, 0, Correct,
+    Incorrect) counts as it is.
+    """
     if reply.strip().lower() in _VERDICTS:
         return parse_correctness(reply)
     answers = _ANSWER.findall(reply)
