@@ -105,7 +105,7 @@ def test_recorded_letters_are_read(letter: str, score: float) -> None:
 
 def test_scores_that_are_no_numbers_become_failures() -> None:
     from snellen.core.request import Ref
-    from snellen.engine.loop.check_output import check_output
+    from snellen.engine.loop.request_broker import check_output
 
     request = Rank(messages=(), ref=Ref("1"), candidates=("a", "b"))
     for bad in (math.nan, -math.inf):
@@ -122,13 +122,13 @@ def test_scores_that_are_no_numbers_become_failures() -> None:
 def test_outputs_that_do_not_fit_become_failures() -> None:
     from snellen.core.output import Compared, Drawn
     from snellen.core.request import Compare, Draw, Ref
-    from snellen.engine.loop.check_output import check_output
+    from snellen.engine.loop.request_broker import check_output
 
     draw = Draw(messages=(), ref=Ref("1"))
     compare = Compare(picture="a", candidates=("b", "c"), ref=Ref("1"))
     cases: list[tuple[Request, Output, str]] = [
         (draw, Drawn(()), "drew nothing"),
-        (draw, Drawn(("a",)), "did not give"),
+        (draw, Drawn(("a",)), "did not return"),
         (compare, Compared((0.5,)), "1 scores came back for 2 candidates"),
         (compare, Compared((0.5, math.nan)), "finite"),
     ]

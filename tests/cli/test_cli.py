@@ -239,3 +239,19 @@ def test_a_full_disk_behind_standard_output_says_what_to_do(data: Path, tmp_path
         2,
         "snellen: standard output: No space left on device; make room, or write elsewhere\n",
     )
+
+
+def test_dev_writes_the_files_of_a_benchmark(capsys, tmp_path: Path) -> None:
+    folders = ("src/snellen/benchmarks", "tests/benchmarks/layouts")
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True)
+    code, out, _ = said(capsys, "dev", "new-benchmark", "colour-quiz", "--folder", tmp_path)
+    assert code == 0
+    assert all(Path(line).is_file() for line in out.splitlines())
+    assert [Path(line).name for line in out.splitlines()] == [
+        "colour_quiz.py",
+        "colour-quiz.tsv",
+        "test_colour_quiz.py",
+    ]
+    code, _, err = said(capsys, "dev", "new-benchmark", "eyechart", "--folder", tmp_path)
+    assert (code, "is there already" in err) == (2, True)

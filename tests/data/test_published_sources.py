@@ -198,7 +198,7 @@ def test_the_rows_of_worldsense_on_the_hub_are_read(place, monkeypatch) -> None:
     write_video(home / "abc.mp4")
     entry = listed_entries()["worldsense"]
     monkeypatch.setattr(
-        type(entry.files[0]), "published", lambda self: HubSplit(saved(place / "ws", [row]))
+        type(entry.files[0]), "declared_file", lambda self: HubSplit(saved(place / "ws", [row]))
     )
     (sample,) = samples_of("worldsense").values()
     assert sample.options == {"A": "Ann", "B": "Bob"}

@@ -13,8 +13,8 @@ from snellen.core.answer import ParsedAnswer
 from snellen.extract import (
     choice,
     clean,
-    conclusion,
     forms,
+    marks,
     multi_label,
     numbers,
     open_text,
@@ -97,7 +97,7 @@ WORDS_READ: dict[str, Read] = {
     "parse_sentence_match": lambda reply: tempcompass.parse_sentence_match(
         reply, tempcompass.sentences_by_name("Sentence A: It runs.\nSentence B: It walks.")
     ),
-    "parse_sentence_match_ignoring_case": lambda reply: tempcompass.parse_sentence_match_ignoring_case(
+    "parse_sentence_match_any_case": lambda reply: tempcompass.parse_sentence_match_any_case(
         reply, {"Sentence A": "It runs.", "Sentence B": "It walks."}
     ),
     "sentences_by_name": tempcompass.sentences_by_name,
@@ -119,7 +119,7 @@ WORDS_READ: dict[str, Read] = {
         if (form := forms.answer_form(golds)) is not None
     ],
     "answer_form": lambda reply: forms.answer_form([reply]),
-    "find_conclusion": conclusion.find_conclusion,
+    "find_conclusion": marks.find_conclusion,
     "is_only_thinking": clean.is_only_thinking,
     "split_reasoning": lambda reply: [
         split_reasoning(reply, stop, opened)  # type: ignore[arg-type]

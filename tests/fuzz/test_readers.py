@@ -73,8 +73,9 @@ def test_a_loop_takes_half_a_second(family: str, name: str) -> None:
 
 SLOW_BEFORE = (
     ("matches_mmmu", "1"), ("matches_mmmu", "A\n"), ("phyx_choice_parser", "the answer is "),
-    ("parse_mme_realworld of VLMEvalKit", "<answer>"), ("parse_grade", "1."), ("parse_grades", "{}"),
-    ("parse_extracted_document_answer", "**"), ("contains_verdict", "\n"), ("without_quotes", "\r\n"),
+    ("parse_mme_realworld of VLMEvalKit", "<answer>"), ("parse_grade", "1."),
+    ("parse_grades", "{}"), ("parse_extracted_document_answer", "**"), ("contains_verdict", "\n"),
+    ("without_quotes", "\r\n"),
     ("same_items", "["), ("same_items", "[1, "), ("typed_score", "(A"), ("typed_score", " "),
 )  # fmt: skip
 

@@ -164,8 +164,8 @@ def test_a_pipeline_draws_what_diffusers_draws(drawing: Folder) -> None:
 
 def test_a_pipeline_says_what_it_cannot_set(drawing: Folder, monkeypatch) -> None:
     model = open_model(f"diffusers/{drawing('diffusion')}")
-    taken = model._takes - {"guidance_scale", "generator"}  # type: ignore[attr-defined]
-    monkeypatch.setattr(model, "_takes", taken)
+    taken = model._accepted_arguments - {"guidance_scale", "generator"}  # type: ignore[attr-defined]
+    monkeypatch.setattr(model, "_accepted_arguments", taken)
     outputs = answers(model, draw("x", guidance=3.0), draw("x", seed=1), draw("x", steps=1))
     assert [getattr(one, "message", "") for one in outputs] == [
         "StableDiffusionPipeline draws without a choice of guidance; leave it out",

@@ -141,13 +141,13 @@ def test_main_memory_is_what_the_system_tells() -> None:
     code = (
         "from snellen.models.hf.memory import MainMemory\n"
         "meter = MainMemory()\n"
-        "used, highest = meter.used(), meter.highest()\n"
+        "used, highest = meter.used_bytes(), meter.peak_bytes()\n"
         "assert 0 < used <= highest\n"
         "held = b'x' * 200_000_000\n"
-        "assert meter.used() - used > 150_000_000\n"
+        "assert meter.used_bytes() - used > 150_000_000\n"
         "del held\n"
-        "assert meter.highest() - highest > 150_000_000\n"
-        "assert meter.free() > 0\n"
+        "assert meter.peak_bytes() - highest > 150_000_000\n"
+        "assert meter.free_bytes() > 0\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert isinstance(memory_meter(["cpu", "cpu"]), MainMemory)
@@ -175,7 +175,7 @@ def test_a_limit_on_the_process_counts() -> None:
         "import resource\n"
         "from snellen.models.hf.memory import MainMemory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))\n"
-        "assert 0 < MainMemory().free() <= 200_000_000\n"
+        "assert 0 < MainMemory().free_bytes() <= 200_000_000\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert resource.getrlimit(resource.RLIMIT_AS)[0] != 400_000_000
@@ -201,7 +201,7 @@ def test_a_grown_batch_answers_the_same_and_shrinks_for_good(
 ) -> None:
     folder = checkpoint("llava")
     expected = texts(opened(folder, batch_size="4", sharing=sharing).answer_batch(QUESTIONS))
-    monkeypatch.setattr(BatchSizer, "_pays", lambda *_: True)
+    monkeypatch.setattr(BatchSizer, "_is_faster", lambda *_: True)
     model = opened(folder, batch_size="2", sharing=sharing)
     # As if no size had been asked for.
     model.batch_limit = 2 * MAX_GROWTH
@@ -229,7 +229,7 @@ def test_a_grown_batch_answers_the_same_and_shrinks_for_good(
 def test_candidates_and_replies_have_sizes_of_their_own(
     checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BatchSizer, "_pays", lambda *_: True)
+    monkeypatch.setattr(BatchSizer, "_is_faster", lambda *_: True)
     model = opened(checkpoint("llava"), batch_size="2")
     model.batch_limit = 2 * MAX_GROWTH
     model.adopt(model.load())

@@ -133,10 +133,10 @@ def test_the_prompt_is_what_the_authors_ask_with(
 
 def test_every_wording_of_a_recipe_is_tested() -> None:
     shown = [find_recipe(f"hf/{model}", benchmark) for model, benchmark, _, _ in CASES]
-    wordings = {recipe.prompt for recipe in shown if recipe}
-    left = {recipe.prompt for recipe in load_recipes()} - wordings
+    names = {recipe.prompt for recipe in shown if recipe}
+    left = {recipe.prompt for recipe in load_recipes()} - names
     named = {"qwen2-vl", "aria-bare", "smolvlm-chartqa", "smolvlm-textvqa", "llama-vision-docvqa"}
-    assert left == named, "these are tested below or in test_wordings"
+    assert left == named, "these are tested below or in test_stored_templates"
     families = {recipe.name for recipe in shown if recipe}
     untested = {recipe.name for recipe in load_recipes()} - families
     assert untested == {
@@ -156,7 +156,7 @@ def test_every_wording_of_a_recipe_is_tested() -> None:
          "the text as seen exactly in the image.", " Question: What is it?"),
     ],
 )  # fmt: skip
-def test_longer_wordings(tmp_path: Path, name: str, first: str, last: str) -> None:
+def test_longer_templates(tmp_path: Path, name: str, first: str, last: str) -> None:
     question = Sample("1", "open", "What is it?", ("red",))
     (message,) = prompt(question, template=load_template(name).template)
     assert message.text().startswith(first)

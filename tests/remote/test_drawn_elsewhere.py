@@ -59,7 +59,7 @@ def asked_for(server: StandIn, address: str, options: str = "") -> Any:
     ],
 )
 def test_no_address_of_a_network_of_ones_own(server: StandIn, address: str) -> None:
-    with pytest.raises(ModelError, match=r"not fetched; if you know the place, .*picture_host="):
+    with pytest.raises(ModelError, match=r"not fetched; if you trust that host, .*picture_host="):
         asked_for(server, address)
 
 

@@ -93,6 +93,7 @@ def test_no_command_shows_a_key(
         ["list", "models"],
         ["doctor"],
         ["data", "check", "q.tsv"],
+        ["dev", "new-benchmark", "my-benchmark"],
         ["view", "snellen-results"],
     ]  # fmt: skip
     assert {words[0] for words in every} >= set(make_parser_commands())

@@ -21,7 +21,7 @@ from snellen.core.media import digest_bytes
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Usage
 from snellen.core.request import Drawing, Request
-from snellen.engine.loop.check_output import check_output
+from snellen.engine.loop.request_broker import check_output
 from snellen.models.naming.registry import open_model
 
 DATA = picture("green")
@@ -172,10 +172,10 @@ def test_pictures_that_are_none(server: StandIn) -> None:
     with pytest.raises(MediaError, match="cannot be opened"):
         ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
     server.says({"data": [{"b64_json": "%%%"}]})
-    with pytest.raises(ModelError, match="no base64"):
+    with pytest.raises(ModelError, match="not base64"):
         ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
     server.says({"data": []})
-    with pytest.raises(ModelError, match="holds no pictures"):
+    with pytest.raises(ModelError, match="holds no images"):
         ask(f"{server.url}#tiny:endpoint=images", drawing("x"))
     server.says(chat_reply("I would rather not."))
     with pytest.raises(ModelError, match="text alone: 'I would rather not"):

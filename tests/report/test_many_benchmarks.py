@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from snellen.api import evaluate, report_of
-from snellen.benchmarks.declaration.suites import Member, Suite
+from snellen.benchmarks.declaration.suites import Suite, SuiteMember
 from snellen.cli import main
 from snellen.report.terminal.suites import print_suite, suite_table
 
@@ -56,7 +56,7 @@ def test_a_page_of_few_is_headed_by_their_names(runs: Path, tmp_path: Path) -> N
 
 def test_many_members_of_a_suite_stand_below_each_other(runs: Path) -> None:
     again = evaluate(["random"], SPECS, out=runs, html=False).runs
-    members = tuple(Member(name, (spec,)) for name, spec in zip(MANY, SPECS, strict=True))
+    members = tuple(SuiteMember(name, (spec,)) for name, spec in zip(MANY, SPECS, strict=True))
     reports = [report_of(one) for one in again]
     shown = suite_table(Suite("Many", members), again, reports, [])
     out = io.StringIO()

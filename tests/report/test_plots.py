@@ -67,6 +67,7 @@ FIGURES = {
     "tree": tree_figure,
     "distances": lambda: distance_map(NAMES, DISTANCES.tolist(), "distances"),
     "tau": lambda: tau_curve([NearTau(1.0, 0.2, 4, 6), NearTau(0.25, 0.6, 2, 1)], "tau"),
+    "boards": lambda: leaderboard_plot({"boards": [rank_models("t", {"m": 1.0, "n": 2.0}, 9)]}),
     "cards": lambda: draw_cards("cards", [HardSampleCard("ocr", 9.0, "q?", {"A": "b"}, "A", {})]),
 }
 

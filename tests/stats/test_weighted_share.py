@@ -46,7 +46,7 @@ def test_one_of_each_stratum_has_the_spread_of_all() -> None:
     "stratum", [SampledStratum(5, 6, 1), SampledStratum(5, 2, 3), SampledStratum(5, 2, -1)]
 )
 def test_impossible_counts_are_refused(stratum: SampledStratum) -> None:
-    with pytest.raises(ValueError, match="hits <= looked_at <= size"):
+    with pytest.raises(ValueError, match="hits <= sample_size <= size"):
         weighted_share([stratum])
     with pytest.raises(ValueError, match="at least one thing"):
         weighted_share([])

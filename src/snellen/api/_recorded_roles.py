@@ -159,8 +159,8 @@ def unread_verdict_warnings(
         verdicts = [
             verdict
             for record in records
-            for one in record.passes
-            for verdict in one.verdicts
+            for sample_pass in record.passes
+            for verdict in sample_pass.verdicts
             if verdict.judge == role and isinstance(verdict.output, Generated)
         ]
         if (

@@ -15,7 +15,7 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import DataMismatch, MissingExtra, ModelError, UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model, abilities
+from snellen.core.model import Capabilities, Identity, Model, ModelDefaults, abilities
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.preflight import check_models, check_roles
@@ -283,7 +283,7 @@ def _describe_weights(name: str) -> str:
 
 
 @dataclass
-class UnavailableModel:
+class UnavailableModel(ModelDefaults):
     """In place of a model that cannot be opened here: has the inputs and outputs that the catalog
     lists, and no stored replies."""
 

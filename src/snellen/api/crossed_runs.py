@@ -122,7 +122,8 @@ class CrossedRuns:
         """How many requests may have to be sent, those to judges and extractors included."""
         estimates = [line.estimate for line in self.plan.lines if line.estimate is not None]
         return sum(
-            estimate.most_requests + sum(estimate.asked_of_others.values()) for estimate in estimates
+            estimate.most_requests + sum(estimate.asked_of_others.values())
+            for estimate in estimates
         )
 
     def ask(self, command: str = "", progress: Progress | None = None) -> list[RunFolder]:

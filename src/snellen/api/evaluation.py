@@ -27,8 +27,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Model
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
-from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
-from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run

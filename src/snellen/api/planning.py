@@ -29,8 +29,7 @@ from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
-from snellen.engine.loop.fresh import LATEST, check_fresh, fresh_name
-from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
 from snellen.engine.offline.estimate import Assumptions, estimate
 from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files

@@ -132,11 +132,11 @@ def _nearby_runs(runs: Sequence[RunFolder]) -> list[RunFolder]:
     """Complete runs in the same folders, of the same models, benchmark and data; newest first."""
     paths = {run.path.resolve() for run in runs}
     identities = [run.info.config.identity for run in runs]
-    names = {(one.provider, one.name) for one in identities}
+    names = {(identity.provider, identity.name) for identity in identities}
     digests = {run.info.data.digest for run in runs}
     runs_by_path: dict[Path, RunFolder] = {}
     parents = dict.fromkeys(path.parent for path in sorted(paths))
-    for folder in (one for parent in parents for one in (parent, parent / CROSSED_FOLDER)):
+    for folder in (path for parent in parents for path in (parent, parent / CROSSED_FOLDER)):
         for run in find_runs(folder) if any(folder.glob(f"*/{RUN_FILE}")) else ():
             config = run.info.config
             fits = (

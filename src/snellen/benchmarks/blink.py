@@ -40,8 +40,8 @@ _HOME = "https://opencompass.openxlab.space/utils/VLMEval"
 
 
 def summarise_blink(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The plain mean of the tasks' accuracies beside the mean over questions. No headline where
-    the questions name no task."""
+    """The plain mean of the tasks' accuracies, with the mean over questions beside it. No
+    headline if the questions name no task."""
     summary = context.plain(records)
     column = _task_column(records, context.failures)
     tasks = summary.groups.get(column, {})
@@ -53,18 +53,20 @@ def summarise_blink(context: SummaryContext, records: Sequence[Record]) -> Summa
         mean = Metric(HEADLINE, None, summary.n, note="the questions name no task")
     else:
         value = sum(metric.value or 0.0 for metric in shares) / len(shares)
-        found = sums_by_label(records, column, context.failures)
-        mean = Metric(HEADLINE, value, summary.n, interval_of_mean(list(found.values())))
-        notices = (*notices, *small_group_notice(found))
+        sums = sums_by_label(records, column, context.failures)
+        mean = Metric(HEADLINE, value, summary.n, interval_of_mean(list(sums.values())))
+        notices = (*notices, *small_group_notice(sums))
     return msgspec.structs.replace(
         summary, headline=mean, metrics={HEADLINE: mean, **summary.metrics}, notices=notices
     )
 
 
 def _task_column(records: Sequence[Record], failures: FailurePolicy) -> str:
-    """The column that names the task of questions that count; "" where none does."""
-    counted = [one for one in records if counted_score(one, failures) is not None]
-    return next((name for name in _TASK_COLUMNS if any(name in one.groups for one in counted)), "")
+    """The column that names the task of the questions that count; "" if none does."""
+    counted = [record for record in records if counted_score(record, failures) is not None]
+    return next(
+        (name for name in _TASK_COLUMNS if any(name in record.groups for record in counted)), ""
+    )
 
 
 def _task_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:

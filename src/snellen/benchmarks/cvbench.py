@@ -54,29 +54,30 @@ def _is_in_dimension(row: Row, options: Mapping[str, str]) -> bool:
 
 
 def _dimension_of_row(row: Row) -> str:
-    told = next((row.cells[name] for name in _DIMENSION_COLUMNS if row.cells.get(name)), "")
-    return _DIMENSION_OF_SOURCE.get(row.cells.get("source", ""), told)
+    named = next((row.cells[name] for name in _DIMENSION_COLUMNS if row.cells.get(name)), "")
+    return _DIMENSION_OF_SOURCE.get(row.cells.get("source", ""), named)
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    """The mean over sources, then over dimensions, with the accuracy over questions beside it."""
     summary = context.plain(records)
     value = _mean_of_sources(apply_failure_policy(records, context.failures))
     notices = summary.notices
     if summary.headline.value is None:
-        found = msgspec.structs.replace(summary.headline, name=HEADLINE)
+        headline = msgspec.structs.replace(summary.headline, name=HEADLINE)
     elif value is None:
-        found = Metric(HEADLINE, None, summary.n, note="the questions name no source")
+        headline = Metric(HEADLINE, None, summary.n, note="the questions name no source")
     else:
         sources = group_scores(apply_failure_policy(records, context.failures), "source")
         shares = _weights(sources)
         parts = sums_by_label(records, "source", context.failures)
         interval = interval_of_mean([parts[name] for name in shares], list(shares.values()))
-        found = Metric(HEADLINE, value, summary.n, interval)
+        headline = Metric(HEADLINE, value, summary.n, interval)
         notices = (*notices, *small_group_notice({name: parts[name] for name in shares}, shares))
     return msgspec.structs.replace(
         summary,
-        headline=found,
-        metrics={HEADLINE: found, **summary.metrics},
+        headline=headline,
+        metrics={HEADLINE: headline, **summary.metrics},
         bounds=bounds_of(records, _mean_of_sources),
         notices=notices,
         beside=(context.plain_headline, *summary.beside),

@@ -53,7 +53,7 @@ def _grade_vlmevalkit(answer: str, sample: Sample) -> float:
 
 
 def _adjust(sample: Sample, row: Row) -> Sample:
-    """The gold of a list stays one text; where there is none the document holds no answer."""
+    """A list stays one gold text; a missing gold answer means that the document has none."""
     gold = sample.gold or (NOT_ANSWERABLE,)
     if sample.groups.get("answer_type", "").startswith(_LIST):
         gold = (row.cells.get("answer", NOT_ANSWERABLE),)

@@ -118,9 +118,9 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     """The object's short answer, else the plain rules on the whole reply."""
     reply_object = parse_object(reply.replace("\\", ""))
     if reply_object is not None and SHORT_ANSWER in reply_object:
-        found = _parse_typed(sample, str(reply_object[SHORT_ANSWER]).strip())
-        if found is not None:
-            return ParsedAnswer(found.value, SHORT_ANSWER)
+        typed = _parse_typed(sample, str(reply_object[SHORT_ANSWER]).strip())
+        if typed is not None:
+            return ParsedAnswer(typed.value, SHORT_ANSWER)
     if sample.groups.get(TYPE) == CHOICE:
         return parse_choice(reply, {}, stop_reason=stop_reason)
     if sample.groups.get(TYPE) == FLOAT:
@@ -133,7 +133,7 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
 
 
 def _parse_typed(sample: Sample, text: str) -> ParsedAnswer | None:
-    """A short answer as its type wants it; None where it is not of that type."""
+    """Parse a short answer as its type requires; None if it is not of that type."""
     kind = sample.groups.get(TYPE)
     if kind == FLOAT:
         value = _parse_float(text)
@@ -182,12 +182,16 @@ def summarise_worst_case(context: SummaryContext, records: Sequence[Record]) -> 
     worst = average.headline if withheld else _worst_metric(records, lost)
     groups = {
         column: {
-            label: _worst_metric([one for one in records if one.groups.get(column) == label], lost)
+            label: _worst_metric(
+                [record for record in records if record.groups.get(column) == label], lost
+            )
             for label in labels
         }
         for column, labels in average.groups.items()
     }
-    others = {name: one for name, one in average.metrics.items() if name != context.plain_headline}
+    others = {
+        name: metric for name, metric in average.metrics.items() if name != context.plain_headline
+    }
     return structs.replace(
         average,
         headline=worst,

@@ -78,6 +78,7 @@ def llava_samples(rows: Iterable[Row]) -> Iterator[Sample]:
 def _flow(
     settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
+    """Ask, then have judges score the model's reply and the reference out of 10 each."""
     read = partial(parse_pair, names=(REFERENCE, MODEL), low=0.0, high=_TOP)
 
     def flow(sample: Sample) -> Flow:
@@ -87,18 +88,18 @@ def _flow(
         if not isinstance(output, Generated):
             return build_record(sample, (Pass(messages, output, gold=sample.gold),))
         reply_text = model_text(output)
-        found = yield from ask_judges(
+        verdicts = yield from ask_judges(
             panel, RUBRIC, _fields(sample, reply_text), read, Ref(sample.id), about=reply_text
         )
         no_answer = non_answer(output)
         answer = no_answer or ParsedAnswer(reply_text.strip(), "whole reply")
-        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
-        model, reference = found.grade(MODEL), found.grade(REFERENCE)
-        if model is None or reference is None or found.failure is not None:
-            return ungraded_record(sample, (one,), found)
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        model, reference = verdicts.grade(MODEL), verdicts.grade(REFERENCE)
+        if model is None or reference is None or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
         values = {MODEL: model / _TOP, REFERENCE: reference / _TOP}
-        values |= dict(judge_values(found, lambda grade: grade / _TOP, MODEL))
-        return build_record(sample, (one,), score=model / _TOP, values=values)
+        values |= dict(judge_values(verdicts, lambda grade: grade / _TOP, MODEL))
+        return build_record(sample, (result,), score=model / _TOP, values=values)
 
     return flow
 
@@ -114,23 +115,23 @@ def _fields(sample: Sample, reply: str) -> Mapping[str, str]:
 
 def summarise_relative(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The relative score over all and per category, in place of the model's own mean."""
-    found = context.plain(records)
+    summary = context.plain(records)
     if not context.panel:
-        return found
-    headline = _relative_metric(records, found.headline)
+        return summary
+    headline = _relative_metric(records, summary.headline)
     labels = {
         label: _relative_metric(
-            [one for one in records if one.groups.get(CATEGORY) == label], metric
+            [record for record in records if record.groups.get(CATEGORY) == label], metric
         )
-        for label, metric in found.groups.get(CATEGORY, {}).items()
+        for label, metric in summary.groups.get(CATEGORY, {}).items()
     }
     return structs.replace(
-        found,
+        summary,
         headline=headline,
-        metrics={**found.metrics, RELATIVE: headline},
-        groups={**found.groups, **({CATEGORY: labels} if labels else {})},
+        metrics={**summary.metrics, RELATIVE: headline},
+        groups={**summary.groups, **({CATEGORY: labels} if labels else {})},
         bounds=None,
-        beside=(MODEL, REFERENCE, *found.beside),
+        beside=(MODEL, REFERENCE, *summary.beside),
     )
 
 
@@ -141,10 +142,10 @@ def _relative_sums(context: SummaryContext, records: Sequence[Record]) -> Headli
 def _score_ratio(records: Sequence[Record]) -> HeadlineSums | None:
     """100 times the model's scores over those of the reference."""
     added = [
-        [RatioTerm(RELATIVE, one.values[MODEL], one.values[REFERENCE])]
-        if _has_reference_score(one)
+        [RatioTerm(RELATIVE, record.values[MODEL], record.values[REFERENCE])]
+        if _has_reference_score(record)
         else []
-        for one in records
+        for record in records
     ]
     return sum_of_ratios(added)
 
@@ -154,14 +155,14 @@ def _has_reference_score(record: Record) -> bool:
 
 
 def _relative_metric(records: Sequence[Record], plain: Metric) -> Metric:
-    """100 times the ratio of the means; questions about one picture are drawn together. What was
-    withheld stays withheld."""
-    found = _score_ratio(records)
-    if plain.value is None or found is None or not found.rows[:, 1].any():
+    """100 times the ratio of the mean scores; questions about one image are resampled together.
+    A withheld headline stays withheld."""
+    sums = _score_ratio(records)
+    if plain.value is None or sums is None or not sums.rows[:, 1].any():
         return plain
-    value = found.of_all()
-    spread = unbounded_interval_of_sums(found.rows, found.value, cluster_samples(records))
-    n = int(found.rows.any(axis=1).sum())
+    value = sums.of_all()
+    spread = unbounded_interval_of_sums(sums.rows, sums.value, cluster_samples(records))
+    n = int(sums.rows.any(axis=1).sum())
     return Metric(RELATIVE, value, n, spread, unit="points", top=max(100.0, value))
 
 

@@ -113,6 +113,7 @@ def mathverse_samples(rows: Iterable[Row], *, cot: bool = False) -> Iterator[Sam
 def _flow(
     settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
+    """Ask, extract the answer, and have judges compare it with gold if no rule finds them equal."""
     scoring = ExtractedScoring(
         settings=settings,
         panel=panel,
@@ -128,7 +129,7 @@ def _flow(
         read = yield from ask_and_extract(sample, scoring)
         if isinstance(read, Record):
             return read
-        one, first = read
+        result, first = read
         value = first.answer.value if isinstance(first.answer, ParsedAnswer) else None
         right = value is not None and _is_right(sample, value)
         compared = PanelVerdicts(())
@@ -141,16 +142,16 @@ def _flow(
                 fields,
                 grade,
                 Ref(sample.id),
-                about=_reply_text(one),
+                about=_reply_text(result),
                 step="comparison",
             )
-            one = structs.replace(one, verdicts=(*one.verdicts, *compared.verdicts))
+            result = structs.replace(result, verdicts=(*result.verdicts, *compared.verdicts))
             if compared.failure is not None or not compared.readable:
-                return ungraded_record(sample, (one,), compared)
+                return ungraded_record(sample, (result,), compared)
         score = compared.grade() if compared.verdicts else float(right)
         values = {BY_RULES: float(first.by_rules and right)} if panel else {}
-        one = structs.replace(one, correct=bool(score and score > 0.5))
-        return build_record(sample, (one,), score=score, values=values)
+        result = structs.replace(result, correct=bool(score and score > 0.5))
+        return build_record(sample, (result,), score=score, values=values)
 
     return flow
 

@@ -173,12 +173,12 @@ def _parse_official(sample: Sample, text: str, stop_reason: str = "stop") -> Ans
         return Empty()
     gold = sample.gold[0] if sample.gold else ""
     choices = tuple(sample.options.values())
-    made = normalise_extraction(text, answer_type_of(_answer_type(sample)), gold, choices)
-    if made is None:
+    normalised = normalise_extraction(text, answer_type_of(_answer_type(sample)), gold, choices)
+    if normalised is None:
         return NoMatch("normalised")
     if choices:
-        made = next(label for label, choice in sample.options.items() if choice == made)
-    return ParsedAnswer(made, "normalised")
+        normalised = next(label for label, choice in sample.options.items() if choice == normalised)
+    return ParsedAnswer(normalised, "normalised")
 
 
 def _is_right_official(sample: Sample, answer: str) -> bool:

@@ -105,6 +105,8 @@ class _DialogueTurn(NamedTuple):
 def _flow(
     settings: Generation, panel: JudgePanel, options: Mapping[str, str]
 ) -> Callable[[Sample], Flow]:
+    """Ask turn by turn, with the model's own replies in the dialogue; a judge grades each reply."""
+
     def flow(sample: Sample) -> Flow:
         questions = msgspec.json.decode(sample.hint, type=tuple[str, ...])
         user_turns = user_messages(questions, sample.media)
@@ -130,18 +132,18 @@ def _flow(
 
 
 def user_messages(questions: Sequence[str], media: Sequence[MediaRef]) -> tuple[Message, ...]:
-    """What the user says turn by turn, each picture where the next mark stands. Pictures beyond
-    the marks stand before the first question; marks beyond the pictures vanish."""
+    """The user's turns, each image at the next mark. Images without a mark come before the first
+    question; marks without an image vanish."""
     marks = sum(len(_SLOT.findall(question)) for question in questions)
     spare = max(0, len(media) - marks)
-    rest = iter(media[spare:])
+    remaining = iter(media[spare:])
     messages = []
     for number, question in enumerate(questions):
         parts: list[Part] = []
         if number == 0:
             parts += [Media(ref.kind, ref.digest) for ref in media[:spare]]
         for position, text in enumerate(_SLOT.split(question)):
-            ref = next(rest, None) if position else None
+            ref = next(remaining, None) if position else None
             if ref is not None:
                 parts.append(Media(ref.kind, ref.digest))
             if text.strip():
@@ -158,6 +160,7 @@ def _judge_turn(
     output: Output,
     panel: JudgePanel,
 ) -> Steps[_DialogueTurn]:
+    """Have judges grade one reply; an empty or refused one gets no verdict."""
     reference = sample.gold[index] if sample.gold else ""
     gold = (reference,) if reference else ()
     if not isinstance(output, Generated):
@@ -173,13 +176,18 @@ def _judge_turn(
         "reply": text,
     }
     read = partial(parse_grades, names=MARKS, low=0.0, high=_TOP)
-    found = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id, index), about=text)
-    return _DialogueTurn(Pass(dialogue, output, answer, gold, verdicts=found.verdicts), found)
+    verdicts = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id, index), about=text)
+    return _DialogueTurn(Pass(dialogue, output, answer, gold, verdicts=verdicts.verdicts), verdicts)
 
 
 def _dialogue_record(
     sample: Sample, turns: Sequence[_DialogueTurn], turn_count: int, panel: JudgePanel
 ) -> Record:
+    """The record of a dialogue, which may have ended early because it outgrew the model's context.
+
+    Turns that did not fit score 0; a failed request fails the dialogue, an unparsed verdict leaves
+    it ungraded.
+    """
     passes = tuple(turn.result for turn in turns)
     last = turns[-1]
     overflow = isinstance(last.result.output, Failure) and last.result.output.kind == "too_long"
@@ -214,17 +222,17 @@ def _dialogue_record(
 
 def summarise_turns(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """Means over turns rather than dialogues, which have up to 27 and as few as one."""
-    found = context.plain(records)
-    if found.headline.value is None:
-        return found
-    overall = _turn_metric(records, found.headline, OVERALL)
+    summary = context.plain(records)
+    if summary.headline.value is None:
+        return summary
+    overall = _turn_metric(records, summary.headline, OVERALL)
     metrics = {
         name: _turn_metric(records, metric, name) if name in (*MARKS, FITTED) else metric
-        for name, metric in found.metrics.items()
+        for name, metric in summary.metrics.items()
         if name not in (context.plain_headline, OVERALL)
     }
     return structs.replace(
-        found, headline=overall, metrics={context.plain_headline: overall, **metrics}, bounds=None
+        summary, headline=overall, metrics={context.plain_headline: overall, **metrics}, bounds=None
     )
 
 
@@ -236,20 +244,20 @@ def _turn_sums(records: Sequence[Record], name: str) -> HeadlineSums | None:
     """The mean of a value over turns: a dialogue weighs as many as it has."""
     added = [
         []
-        if one.score is None or name not in one.values or not one.gold
-        else [RatioTerm(name, one.values[name] * len(one.gold), len(one.gold))]
-        for one in records
+        if record.score is None or name not in record.values or not record.gold
+        else [RatioTerm(name, record.values[name] * len(record.gold), len(record.gold))]
+        for record in records
     ]
     return sum_of_ratios(added)
 
 
 def _turn_metric(records: Sequence[Record], plain: Metric, name: str) -> Metric:
     """The mean of a value with the number of a dialogue's turns as weight."""
-    found = _turn_sums(records, name)
-    if found is None:
+    sums = _turn_sums(records, name)
+    if sums is None:
         return plain
-    value = found.of_all()
-    return structs.replace(plain, value=value, interval=headline_interval(found, records))
+    value = sums.of_all()
+    return structs.replace(plain, value=value, interval=headline_interval(sums, records))
 
 
 BENCHMARK = Declaration(

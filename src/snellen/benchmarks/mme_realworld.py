@@ -66,8 +66,8 @@ _LABEL_PREFIX = re.compile(r"\(([A-E])\)\s*")
 def _adjust(sample: Sample, row: Row) -> Sample:
     """Options without their own letters; task and subtask as groups of their own."""
     options = {
-        label: text[found.end() :]
-        if (found := _LABEL_PREFIX.match(text)) and found[1] == label
+        label: text[match.end() :]
+        if (match := _LABEL_PREFIX.match(text)) and match[1] == label
         else text
         for label, text in sample.options.items()
     }

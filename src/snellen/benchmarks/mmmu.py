@@ -61,12 +61,14 @@ def _holds_gold_official(answer: str, sample: Sample) -> float:
 
 
 def _chooses_gold_vlmevalkit(reply: str, sample: Sample) -> float:
-    """A list of golds stands as it is written; a gold that is a capital letter is taken for the
-    label of an option, which here are the gold and others."""
+    """VLMEvalKit's choice between the gold answer, as its cell is written, and "Other Answers".
+
+    A gold answer that is a capital letter counts as a label.
+    """
     written = sample.gold[0] if len(sample.gold) == 1 else str(list(sample.gold))
     label = written if len(written) == 1 and written in ascii_uppercase else "A"
-    found = parse_choice_vlmevalkit(reply, {"A": written, "B": "Other Answers"})
-    return float(isinstance(found, ParsedAnswer) and found.value == label)
+    choice = parse_choice_vlmevalkit(reply, {"A": written, "B": "Other Answers"})
+    return float(isinstance(choice, ParsedAnswer) and choice.value == label)
 
 
 def _parse_whole_reply(reply: str, stop_reason: str = "stop") -> Answer:
@@ -87,15 +89,17 @@ RULES = {
 def _is_in_split(row: Row, options: Mapping[str, str]) -> bool:
     """Whether the row is of the chosen split, if it names one: `dev` and `val` share a file."""
     split = options["split"]
-    told = row.cells.get("split", split).lower()
-    return _SPLITS.get(told, told) == split
+    named = row.cells.get("split", split).lower()
+    return _SPLITS.get(named, named) == split
 
 
 def _adjust(sample: Sample, row: Row) -> Sample:
     """A question that its row calls so, or that has no options, is open, whatever its answer looks
     like. Rows of recorded replies may have neither question nor options."""
-    told = row.cells.get("question_type", "")
-    if (told and told != _CHOICE) or (not told and sample.question and not sample.options):
+    question_type = row.cells.get("question_type", "")
+    if (question_type and question_type != _CHOICE) or (
+        not question_type and sample.question and not sample.options
+    ):
         return replace(sample, kind="open", options={})
     return sample
 

@@ -45,9 +45,11 @@ def _shuffles_options(control: str) -> bool:
 
 
 def _for_setting(declaration: Declaration, variant: Variant) -> Declaration:
-    """VLMEvalKit's rule for replies that think first, and the setting whose options stand in the
-    image. There their order is fixed: options that the data hold too help to parse replies unless
-    they would be moved."""
+    """VLMEvalKit's rule for replies that think first, and the setting with options in the image.
+
+    In the image the order of the options is fixed: options that the data hold as well help to parse
+    replies, unless they would be rotated or shuffled.
+    """
     if variant.options.get("cot") == "on":
         scoring = choices(official=_OFFICIAL, vlmevalkit=_VLMEVALKIT_COT)
         declaration = replace(declaration, scoring=scoring)

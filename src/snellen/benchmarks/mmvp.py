@@ -32,13 +32,16 @@ _OPTIONS_CELL = re.compile(r"\(a\)\s*(.+?)\s*\(b\)\s*(.+)", re.IGNORECASE | re.D
 
 
 def pair_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """Samples in order, the pair's number as their unit. Where ids are numbers they tell the
-    pairs, so that a part of the rows keeps its pairs."""
+    """Samples in order, with the pair's number as their unit.
+
+    Numeric ids identify the pairs, so that a part of the rows keeps its pairs; otherwise
+    consecutive rows are a pair.
+    """
     path = str(getattr(rows, "path", "mmvp"))
     sample_list = list(rows_to_samples(_split_options(rows), path=path))
     numbers = (
-        [int(one.id) for one in sample_list]
-        if all(one.id.isdecimal() for one in sample_list)
+        [int(sample.id) for sample in sample_list]
+        if all(sample.id.isdecimal() for sample in sample_list)
         else []
     )
     first = min(numbers, default=0) % 2

@@ -45,13 +45,13 @@ MEAN_OF_LANGUAGES = "mean_of_languages"
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The mean of the languages' means beside the mean over questions."""
     summary = context.plain(records)
-    found = sums_by_label(records, LANGUAGE, context.failures)
-    values = [one.value for one in summary.groups.get(LANGUAGE, {}).values()]
-    known = [value for value in values if value is not None]
-    if summary.headline.value is None or not known:
+    sums = sums_by_label(records, LANGUAGE, context.failures)
+    values = [metric.value for metric in summary.groups.get(LANGUAGE, {}).values()]
+    means = [value for value in values if value is not None]
+    if summary.headline.value is None or not means:
         return summary
-    interval = interval_of_mean(list(found.values()))
-    mean = Metric(MEAN_OF_LANGUAGES, sum(known) / len(known), summary.n, interval)
+    interval = interval_of_mean(list(sums.values()))
+    mean = Metric(MEAN_OF_LANGUAGES, sum(means) / len(means), summary.n, interval)
     return structs.replace(
         summary,
         metrics={**summary.metrics, MEAN_OF_LANGUAGES: mean},

@@ -65,7 +65,7 @@ _FOLDERS = {
 
 
 def _records_of_document(document: Any) -> Records:
-    """The records of the branch `video`, whose folders stand beside them."""
+    """The records of the branch `video`, each with the folder of its task."""
     for task, records in document["meta"].items():
         for record in records:
             yield {"task_type": task, "prefix": document["root"][task], **record}

@@ -46,7 +46,7 @@ def _grade(answer: str, sample: Sample) -> float:
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The number of right answers beside the accuracy, where all 1,000 were scored."""
+    """The number of right answers beside the accuracy, if all 1,000 were scored."""
     summary = context.plain(records)
     if summary.headline.value is None:
         return summary

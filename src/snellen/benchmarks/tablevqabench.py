@@ -80,8 +80,8 @@ def _templates() -> Mapping[str, str]:
 
 
 def _adjust(sample: Sample, row: Row) -> Sample:
-    """The question in its part's prompt; the gold as it is to be replied, and whole, even where
-    it looks like a list."""
+    """Put the question into its part's prompt; the gold answer stays one text, even if it looks
+    like a list."""
     template = _templates().get(sample.groups.get("split", "").removesuffix(_SYNTHETIC))
     gold = "|".join(sample.gold)
     if sample.groups.get("split") == "vtabfact":
@@ -91,20 +91,21 @@ def _adjust(sample: Sample, row: Row) -> Sample:
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The plain mean of the parts beside the mean over questions; none where a part is absent."""
+    """The plain mean of the parts, with the mean over questions beside it; None if a part is
+    missing."""
     summary = context.plain(records)
     parts = summary.groups.get("split", {})
     values = [parts[name].value for name in PARTS if name in parts]
-    known = [value for value in values if value is not None]
+    present = [value for value in values if value is not None]
     notices = summary.notices
-    if len(known) < len(PARTS):
-        note = summary.headline.note or f"only {len(known)} of the {len(PARTS)} parts are here"
+    if len(present) < len(PARTS):
+        note = summary.headline.note or f"only {len(present)} of the {len(PARTS)} parts are here"
         mean = Metric(HEADLINE, None, summary.n, note=note)
     else:
-        found = sums_by_label(records, "split", context.failures)
-        interval = interval_of_mean([found[name] for name in PARTS])
-        mean = Metric(HEADLINE, sum(known) / len(PARTS), summary.n, interval)
-        notices = (*notices, *small_group_notice({name: found[name] for name in PARTS}))
+        sums = sums_by_label(records, "split", context.failures)
+        interval = interval_of_mean([sums[name] for name in PARTS])
+        mean = Metric(HEADLINE, sum(present) / len(PARTS), summary.n, interval)
+        notices = (*notices, *small_group_notice({name: sums[name] for name in PARTS}))
     metrics = {HEADLINE: mean, **summary.metrics}
     return msgspec.structs.replace(
         summary,
@@ -117,12 +118,12 @@ def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
 
 
 def _part_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    found = mean_of_groups(
+    sums = mean_of_groups(
         records,
         lambda one: part if (part := one.groups.get("split")) in PARTS else None,
         context.failures,
     )
-    return found if found is not None and found.rows.shape[1] == 2 * len(PARTS) else None
+    return sums if sums is not None and sums.rows.shape[1] == 2 * len(PARTS) else None
 
 
 BENCHMARK = Declaration(

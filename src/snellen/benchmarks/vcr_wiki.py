@@ -84,7 +84,9 @@ def _mean_over_texts(
     part: Callable[[RestorationScore], float], chinese: bool, answer: str, sample: Sample
 ) -> float:
     texts = sample.gold[0].split("\n")
-    return sum(part(score_restoration(answer, one, chinese=chinese)) for one in texts) / len(texts)
+    return sum(part(score_restoration(answer, text, chinese=chinese)) for text in texts) / len(
+        texts
+    )
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:

@@ -62,16 +62,16 @@ _LETTER = re.compile(r"[ABCD]")
 
 
 def parse_first_letter(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    """The authors' reading: lead-ins are taken away, then the first capital A to D counts."""
+    """Parse as the authors: remove lead-ins, then take the first capital A to D."""
     text = reply.strip()
     for prefix in _PREFIXES:
         text = text.replace(prefix, "")
     if not reply.strip():
         return Empty()
-    found = _LETTER.search(text)
-    if found is None:
+    match = _LETTER.search(text)
+    if match is None:
         return Unparsed()
-    return ParsedAnswer(found[0], "first letter")
+    return ParsedAnswer(match[0], "first letter")
 
 
 def _for_rule(declaration: Declaration, variant: Variant) -> Declaration:

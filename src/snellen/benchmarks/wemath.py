@@ -111,9 +111,9 @@ def _parse(sample: Sample, reply: str, stop_reason: str) -> Answer:
     """What follows the last "Answer", as the instruction asks for it, else the whole reply."""
     stated = _STATED_ANSWER.search(reply)
     if sample.hint and stated is not None:
-        found = parse_choice(stated["rest"].strip(" <>:."), sample.options)
-        if isinstance(found, ParsedAnswer):
-            return ParsedAnswer(found.value, "stated answer", stated.span("rest"))
+        choice = parse_choice(stated["rest"].strip(" <>:."), sample.options)
+        if isinstance(choice, ParsedAnswer):
+            return ParsedAnswer(choice.value, "stated answer", stated.span("rest"))
     return parse_choice(reply, sample.options, stop_reason=stop_reason)
 
 
@@ -134,20 +134,22 @@ def summarise_wemath(context: SummaryContext, records: Sequence[Record]) -> Summ
         return plain
     lost = context.failed_score
     problems = [problem for _, problem in composites(records, lost)]
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for mode in MODES:
-        found |= _mode_metrics(problems, mode)
+        metrics |= _mode_metrics(problems, mode)
     kinds: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for record, cluster in zip(records, cluster_samples(records), strict=True):
         if record.score is not None:
             key = record.groups.get(KEY, "")
             kinds[_STEPS.get(key, _STEPS["S1"])].append((record.score, cluster))
     steps = {name: mean_metric(name, *zip(*kinds[name], strict=True)) for name in kinds}
-    others = {name: one for name, one in plain.metrics.items() if name != context.plain_headline}
+    others = {
+        name: metric for name, metric in plain.metrics.items() if name != context.plain_headline
+    }
     return structs.replace(
         plain,
-        headline=found[STRICT],
-        metrics={**found, **steps, **others},
+        headline=metrics[STRICT],
+        metrics={**metrics, **steps, **others},
         bounds=None,
         beside=("score_loose", *steps, *plain.beside),
     )
@@ -159,7 +161,7 @@ def _strict_sums(context: SummaryContext, records: Sequence[Record]) -> Headline
     worth: dict[str, list[float]] = defaultdict(list)
     for unit, problem in composites(records, lost):
         worth[unit].append(WORTH[dimension(problem, "strict")])
-    first = {record.unit: at for at, record in reversed(list(enumerate(records)))}
+    first = {record.unit: index for index, record in reversed(list(enumerate(records)))}
     added: list[list[RatioTerm]] = [[] for _ in records]
     for unit, scores in worth.items():
         added[first[unit]] = [RatioTerm(STRICT, sum(scores), len(scores))]
@@ -175,16 +177,16 @@ def composites(
     for record in records:
         owed = record.is_retryable
         parts[record.unit][record.groups.get(KEY, "")] = failed_score if owed else record.score
-    found = []
-    for unit, held in parts.items():
+    problems = []
+    for unit, scores_by_key in parts.items():
         for steps in ("2steps", "3steps"):
-            mine = {key: score for key, score in held.items() if key.startswith(steps)}
+            mine = {key: score for key, score in scores_by_key.items() if key.startswith(steps)}
             whole = mine.pop(f"{steps}_{COMPOSITE}", None)
             scores = [score for score in mine.values() if score is not None]
             if whole is not None and len(scores) == len(mine) == int(steps[0]):
                 right = tuple(score == 1.0 for score in scores)
-                found.append((unit, CompositeProblem(right, whole == 1.0)))
-    return found
+                problems.append((unit, CompositeProblem(right, whole == 1.0)))
+    return problems
 
 
 def _mode_metrics(problems: Sequence[CompositeProblem], mode: Mode) -> dict[str, Metric]:
@@ -201,14 +203,14 @@ def _mode_metrics(problems: Sequence[CompositeProblem], mode: Mode) -> dict[str,
     }
     worth = _rate_scores(problems, mode)
     return {
-        name: Metric(name, 100 * value, rates.n, mean_metric(name, worth[at]).interval)
-        for at, (name, value) in enumerate(named.items())
+        name: Metric(name, 100 * value, rates.n, mean_metric(name, worth[index]).interval)
+        for index, (name, value) in enumerate(named.items())
     }
 
 
 def _rate_scores(problems: Sequence[CompositeProblem], mode: Mode) -> list[list[float]]:
     """What the rates are means of, in the order of `Mastery`."""
-    kinds = [dimension(one, mode) for one in problems]
+    kinds = [dimension(problem, mode) for problem in problems]
     shares = [[float(kind == name) for kind in kinds] for name in ("IK", "IG", "CM")]
     rote = [float(kind == "RM") for kind in kinds if kind in ("CM", "RM")]
     return [[WORTH[kind] for kind in kinds], *shares, rote]

@@ -1,4 +1,5 @@
-"""The command line: parse, call one function, print."""
+"""The command line: parse arguments, call a function of `api`, print the result. No command
+computes a number; which commands there are is in `parser`, what each takes in `commands`."""
 
 from snellen.cli.main import main
 

@@ -1,4 +1,4 @@
-"""`snellen`: the commands, their exit codes, and the one place where errors become sentences."""
+"""`snellen`: run the command that was typed, and print errors as sentences, here alone."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ _OUT_OF_MEMORY = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command: 0 complete, 1 samples failed or are missing, 2 the user's mistake,
-    130 stopped by Ctrl-C."""
+    """Run a command and return its exit code (`snellen.cli.exit_codes`)."""
     argv = list(sys.argv[1:] if argv is None else argv)
     arguments = parse_arguments(argv)
     arguments.command_line = " ".join(["snellen", *map(_quote, argv)])
@@ -57,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"snellen: {_OUT_OF_MEMORY}", file=sys.stderr)
         return MISTAKE
     except BrokenPipeError:
-        # The reader went away (`| head`): nothing more can be said to it.
+        # The reader ended (`| head`): nothing more can be printed.
         _discard_stdout()
         return COMPLETE
     except SystemExit as exit:
@@ -85,7 +84,7 @@ def _is_interactive() -> bool:
 
 @contextmanager
 def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Batch systems end jobs with SIGTERM: what was done is kept, as on Ctrl-C."""
+    """Treat SIGTERM, with which batch systems end jobs, as Ctrl-C: finished samples are kept."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -97,14 +96,15 @@ def _sigterm_as_ctrl_c() -> Iterator[None]:
 
 
 def _raise_interrupt(*_: object) -> None:
-    """What a script starts with `&` ignores Ctrl-C; SIGTERM ends it all the same."""
+    """Handler of SIGTERM: raises KeyboardInterrupt."""
+    # A process that a script starts with `&` ignores SIGINT; SIGTERM must end it nevertheless.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.raise_signal(signal.SIGINT)
 
 
 def _discard_stdout() -> None:
-    """What cannot be written must not be tried again when the interpreter ends."""
+    """Redirect standard output to nowhere: the interpreter flushes it again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -33,12 +33,13 @@ COMMANDS = {
     "info": "tell about a model or a benchmark",
     "doctor": "check this installation, or a store of replies",
     "data": "fetch, check, convert and describe data files",
+    "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
 }
 """Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""
 
 
 class CommandLineParser(argparse.ArgumentParser):
-    """Argparse that suggests the flag or command meant."""
+    """An argument parser that suggests the flag or command that was meant."""
 
     def error(self, message: str) -> NoReturn:
         choice = re.search(r"invalid choice: '(.+?)' \(choose from (.+)\)", message)
@@ -52,7 +53,7 @@ class CommandLineParser(argparse.ArgumentParser):
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
 
     def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
-        """Words that are no flag of this command."""
+        """Exit with one sentence about arguments that this command does not take."""
         word = arguments[0].partition("=")[0]
         flags = self._option_string_actions
         if not word.startswith("-"):

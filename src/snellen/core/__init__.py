@@ -1,6 +1,6 @@
-"""The nouns that all rooms share.
+"""The types that all other packages share.
 
 Samples, messages, requests, outputs, answers, records, and the few mechanisms (secrets, limits,
-atomic writes, entry points) that every room needs; nothing here knows a file format, a model or a
+atomic writes, plug-ins) that every package needs. Nothing here knows a file format, a model or a
 benchmark.
 """

@@ -61,7 +61,7 @@ class Model(Protocol):
 
 
 class ModelDefaults:
-    """Base of models: every optional ability, with the value it has unless a model says otherwise.
+    """Base of models: every optional ability with its default.
 
     Models of users need not inherit it: `abilities` reads theirs.
     """
@@ -75,8 +75,8 @@ class ModelDefaults:
     first_timeout: float = 600.0
     """Seconds to wait for the first reply of any kind; then the run ends."""
     max_new_tokens: int | None = None
-    """Longest reply in tokens, whatever the benchmark would allow: a model that thinks before it
-    answers needs more. None leaves it to the benchmark."""
+    """Maximal tokens of a reply, in place of the benchmark's, for models that reason before they
+    answer. None leaves it to the benchmark."""
 
     @property
     def largest_batch(self) -> int:
@@ -94,8 +94,8 @@ class ModelDefaults:
 
 
 def abilities(model: object) -> ModelDefaults:
-    """The optional abilities of a model: its own if it inherits `ModelDefaults`, else those of
-    its attributes that have the right name, with defaults for the rest, as they are now."""
+    """The optional abilities of a model: the model itself if it inherits `ModelDefaults`, else its
+    attributes of the same names, with defaults for those that it lacks."""
     return model if isinstance(model, ModelDefaults) else _UserAbilities(model)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from snellen.core.errors import UnknownName
 from snellen.core.sample import Row
-from snellen.data.json_values import replace_surrogates
+from snellen.data.documents import replace_surrogates
 
 ID_COLUMNS = ("index", "id", "idx", "question_id", "pid")
 GOLD_COLUMNS = (

@@ -21,9 +21,8 @@ from snellen.extract.clean import (
     is_only_thinking,
     without_thinking,
 )
-from snellen.extract.conclusion import heading_end
 from snellen.extract.letters import LabelMatch
-from snellen.extract.marks import BOX, AnswerMark, has_joined_boxes, last_mark
+from snellen.extract.marks import BOX, AnswerMark, has_joined_boxes, heading_end, last_mark
 from snellen.extract.options import Options, prepare_options
 
 NO_MATCH_LABEL = "Z"

@@ -10,7 +10,6 @@ from snellen.extract.letters import (
     END,
     TOKEN,
     LabelMatch,
-    any_pattern,
     is_article,
     is_content_start,
     is_denied,
@@ -24,7 +23,7 @@ from snellen.extract.steps import LABEL_WITH_CONTENT
 _BARE_LABEL = re.compile(
     r"[\s\"'(\[<$:.\-]*"
     r"(?:(?i:the |my )?(?i:correct |right |best |final )?"
-    rf"(?:(?i:{any_pattern(phrases.ANSWER_NOUNS)}|{phrases.OPTION_NOUNS})|选项|选))?"
+    rf"(?:(?i:{phrases.ANSWER_NOUNS}|{phrases.OPTION_NOUNS})|选项|选))?"
     r"\s*(?:(?i:is)\b|是|为)?[\s:(\[\"'$\-]*"
     r"(?P<letter>[A-Za-z0-9])[\s\"')\]>$.,:;!?]*\Z"
 )

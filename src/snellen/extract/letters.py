@@ -68,10 +68,6 @@ _LATER_LETTER = re.compile(r"(?:,|\band|\bor)\s*[(\[]([A-Z])[)\]]")
 _INLINE_LETTER = re.compile(rf"([A-Z])(?<![{WORD}][A-Z])[.):\]、]\s*")
 
 
-def any_pattern(fragments: tuple[str, ...]) -> str:
-    return "(?:" + "|".join(fragments) + ")"
-
-
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether the mention at start..end is negated, conditional, or called wrong after it."""
     if _DENIED_AFTER.match(text, end):

@@ -14,8 +14,7 @@ import re
 from snellen.core.answer import Answer, Empty, ParsedAnswer, Refused, Truncated
 from snellen.extract import phrases
 from snellen.extract.clean import blank_markup, fold, is_only_thinking, thinking_end
-from snellen.extract.conclusion import heading_end
-from snellen.extract.marks import innermost_mark, last_mark
+from snellen.extract.marks import heading_end, innermost_mark, last_mark
 
 _FORMULA_OR_COMMAND = re.compile(
     r"\\(?:text|mathrm|mathbf|textbf|textit|mbox)\s*\{(?P<command>[^{}]+)\}"

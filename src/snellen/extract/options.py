@@ -10,13 +10,14 @@ from functools import lru_cache
 from snellen.extract.clean import blank_markup, fold
 
 NUMBER = re.compile(r"[-+$€£]?\d+(?:[.,]\d+)*(?:/\d+)?%?")
-DIGIT_WORDS = {
-    str(number): word
-    for number, word in enumerate(
-        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+DIGIT_WORDS = dict(
+    zip(
+        ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"),
+        ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+        strict=True,
     )
-}
-_WORD_DIGITS = {word: digits for digits, word in DIGIT_WORDS.items()}
+)
+_WORD_DIGITS = dict(zip(DIGIT_WORDS.values(), DIGIT_WORDS, strict=True))
 _ARTICLE = re.compile(r"(?:an?|the) (?=\S)")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _LEFT_EDGE = " \n,;:!?\"'(["

@@ -5,27 +5,30 @@ Every value is a fragment of a regular expression, in lower case, matched ignori
 
 from __future__ import annotations
 
-ANSWER_NOUNS: tuple[str, ...] = (
-    # English
-    r"answers?|ans(?=[.:])\.?",
-    r"(?:correct|right|best|final) (?:answer |multiple )?(?:option|choice|response|letter|label)",
-    r"(?:option|choice|letter)(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)",
-    r"(?:options?|choice)(?=\s*(?:is|:))",
-    r"correct (?:one|statement|match|selection|solution|image|picture|point)",
-    # other languages of the multilingual benchmarks
-    r"r[ée]ponses?",  # French
-    r"antwort|l[öo]sung|antwoord",  # German, Dutch
-    r"respuesta(?: correcta| final)?|opci[óo]n correcta",  # Spanish
-    r"resposta(?: correta| final)?|op[çc][ãa]o correta|alternativa correta",  # Portuguese
-    r"risposta|opzione corretta",  # Italian
-    r"ответ|правильный вариант",  # Russian
-    r"cevap|yan[ıi]t|do[ğg]ru se[çc]enek",  # Turkish
-    r"الإجابة|الجواب|الخيار الصحيح",  # Arabic
-    r"đáp án|câu trả lời",  # Vietnamese
-    r"jawaban(?:nya)?",  # Indonesian
-    r"odpowied[źz]",  # Polish
-    r"उत्तर",  # Hindi
-    r"答案|正确的?选项|正解|答え|解答|答(?=:)|정답|답(?=[은:])",  # Chinese, Japanese, Korean
+ANSWER_NOUNS = "|".join(
+    (
+        # English
+        r"answers?|ans(?=[.:])\.?",
+        r"(?:correct|right|best|final) (?:answer |multiple )?"
+        r"(?:option|choice|response|letter|label)",
+        r"(?:option|choice|letter)(?= (?:that )?(?:i|is|would|should|must|best|most|correctly)\b)",
+        r"(?:options?|choice)(?=\s*(?:is|:))",
+        r"correct (?:one|statement|match|selection|solution|image|picture|point)",
+        # other languages of the multilingual benchmarks
+        r"r[ée]ponses?",  # French
+        r"antwort|l[öo]sung|antwoord",  # German, Dutch
+        r"respuesta(?: correcta| final)?|opci[óo]n correcta",  # Spanish
+        r"resposta(?: correta| final)?|op[çc][ãa]o correta|alternativa correta",  # Portuguese
+        r"risposta|opzione corretta",  # Italian
+        r"ответ|правильный вариант",  # Russian
+        r"cevap|yan[ıi]t|do[ğg]ru se[çc]enek",  # Turkish
+        r"الإجابة|الجواب|الخيار الصحيح",  # Arabic
+        r"đáp án|câu trả lời",  # Vietnamese
+        r"jawaban(?:nya)?",  # Indonesian
+        r"odpowied[źz]",  # Polish
+        r"उत्तर",  # Hindi
+        r"答案|正确的?选项|正解|答え|解答|答(?=:)|정답|답(?=[은:])",  # Chinese, Japanese, Korean
+    )
 )
 """Nouns after which a reply states what it chooses: "the answer ..."."""
 
@@ -56,14 +59,17 @@ FILLERS = (
 
 FILLERS_CJK = r"选项|選項|选择"
 
-CORRECT_PHRASES: tuple[str, ...] = (
-    r"(?:is|are|was|seems?(?: to be)?|appears?(?: to be)?|looks?|(?:would|must|should|has to) be)"
-    r"(?: (?:the|clearly|definitely|most likely|probably|likely|therefore|thus|most|more|also|"
-    r"actually|indeed|only|a))*"
-    r" (?:correct|right|best|true|accurate|appropriate|answer|suitable|plausible|valid one)\b",
-    r"(?:选项)?(?:才)?是?(?:最)?(?:正确|对的|合适)",
-    r"est (?:la )?(?:bonne |correcte?|juste)|ist (?:die )?(?:richtig|korrekt)",
-    r"es (?:la )?(?:respuesta )?correct[ao]|é (?:a )?(?:resposta )?(?:corret[ao]|cert[ao])",
+CORRECT_PHRASES = "|".join(
+    (
+        r"(?:is|are|was|seems?(?: to be)?|appears?(?: to be)?|looks?"
+        r"|(?:would|must|should|has to) be)"
+        r"(?: (?:the|clearly|definitely|most likely|probably|likely|therefore|thus|most|more|also|"
+        r"actually|indeed|only|a))*"
+        r" (?:correct|right|best|true|accurate|appropriate|answer|suitable|plausible|valid one)\b",
+        r"(?:选项)?(?:才)?是?(?:最)?(?:正确|对的|合适)",
+        r"est (?:la )?(?:bonne |correcte?|juste)|ist (?:die )?(?:richtig|korrekt)",
+        r"es (?:la )?(?:respuesta )?correct[ao]|é (?:a )?(?:resposta )?(?:corret[ao]|cert[ao])",
+    )
 )
 """Follow a label that is called the right one: "B is correct"."""
 

@@ -14,7 +14,6 @@ from snellen.extract.letters import (
     TOKEN,
     WORD,
     LabelMatch,
-    any_pattern,
     is_article,
     is_content_start,
     is_denied,
@@ -28,7 +27,7 @@ _OPEN = r"[\s(\[\"'<$:=>,.\-]{0,40}"
 _FILLERS = (
     rf"(?:(?:{phrases.FILLERS_CJK}|(?i:{phrases.FILLERS})(?![{WORD}]))[\s:,\-\"']{{0,40}}){{0,8}}"
 )
-_NOUN = re.compile(any_pattern(phrases.ANSWER_NOUNS))
+_NOUN = re.compile(phrases.ANSWER_NOUNS)
 _CHOSEN_CJK = re.compile(phrases.CHOICE_VERBS_CJK)
 _VERB = re.compile(
     rf"[:=]|->|→|{phrases.STATING_VERBS_CJK}|(?:{phrases.STATING_VERBS})(?![{WORD}])"
@@ -44,7 +43,7 @@ _CLAUSE = re.compile(
 _CHOICE_PHRASE = re.compile(
     rf"(?:{phrases.CHOICE_PHRASES})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}]),?|{phrases.CHOICE_PHRASES_CJK}"
 )
-_CORRECT_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{any_pattern(phrases.CORRECT_PHRASES)})")
+_CORRECT_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{phrases.CORRECT_PHRASES})")
 _CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUSION_WORDS})\b")
 _ANSWER_STEMS = (
     *("ans:", "ans.", "answer", "correct", "option", "choice", "letter", "response", "label"),

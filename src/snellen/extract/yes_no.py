@@ -20,8 +20,7 @@ import msgspec
 from snellen.core.answer import Answer, Empty, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract import phrases
 from snellen.extract.clean import blank_markup, fold, is_only_thinking, without_thinking
-from snellen.extract.conclusion import heading_end
-from snellen.extract.marks import BOX, AnswerMark, innermost_mark
+from snellen.extract.marks import BOX, AnswerMark, heading_end, innermost_mark
 
 YesNoRule = Literal["word", "official", "paper"]
 

@@ -58,6 +58,7 @@ class ClipModel(ModelDefaults):
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
+        """The similarities of one request, with features from the cache or computed now."""
         if not isinstance(request, Compare):
             return Failure("unsupported", "a CLIP model compares pictures and does nothing else")
         started = time.perf_counter()

@@ -89,6 +89,7 @@ class DiffusersModel(ModelDefaults):
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
+        """The image of one request, or a failure."""
         if not isinstance(request, Draw):
             return Failure("unsupported", "a diffusers pipeline draws pictures and nothing else")
         started = time.perf_counter()
@@ -101,7 +102,7 @@ class DiffusersModel(ModelDefaults):
         if images and "image" not in self._accepted_arguments:
             kind = self._source.class_name
             return Failure(
-                "unsupported", f"{kind} draws from text alone; the prompt holds pictures"
+                "unsupported", f"{kind} draws from text alone; the prompt contains images"
             )
         drawn = split_and_retry([request], lambda batch: [self._draw(batch[0], images)])[0]
         if isinstance(drawn, Drawn):
@@ -122,7 +123,7 @@ class DiffusersModel(ModelDefaults):
             result = pipeline(prompt=_text(request.messages), output_type="pil", **arguments)
         flagged = getattr(result, "nsfw_content_detected", None)
         if flagged and any(flagged):
-            raise ModelError("the pipeline's own safety checker blanked the picture")
+            raise ModelError("the pipeline's own safety checker blanked the image")
         return as_drawn(result.images[:1])
 
     def _arguments(self, request: Draw) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Replay(ModelDefaults):
 
 
 def replay_provider(read: PredictionsReader) -> Provider:
-    """The `replay` provider over a reader of predictions files."""
+    """The provider `replay`, which reads files of predictions by `read`."""
 
     def open_replay(name: str, options: Mapping[str, str]) -> Replay:
         read_options("replay", options, ())

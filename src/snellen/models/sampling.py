@@ -111,5 +111,5 @@ def check_sampler(name: str, model: Model, sampling: Sampling | None, repeats: i
 
 
 def _provider_takes(provider: str, name: str) -> bool:
-    """Whether the provider has an option of that name, or a plug-in's class an argument."""
+    """Whether a provider has its own option of this name, or a plug-in's class an argument."""
     return any(option.name == name for option in options_of(provider))

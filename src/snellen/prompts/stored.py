@@ -1,4 +1,4 @@
-"""Prompt templates kept as data, word for word with their source: `wordings/<name>.toml`.
+"""Prompt templates kept as data, word for word with their source: `templates/<name>.toml`.
 
 The SHA-256 of the file is recorded with every run that uses it.
 """
@@ -50,7 +50,7 @@ class StoredTemplate(NamedTuple):
 @functools.cache
 def load_template(name: str) -> StoredTemplate:
     """Read a template by its name."""
-    data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
+    data = (files("snellen.prompts") / "templates" / f"{name}.toml").read_bytes()
     table = tomllib.loads(data.decode())
     digest = hashlib.sha256(data).hexdigest()
     facts = (table["title"], table["source"], table["read"], digest)
@@ -73,6 +73,6 @@ def with_chain_of_thought(template: PromptTemplate) -> PromptTemplate:
 @functools.cache
 def load_full_prompts(name: str) -> Mapping[str, str]:
     """The complete prompts of a file that holds several, by name, with `{question}` in each."""
-    data = (files("snellen.prompts") / "wordings" / f"{name}.toml").read_bytes()
+    data = (files("snellen.prompts") / "templates" / f"{name}.toml").read_bytes()
     templates = tomllib.loads(data.decode())["templates"]
     return {key: str(text) for key, text in templates.items()}

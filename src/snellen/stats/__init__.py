@@ -1,5 +1,5 @@
-"""Statistics on plain numbers.
+"""Statistics of plain numbers and arrays: intervals, tests, ranks, confidence sequences.
 
-Intervals, tests, ranks, confidence sequences; records and benchmarks are unknown here, `analysis`
-applies these functions to runs.
+Records, benchmarks and runs do not occur here: `scoring` and `analysis` apply these functions to
+them. Every formula names its source in the module's docstring.
 """

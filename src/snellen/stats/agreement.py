@@ -1,4 +1,4 @@
-"""Do judges agree beyond chance?"""
+"""Agreement of judges beyond chance: Cohen's and Fleiss' kappa."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 def cohen_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Cohen's kappa of two judges' grades of the same samples (Cohen 1960), -1..1: observed
-    against expected agreement, grades taken as categories.
+    against expected agreement, with grades as categories.
 
-    None without samples, and where both always give the same one grade: nothing is expected then.
+    None without samples, and if both judges always give the same single grade, where the expected
+    agreement is 1.
     """
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} grades; expected as many")
@@ -24,9 +25,10 @@ def cohen_kappa(first: Sequence[float], second: Sequence[float]) -> float | None
 
 
 def fleiss_kappa(grades: Sequence[Sequence[float]]) -> float | None:
-    """Fleiss' kappa of the grades of each sample by the same number of judges (Fleiss 1971).
+    """Fleiss' kappa of the grades of each sample, (samples, judges), with grades as categories
+    (Fleiss 1971).
 
-    None without samples, with fewer than two judges, and where every grade is the same.
+    None without samples, with fewer than two judges, and if all grades are the same.
     """
     if not grades or len(grades[0]) < 2:
         return None

@@ -15,30 +15,32 @@ from snellen.stats.student_t import two_sided_quantile, two_sided_tails
 def interval_of_average(values: Sequence[float], intervals: Sequence[Interval]) -> Interval:
     """Interval of the plain mean of independent estimates (of different samples).
 
-    Variances add, apart on each side: the mean's lower end lies sqrt(sum of (value - low)^2) / k
-    below it, the upper end as far above as the others' upper ends say (G. Y. Zou and A. Donner,
-    "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008)).
-    Asymmetric intervals, near 0 and 100, stay so.
+    Variances add, separately on each side: the mean's lower end is sqrt(sum of (value - low)^2) / k
+    below it, and its upper end follows from the upper ends likewise (G. Y. Zou and A. Donner,
+    "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008)), so
+    that intervals that are asymmetric near 0 and 100 stay asymmetric.
 
     Raises:
         ValueError: no values, not as many intervals, or intervals of different levels.
     """
-    levels = {one.level for one in intervals}
+    levels = {interval.level for interval in intervals}
     if not values or len(values) != len(intervals) or len(levels) != 1:
         raise ValueError(
             f"got {len(values)} values and {len(intervals)} intervals of the levels "
             f"{sorted(levels)}; expected as many, of one level"
         )
     pairs = list(zip(values, intervals, strict=True))
-    below = math.sqrt(sum((value - one.low) ** 2 for value, one in pairs))
-    above = math.sqrt(sum((one.high - value) ** 2 for value, one in pairs))
+    below = math.sqrt(sum((value - interval.low) ** 2 for value, interval in pairs))
+    above = math.sqrt(sum((interval.high - value) ** 2 for value, interval in pairs))
     mean = sum(values) / len(values)
     return Interval(mean - below / len(values), mean + above / len(values), "average", levels.pop())
 
 
 class AverageDifference(NamedTuple):
-    """A difference of two averages: `p` is below 1 - level exactly where `interval` leaves out 0.
-    Both are None where a part has no standard error, or where no part has any spread."""
+    """A difference of two averages: `p` is below 1 - level exactly if `interval` excludes 0.
+
+    Both are None if a part has no standard error, or if no part has any spread.
+    """
 
     mean: float
     interval: Interval | None
@@ -48,9 +50,10 @@ class AverageDifference(NamedTuple):
 def difference_of_averages(
     parts: Sequence[PairedMean], weights: Sequence[float], level: float = DEFAULT_LEVEL
 ) -> AverageDifference:
-    """The weighted sum of paired differences on independent benchmarks, both systems on the same
-    samples of each: variances add, with the degrees of freedom of F. E. Satterthwaite, Biometrics
-    Bulletin 2 (1946), and Student's t.
+    """The weighted sum of paired differences on independent benchmarks.
+
+    Both systems answer the same samples of each benchmark. Variances add, with the degrees of
+    freedom of F. E. Satterthwaite, Biometrics Bulletin 2 (1946), and Student's t.
 
     Raises:
         ValueError: no parts, or not as many weights.
@@ -59,17 +62,19 @@ def difference_of_averages(
 
     if not parts or len(parts) != len(weights):
         raise ValueError(f"got {len(parts)} parts and {len(weights)} weights")
-    mean = sum(weight * one.mean for weight, one in zip(weights, parts, strict=True))
-    if any(one.error is None or one.p is None for one in parts):
+    mean = sum(weight * part.mean for weight, part in zip(weights, parts, strict=True))
+    if any(part.error is None or part.p is None for part in parts):
         return AverageDifference(mean, None, None)
     variances = [
-        (weight * (one.error or 0.0)) ** 2 for weight, one in zip(weights, parts, strict=True)
+        (weight * (part.error or 0.0)) ** 2 for weight, part in zip(weights, parts, strict=True)
     ]
     total = sum(variances)
     if total <= 0:
         return AverageDifference(mean, None, None)
-    freedoms = [one.clusters - 1.0 if one.df is None else one.df for one in parts]
-    squares = sum(own**2 / freedom for own, freedom in zip(variances, freedoms, strict=True))
+    freedoms = [part.clusters - 1.0 if part.df is None else part.df for part in parts]
+    squares = sum(
+        variance**2 / freedom for variance, freedom in zip(variances, freedoms, strict=True)
+    )
     freedom = total**2 / squares
     error = math.sqrt(total)
     p = float(two_sided_tails(np.array([mean / error]), freedom)[0])

@@ -1,9 +1,9 @@
-"""Pearson's chi-square against given expectations, and whether letters are chosen equally often
-over questions that were asked several times.
+"""Tests of observed counts: Pearson's chi-square against expected shares, and whether letters are
+chosen equally often over questions that were asked several times.
 
-K. Pearson, Philosophical Magazine 50 (1900). Few expected: tables drawn under the hypothesis
-(A. Hope, JRSS B 30, 1968). Several choices of one question: the Wald statistic with the
-covariance between questions (K.-Y. Liang and S. Zeger, Biometrika 73, 1986).
+K. Pearson, Philosophical Magazine 50 (1900). If little is expected: tables drawn under the
+hypothesis (A. Hope, JRSS B 30, 1968). For several choices of one question: the Wald statistic with
+the covariance between questions (K.-Y. Liang and S. Zeger, Biometrika 73, 1986).
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DRAWS = 19_999
-"""Tables drawn where too little is expected for the chi-square distribution."""
+"""Tables drawn if too little is expected for the chi-square distribution."""
 _MIN_EXPECTED = 5.0
-"""Cochran's rule: below it a count is too far from normal."""
+"""Cochran's rule: with less a count is too far from normal."""
 _MIN_QUESTIONS = 20
-"""Questions for each letter below which the Wald statistic is not held against chi-square."""
+"""Questions for each letter below which the Wald statistic is not chi-square distributed."""
 
 
 class ChiSquare(NamedTuple):
-    """A statistic, its degrees of freedom, and the chance of one as large if nothing is there.
-    `draws` is the number of tables that the chance was counted in, 0 for the distribution."""
+    """A statistic, its degrees of freedom, and the probability of one as large by chance.
+
+    `draws` is the number of tables that the probability was counted in; 0 if it comes from the
+    chi-square distribution.
+    """
 
     statistic: float
     freedom: int
@@ -35,7 +38,7 @@ class ChiSquare(NamedTuple):
 
 
 def upper_tail(statistic: float, freedom: int) -> float:
-    """Upper tail of the chi-square distribution with a whole number of degrees of freedom.
+    """Upper tail of the chi-square distribution with an integer number of degrees of freedom.
 
     By the recurrence of the incomplete gamma function, from its closed form for 1 or 2 degrees
     (Abramowitz and Stegun, 26.4.8).
@@ -58,11 +61,11 @@ def upper_tail(statistic: float, freedom: int) -> float:
 
 
 def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquare | None:
-    """Observed counts against expected shares, stratum by stratum, statistics summed.
+    """Pearson's chi-square of observed counts against expected shares, summed over strata.
 
-    Each stratum holds the counts of its categories and the shares expected of them; strata of one
-    category tell nothing. Where some expected count is below 5, the p is counted among tables
-    drawn with the same totals and the expected shares. None where no stratum tells anything.
+    Each stratum has the counts of its categories and their expected shares; strata with fewer than
+    two categories are ignored. If some expected count is below 5, p is counted among tables drawn
+    with the same totals and the expected shares. None if no stratum is left.
 
     Raises:
         ValueError: shares that are not positive or do not sum to 1.
@@ -97,14 +100,15 @@ def pearson(strata: Sequence[tuple[Sequence[int], Sequence[float]]]) -> ChiSquar
 
 
 def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
-    """Whether all letters are chosen equally often, where each question was asked several times.
+    """Test whether all letters are chosen equally often, if each question was asked several times.
 
-    Each stratum, shape (questions, letters), holds how often each question's passes chose each
-    letter. The unit is the question: its counts less their mean are summed, and the sum is held
-    against its covariance between questions, so that passes of a question may depend on each
-    other in any way. Where few questions choose unevenly, every question's letters are turned
-    round by a random number of places instead, which keeps what its passes have in common.
-    None without questions; p is 1 where every question chooses evenly.
+    Each stratum, (questions, letters), has how often the passes of each question chose each letter.
+    The unit is the question: its counts minus their mean are summed, and the sum is compared with
+    its covariance between questions, so that passes of one question may depend on each other in
+    any way. If few questions choose unevenly, p is counted instead among draws that rotate the
+    letters of each question by a random number, which keeps what its passes have in common.
+
+    None without questions; p is 1 if every question chooses evenly.
     """
     import numpy as np
 
@@ -121,8 +125,8 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
             freedom += letters - 1
             sparse.append(uneven)
         else:
-            # Around 0, the mean under the hypothesis: around the mean it would reject too often
-            # with a hundred questions.
+            # The covariance around 0, which is the mean under the hypothesis: around the observed
+            # mean the test would reject too often with a hundred questions.
             covariance, total = uneven.T @ uneven, uneven.sum(axis=0)
             rank = int(np.linalg.matrix_rank(covariance))
             statistic += float(total @ np.linalg.pinv(covariance) @ total)
@@ -146,12 +150,13 @@ def even_over_questions(strata: Sequence[NDArray[float64]]) -> ChiSquare | None:
 
 
 def _isotropic(total: NDArray[float64], uneven: NDArray[float64]) -> NDArray[float64]:
-    """The squared length of sums over questions, shape (..., letters), in units of what turning
-    the letters of each question round leaves of it on average for a degree of freedom."""
+    """Squared length of sums over questions, (..., letters), relative to its mean under random
+    rotations of each question's letters, per degree of freedom."""
     length: NDArray[float64] = (total.shape[-1] - 1) * (total**2).sum(axis=-1) / (uneven**2).sum()
     return length
 
 
 def _fraction_as_large(drawn: NDArray[float64], statistic: float) -> float:
-    """The observed table counts as one of the drawn ones, so that p is never 0."""
+    """The p-value of a statistic among drawn ones. The observed table counts as one of them, so
+    that p is never 0."""
     return (1 + int((drawn >= statistic * (1 - 1e-9)).sum())) / (1 + len(drawn))

@@ -1,10 +1,9 @@
-"""Which of many systems cannot be told apart, as letters: two share one if and only if no test
-tells them apart.
+"""Compact letter display: two systems share a letter if and only if no test separates them.
 
 Insert-and-absorb: H.-P. Piepho, "An algorithm for a letter-based representation of all-pairwise
-comparisons", Journal of Computational and Graphical Statistics 13 (2004), Sec. 2. For each pair
-that is told apart a group that holds both is split into one without the first and one without the
-second; a group that lies within another is left out.
+comparisons", Journal of Computational and Graphical Statistics 13 (2004), Sec. 2. For each
+separated pair, a group that contains both is split into one without the first and one without the
+second; a group inside another is dropped.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from string import ascii_lowercase
 
 
 def letter_groups(count: int, different: Collection[tuple[int, int]]) -> list[str]:
-    """Letters of the systems 0 to `count` - 1, which stand in the order of their scores;
-    `different` holds the pairs that are told apart. The first system has the letter a. Beyond z
-    letters are aa, ab, ...; a system's letters are then set apart by blanks.
+    """Letters of the systems 0 to `count` - 1, in the order of their scores.
+
+    `different` has the pairs that a test separates. The first system has the letter a. After z come
+    aa, ab, ...; the letters of a system are then separated by blanks.
 
     Raises:
-        ValueError: a pair of a system with itself, or of one that is not there.
+        ValueError: a pair of a system with itself, or of one that does not exist.
     """
     groups = [frozenset(range(count))]
     for first, second in sorted((min(pair), max(pair)) for pair in different):
@@ -39,7 +39,7 @@ def letter_groups(count: int, different: Collection[tuple[int, int]]) -> list[st
     ordered = sorted((group for group in groups if group), key=sorted)
     joint = "" if len(ordered) <= len(ascii_lowercase) else " "
     return [
-        joint.join(_letter(place) for place, group in enumerate(ordered) if system in group)
+        joint.join(_letter(index) for index, group in enumerate(ordered) if system in group)
         for system in range(count)
     ]
 

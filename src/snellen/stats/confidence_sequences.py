@@ -1,5 +1,5 @@
-"""Intervals of a mean that hold at every moment of a run at once, so that one may look after each
-sample and stop when they say enough.
+"""Confidence sequences: intervals of a mean that hold at every moment of a run at once, so that one
+may look after each sample and stop when the interval is narrow enough.
 
 A capital process, as in I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random
 variables by betting", JRSS B 86 (2024), Sec. 4, around predictions P_i made before the value X_i in
@@ -26,14 +26,15 @@ from snellen.stats.intervals import DEFAULT_LEVEL
 
 METHOD = "confidence sequence"
 NO_DIFFERENCE = 0.5
-"""What no difference is among values in 0..1."""
+"""No difference between two systems, on the scale (difference + 1) / 2 of values in 0..1."""
 _MAX_SCALE = 0.95
+"""Scales must stay below 1: there a bet can lose all capital in one step."""
 _STEPS = 60
 _TOLERANCE = 1e-10
 
 
 class Bet(NamedTuple):
-    """A value of `a`, and the logarithm of its weight in the mixture."""
+    """One component of the mixture: its scale a, and the logarithm of its weight."""
 
     scale: float
     log_weight: float
@@ -56,8 +57,8 @@ def bets(min_scale: float, *, with_max_scale: bool = False) -> tuple[Bet, ...]:
 
 
 def bets_for_width(half_width: float) -> tuple[Bet, ...]:
-    """For stopping at an interval of this half-width (in units of the range). The best scale is
-    half_width / variance, and a variance of values in 0..1 is a quarter at most."""
+    """Bets for stopping at an interval of this half-width, in units of the range 0..1. The best
+    scale is half_width / variance, and the variance of values in 0..1 is at most 1/4."""
     return bets(4 * half_width)
 
 
@@ -72,12 +73,13 @@ def bets_for_samples(max_samples: int, level: float = DEFAULT_LEVEL) -> tuple[Be
 def interval_of_differences(
     totals: Sequence[float], sizes: Sequence[float], max_clusters: int, level: float = DEFAULT_LEVEL
 ) -> Interval:
-    """Of the mean difference over clusters whose differences, each in -1..1, sum to `totals` over
-    `sizes` samples; both ends in -1..1. It holds though the number of clusters was chosen by
-    looking at the differences, up to `max_samples` of them.
+    """Interval of a mean difference, valid even if the number of clusters was chosen by looking at
+    the differences; both ends in -1..1.
 
-    As every cluster is predicted to have no difference, the order in which they came does not
-    matter, and 0 is left out only where betting on a difference of one sign has paid.
+    `totals` are the sums of the differences, each in -1..1, over the `sizes` samples of each
+    cluster; there could have been up to `max_clusters`. Every cluster is predicted to have no
+    difference, so that the order of the clusters does not matter, and 0 is outside only if betting
+    on differences of one sign has paid.
 
     Raises:
         ValueError: no clusters, or a total beyond its size.
@@ -87,7 +89,7 @@ def interval_of_differences(
     largest = max(sizes)
     sequence = ConfidenceSequence(bets_for_samples(max_clusters, level), level)
     for total, size in zip(totals, sizes, strict=True):
-        # (difference + 1) / 2 lies in 0..1.
+        # Differences are moved from -1..1 to 0..1 by (difference + 1) / 2; clusters count by size.
         share = size / largest
         sequence.add((total + size) / (2 * largest), share, NO_DIFFERENCE * share)
     interval = sequence.interval()
@@ -95,8 +97,10 @@ def interval_of_differences(
 
 
 class ConfidenceSequence:
-    """The mean of values in 0..1, one after another, each of a size of at most 1: sizes are known
-    beforehand, and the mean is that of the totals, by size."""
+    """A confidence sequence of the mean of values in 0..1 that arrive one after another.
+
+    Each value has a size of at most 1, known before the value; the mean is weighted by size.
+    """
 
     def __init__(self, mixture: Sequence[Bet], level: float = DEFAULT_LEVEL) -> None:
         if not 0 < level < 1 or not mixture:
@@ -106,14 +110,15 @@ class ConfidenceSequence:
         self._mixture = tuple(mixture)
         self._total = 0.0
         self._expected = 0.0
+        # For each bet the logarithm of prod(1 + a (X_i - P_i)), and of its mirror image (-a).
         self._gains = [0.0] * len(self._mixture)
         self._losses = [0.0] * len(self._mixture)
-        """Logarithms of the products, for the scales and for their mirror images."""
 
     def add(self, total: float, size: float = 1.0, expected: float | None = None) -> None:
-        """Add a value times its size. `expected` is what was predicted before it was seen, by
-        default the mean so far; a good prediction makes the interval narrow, a bad one keeps it
-        valid.
+        """Add a value times its size.
+
+        `expected` is the prediction of `total`, made before seeing it, by default from the mean so
+        far. A good prediction makes the interval narrow; with a bad one it is still valid.
 
         Raises:
             ValueError: a total outside 0..size, a size outside 0..1.
@@ -124,15 +129,16 @@ class ConfidenceSequence:
             expected = size * self.prediction()
         expected = min(size, max(0.0, expected))
         surprise = total - expected
-        for place, bet in enumerate(self._mixture):
-            self._gains[place] += math.log1p(bet.scale * surprise)
-            self._losses[place] += math.log1p(-bet.scale * surprise)
+        # Logarithms, so that products of thousands of factors neither overflow nor vanish.
+        for index, bet in enumerate(self._mixture):
+            self._gains[index] += math.log1p(bet.scale * surprise)
+            self._losses[index] += math.log1p(-bet.scale * surprise)
         self._expected += expected
         self._total += total
         self.size += size
 
     def prediction(self) -> float:
-        """The mean so far, drawn to one half by half a value."""
+        """The mean so far, shrunk towards 1/2 by half a value."""
         return (self._total + 0.25) / (self.size + 0.5)
 
     @property
@@ -140,15 +146,15 @@ class ConfidenceSequence:
         return self._total / self.size if self.size else None
 
     def interval(self, slack: float = 0.0) -> Interval:
-        """`slack` is added on both sides: how far the mean of what was drawn may lie from the
-        mean that is meant."""
+        """Interval of the mean, in 0..1. `slack` is added on both sides: how far the mean of the
+        drawn values may be from the mean of interest."""
         if not self.size:
             return Interval(0.0, 1.0, METHOD, self.level)
-        low, high = (one / self.size for one in self.sum_bounds())
+        low, high = (bound / self.size for bound in self.sum_bounds())
         return Interval(max(0.0, low - slack), min(1.0, high + slack), METHOD, self.level)
 
     def is_above(self, mean: float) -> bool:
-        """Whether the interval lies above `mean`, in a tenth of the time it takes to compute."""
+        """Whether the interval lies above `mean`; ten times faster than computing the interval."""
         return self._exceeds_bound(self._gains, self._expected - mean * self.size)
 
     def is_below(self, mean: float) -> bool:
@@ -156,6 +162,8 @@ class ConfidenceSequence:
         return self._exceeds_bound(self._losses, mean * self.size - self._expected)
 
     def _exceeds_bound(self, logs: Sequence[float], reach: float) -> bool:
+        """Whether the mixture of exp(log + scale * reach) exceeds 2 / (1 - level): by Ville's
+        inequality the probability of that is at most (1 - level) / 2 over the whole run."""
         terms = [
             bet.log_weight + log + bet.scale * reach
             for bet, log in zip(self._mixture, logs, strict=True)
@@ -165,16 +173,19 @@ class ConfidenceSequence:
         return total > math.log(2 / (1 - self.level))
 
     def sum_bounds(self) -> tuple[float, float]:
-        """Both ends of the sum of the means of what was added, given what came before."""
+        """Both ends of the sum of the conditional means E_i of the added values."""
         return (
             self._expected - self._solve_bound(self._gains),
             self._expected + self._solve_bound(self._losses),
         )
 
     def _solve_bound(self, logs: Sequence[float]) -> float:
-        """Where the mixture of exp(log + scale * x) passes its bound: Newton's method from above,
-        because its logarithm is convex and rises, and each bet alone tells an x at which it has
-        passed."""
+        """The x at which the mixture of exp(log + scale * x) reaches its bound, by Newton's method.
+
+        The logarithm of the mixture is convex and increasing, so that Newton's method converges
+        monotonically from any x above the solution. Such an x is where a single bet reaches the
+        bound by itself.
+        """
         goal = math.log(2 / (1 - self.level))
         lines = [
             (bet.log_weight + log, bet.scale) for bet, log in zip(self._mixture, logs, strict=True)
@@ -185,7 +196,7 @@ class ConfidenceSequence:
             largest = max(terms)
             shares = [math.exp(term - largest) for term in terms]
             total = sum(shares)
-            slope = sum(one * scale for one, (_, scale) in zip(shares, lines, strict=True)) / total
+            slope = sum(w * scale for w, (_, scale) in zip(shares, lines, strict=True)) / total
             step = (largest + math.log(total) - goal) / slope
             solution -= step
             if step < _TOLERANCE * max(1.0, abs(solution)):

@@ -1,5 +1,5 @@
-"""What several draws of each question tell: pass@k, majority votes, agreement, and how much of the
-variance is between questions and how much between the draws of one.
+"""Statistics of several draws of each question: pass@k, majority votes, agreement, and the variance
+between questions and between the draws of one question.
 
 pass@k: M. Chen et al., "Evaluating Large Language Models Trained on Code" (2021), Sec. 2.1. Votes:
 X. Wang et al., "Self-Consistency Improves Chain of Thought Reasoning in Language Models" (2023).
@@ -25,25 +25,26 @@ Scores = Sequence[Sequence[float]]
 
 
 def best_of(scores: Sequence[float], k: int) -> float:
-    """The expected best score of k draws of a question, over all subsets of size k.
+    """Expected best score of k draws of a question, over all subsets of size k.
 
-    Of rights and wrongs that is pass@k, 1 - C(n - c, k) / C(n, k) with c of n right.
+    For scores of 0 and 1 this is pass@k, 1 - C(n - c, k) / C(n, k) with c of n right.
 
     Raises:
         ValueError: k outside 1..n.
     """
     _check_size(k, len(scores))
     subsets = math.comb(len(scores), k)
-    # The i-th smallest is the best of those subsets whose others all stand before it.
+    # The i-th smallest is the best of the subsets whose other members are among those before it.
     return sum(
         score * (math.comb(before, k - 1) / subsets) for before, score in enumerate(sorted(scores))
     )
 
 
 def majority_of(answers: Sequence[A | None], worth: Mapping[A, float], k: int) -> float:
-    """The expected score of the commonest answer among k draws of a question, over all subsets of
-    size k. Answers that are equally common share; None, a reply without an answer, has no vote,
-    and where nobody votes the score is 0.
+    """Expected score of the most common answer among k draws of a question, over all subsets.
+
+    `worth` is the score of each answer. Answers that are equally common share. None, a reply
+    without an answer, has no vote; the score is 0 if there are no votes.
 
     Raises:
         ValueError: k outside 1..n.
@@ -59,8 +60,11 @@ def majority_of(answers: Sequence[A | None], worth: Mapping[A, float], k: int) -
 
 @lru_cache(maxsize=4096)
 def _wins(counts: tuple[int, ...], silent: int, k: int) -> Mapping[int, float]:
-    """For each count the chance that an answer that was given so often is chosen: the commonest
-    of k draws, ties drawn by lot."""
+    """The probability that an answer wins the vote of k draws, by how often it occurs in all draws.
+
+    `counts` are the occurrences of all answers, `silent` the draws without an answer. Ties are
+    broken at random.
+    """
     subsets = math.comb(sum(counts) + silent, k)
     wins = {}
     for count in set(counts):
@@ -75,25 +79,29 @@ def _wins(counts: tuple[int, ...], silent: int, k: int) -> Mapping[int, float]:
 
 
 def _count_ways(others: Sequence[int], silent: int, votes: int, size: int) -> list[list[int]]:
-    """In how many ways draws are taken from other answers such that none has more than `votes`:
-    by how many have exactly so many, and by how many draws are taken, up to `size`."""
-    table = [[math.comb(silent, taken) for taken in range(size + 1)]]
+    """Count the ways to choose draws of other answers of which none gets more than `votes` votes.
+
+    Returns a table [answers with exactly `votes`][draws chosen, 0..size], filled in answer by
+    answer (dynamic programming).
+    """
+    table = [[math.comb(silent, chosen) for chosen in range(size + 1)]]
     for count in others:
         ties = min(len(table), size // votes) + 1
         extended = [[0] * (size + 1) for _ in range(ties)]
         for tied, sizes in enumerate(table):
-            for taken, ways in enumerate(sizes):
+            for chosen, ways in enumerate(sizes):
                 if not ways:
                     continue
-                for more in range(min(count, votes, size - taken) + 1):
-                    extended[tied + (more == votes)][taken + more] += ways * math.comb(count, more)
+                for more in range(min(count, votes, size - chosen) + 1):
+                    extended[tied + (more == votes)][chosen + more] += ways * math.comb(count, more)
         table = extended
     return table
 
 
 def agreement_of(answers: Sequence[Hashable | None]) -> float | None:
-    """The share of pairs of draws that gave the same answer: an unbiased estimate of the chance
-    that two draws do. None, a reply without an answer, agrees with nothing. None for one draw."""
+    """The fraction of pairs of draws with the same answer: an unbiased estimate of the probability
+    that two draws agree. A reply without an answer (None) agrees with nothing. Returns None for
+    fewer than two draws."""
     pairs = math.comb(len(answers), 2)
     if not pairs:
         return None
@@ -109,51 +117,57 @@ class VarianceComponents(NamedTuple):
 
 
 def variance_components(scores: Scores) -> VarianceComponents | None:
-    """One-way random effects by the method of moments; a negative variance is cut off at 0, so
-    that its expectation lies a little above the truth where that is near 0. None for fewer than two
-    questions, or where none has two draws."""
-    groups = [one for one in scores if one]
+    """Variances between and within questions: one-way random effects by the method of moments.
+
+    A negative variance is cut off at 0, so that it is biased upwards a little near 0. None for
+    fewer than two questions, and if no question has two draws.
+    """
+    groups = [draws for draws in scores if draws]
     total = sum(map(len, groups))
     if len(groups) < 2 or total == len(groups):
         return None
-    means = [fmean(one) for one in groups]
+    means = [fmean(draws) for draws in groups]
     grand = math.fsum(map(math.fsum, groups)) / total
     between = math.fsum(
-        len(one) * (mean - grand) ** 2 for one, mean in zip(groups, means, strict=True)
+        len(draws) * (mean - grand) ** 2 for draws, mean in zip(groups, means, strict=True)
     ) / (len(groups) - 1)
     within = math.fsum(
-        (score - mean) ** 2 for one, mean in zip(groups, means, strict=True) for score in one
+        (score - mean) ** 2 for draws, mean in zip(groups, means, strict=True) for score in draws
     ) / (total - len(groups))
-    size = (total - sum(len(one) ** 2 for one in groups) / total) / (len(groups) - 1)
+    # The effective number of draws per question, for questions with different numbers of draws.
+    size = (total - sum(len(draws) ** 2 for draws in groups) / total) / (len(groups) - 1)
     return VarianceComponents(max(0.0, (between - within) / size), within)
 
 
 def draw_variance(scores: Scores) -> float | None:
-    """The variance of the mean over questions of the mean over draws, while the questions stay the
-    same. A question of one draw is taken to vary as the others do; None where all are such."""
-    groups = [one for one in scores if one]
-    variances = [(_variance(one), len(one)) for one in groups if len(one) > 1]
+    """Variance of the mean over questions of the mean over draws, for these very questions.
+
+    A question with a single draw is assumed to vary as the others do. None if no question has two.
+    """
+    groups = [draws for draws in scores if draws]
+    variances = [(_variance(draws), len(draws)) for draws in groups if len(draws) > 1]
     if not variances:
         return None
-    of_single = fmean(each for each, _ in variances) * (len(groups) - len(variances))
-    return (math.fsum(each / size for each, size in variances) + of_single) / len(groups) ** 2
+    of_single = fmean(variance for variance, _ in variances) * (len(groups) - len(variances))
+    of_others = math.fsum(variance / size for variance, size in variances)
+    return (of_others + of_single) / len(groups) ** 2
 
 
 def draws_half_width(scores: Scores, level: float = DEFAULT_LEVEL) -> float | None:
-    """Half the width of the interval of the mean over these very questions, whose draws alone vary.
+    """Half the width of the interval of the mean over these very questions, if only draws vary.
 
-    The normal's quantile z times the standard error would be too little where draws seldom differ:
-    an estimate of 0 then tells that at most a few of all draws would come out otherwise. So it
-    reaches as far as the score interval of a Poisson count of draws does, z sqrt(n + z^2 / 4) +
-    z^2 / 2, each draw worth its share of the mean. None where no question has two draws.
+    The normal quantile z times the standard error would be too small if draws seldom differ: an
+    estimate of 0 only shows that few draws would come out otherwise. Therefore the interval extends
+    as far as the score interval of a Poisson count of draws, z sqrt(n + z^2 / 4) + z^2 / 2, each
+    draw weighted by its part of the mean. None if no question has two draws.
     """
-    variance_ = draw_variance(scores)
-    if variance_ is None:
+    variance = draw_variance(scores)
+    if variance is None:
         return None
-    groups = [one for one in scores if one]
+    groups = [draws for draws in scores if draws]
     step = 1 / (len(groups) * min(map(len, groups)))
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    return z * math.sqrt(variance_ + (z * step / 2) ** 2) + z * z / 2 * step
+    return z * math.sqrt(variance + (z * step / 2) ** 2) + z * z / 2 * step
 
 
 def expected_error(total: float, draws: float, current_draws: float, target_draws: float) -> float:
@@ -164,7 +178,7 @@ def expected_error(total: float, draws: float, current_draws: float, target_draw
 
 
 def _variance(scores: Sequence[float]) -> float:
-    """Unbiased. (`statistics.variance` computes with fractions, which takes 30 times as long.)"""
+    """Unbiased variance. (`statistics.variance` uses fractions and takes 30 times as long.)"""
     mean = sum(scores) / len(scores)
     return sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)
 

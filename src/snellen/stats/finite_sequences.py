@@ -1,11 +1,12 @@
-"""Intervals that hold at every moment of a run at once, of the mean over a finite set that is drawn
-without replacement: all samples of a benchmark.
+"""Confidence sequences of the mean of a finite set drawn without replacement: all samples of a
+benchmark.
 
 I. Waudby-Smith and A. Ramdas, "Confidence sequences for sampling without replacement", NeurIPS 33
-(2020), Sec. 3: with the total T of N values, of which k - 1 were drawn and sum to S, the next has
-the mean (T - S) / (N - k + 1). What `ConfidenceSequence` says of the sum of these means is thereby
-said of T, ever more sharply as the set runs out; and T lies between what was drawn and the most
-that the rest can add. Here the set has strata, drawn in a fixed turn, each with totals of its own.
+(2020), Sec. 3: if N values sum to T, and the k - 1 drawn ones to S, the next one has the mean
+(T - S) / (N - k + 1). Bounds of the sum of these means (`ConfidenceSequence`) are thereby bounds of
+T, which get narrower as the set runs out. Besides, T lies between the sum of the drawn values and
+that sum plus the sizes of the remaining ones. Here the set has strata, each with its own total,
+which take turns in a fixed order.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FINITE_METHOD = f"{METHOD}, without replacement"
 
 
 class StratumSize(NamedTuple):
-    """How many values there are to draw, and the sum of their sizes."""
+    """Number of values in a stratum, and the sum of their sizes."""
 
     values: int
     size: float
@@ -30,12 +31,15 @@ class StratumSize(NamedTuple):
 
 @dataclass(slots=True)
 class _StratumState:
-    """A stratum as far as it was drawn. The means of its draws sum to T * reach - known, where T is
-    its total."""
+    """The draws of a stratum so far.
+
+    The conditional means of its draws sum to T * reach - offset, where T is the stratum's total:
+    each draw adds 1 / (remaining values) to `reach`, and the drawn sum times that to `offset`.
+    """
 
     remaining_values: int
     remaining_size: float
-    """Sizes of what is left: the most that it can add to the total."""
+    """Sum of the sizes of values not drawn yet: the maximum that they can add to the total."""
     total: float = 0.0
     reach: float = 0.0
     offset: float = 0.0
@@ -49,9 +53,11 @@ class _StratumState:
 
 
 class FiniteSequence:
-    """The mean over the values of all strata, by size. Values and sizes are as in
-    `ConfidenceSequence`; each stratum's are drawn in a random order, and whose turn it is must not
-    depend on them."""
+    """A confidence sequence of the mean over the values of all strata, weighted by size.
+
+    Values and sizes are as in `ConfidenceSequence`. The values of a stratum are drawn in random
+    order; which stratum is next must not depend on the values.
+    """
 
     def __init__(
         self,
@@ -61,8 +67,10 @@ class FiniteSequence:
     ) -> None:
         self.level = level
         self._sums = ConfidenceSequence(mixture, level)
-        self._strata = {name: _StratumState(one.values, one.size) for name, one in strata.items()}
-        self._size = sum(one.size for one in strata.values())
+        self._strata = {
+            name: _StratumState(stratum.values, stratum.size) for name, stratum in strata.items()
+        }
+        self._size = sum(stratum.size for stratum in strata.values())
 
     def add(self, stratum: str, total: float, size: float, prediction: float) -> None:
         """Add a value times its size; `prediction` is the value predicted before it was drawn.
@@ -75,30 +83,29 @@ class FiniteSequence:
             raise ValueError(f"all values of the stratum {stratum!r} were drawn")
         if not 0 <= size <= 1 or not -1e-9 <= total <= size + 1e-9:
             raise ValueError(f"expected 0 <= total <= size <= 1, got {total} of {size}")
-        # The size that was drawn is no more known beforehand than the value.
+        # The size of a draw is no more known beforehand than its value: predict by the mean size.
         self._sums.add(total, expected=prediction * state.remaining_size / state.remaining_values)
         state.draw(total, size)
 
     def interval(self) -> Interval:
-        """Of the mean over everything, drawn or not; both ends in 0..1.
+        """Interval of the mean over all values, drawn or not; both ends in 0..1.
 
-        With a common reach A, the totals' sum is that of T * reach, over A, and of T * (A - reach),
-        over A; the second is small where the strata are drawn in proportion, and is bounded by the
-        least and the most that each stratum's rest can add.
+        `ConfidenceSequence` bounds the sum of T * reach - offset over the strata; needed are bounds
+        of the sum of T. With a common reach A, the sum of T is (sum of T * reach + sum of
+        T * (A - reach)) / A. The second sum is small if the strata are drawn in proportion. It is
+        bounded because each T is the drawn total plus values between 0 and their sizes.
         """
         states = list(self._strata.values())
-        drawn_total, remaining = (
-            sum(one.total for one in states),
-            sum(one.remaining_size for one in states),
-        )
+        drawn_total = sum(state.total for state in states)
+        remaining = sum(state.remaining_size for state in states)
         low, high = drawn_total, drawn_total + remaining
-        reach = (
-            sum(one.remaining_size * one.reach for one in states) / remaining if remaining else 0.0
-        )
+        reach = 0.0
+        if remaining:
+            reach = sum(state.remaining_size * state.reach for state in states) / remaining
         if reach:
             below, above = self._sums.sum_bounds()
-            fixed = sum(one.offset + one.total * (reach - one.reach) for one in states)
-            swings = [one.remaining_size * (reach - one.reach) for one in states]
-            low = max(low, (below + fixed + sum(min(0.0, one) for one in swings)) / reach)
-            high = min(high, (above + fixed + sum(max(0.0, one) for one in swings)) / reach)
+            fixed = sum(state.offset + state.total * (reach - state.reach) for state in states)
+            swings = [state.remaining_size * (reach - state.reach) for state in states]
+            low = max(low, (below + fixed + sum(min(0.0, swing) for swing in swings)) / reach)
+            high = min(high, (above + fixed + sum(max(0.0, swing) for swing in swings)) / reach)
         return Interval(low / self._size, high / self._size, FINITE_METHOD, self.level)

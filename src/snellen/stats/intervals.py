@@ -23,8 +23,8 @@ DEFAULT_LEVEL = 0.95
 def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval:
     """Wilson score interval of a proportion, both ends in 0..1.
 
-    `successes` may be fractional (partial credit); the interval then is on the wide side. So may
-    `n` be, where it is an effective sample size.
+    `successes` may be fractional (partial credit), which makes the interval rather wide; `n` may be
+    fractional too (an effective sample size).
 
     Raises:
         ValueError: n < 1, successes outside 0..n or not a number, level outside (0, 1).
@@ -44,51 +44,50 @@ def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval
 
 
 class Moments(NamedTuple):
-    """What the interval of an estimate in 0..1 is made of: a mean of scores, or what is one to
-    first order."""
+    """Inputs of `bounded_interval` for an estimate in 0..1: a mean of scores, or a statistic that
+    is one to first order."""
 
     estimate: float
     variance: float
-    """Of the estimate, robust to clusters."""
+    """Cluster-robust variance of the estimate."""
     independent_variance: float
-    """What the variance would be if every sample stood alone."""
+    """Variance of the estimate if all samples were independent."""
     cluster_squares: float
-    """Sum of the squared shares that the clusters have in the estimate: 1 / G for G equal ones."""
+    """Sum of the squared weights of the clusters in the estimate: 1 / G for G equal ones."""
     sample_squares: float
-    """The same of samples: 1 / n for n equal ones."""
+    """Sum of the squared weights of the samples: 1 / n for n equal ones."""
     freedom: float | None = None
-    """Degrees of freedom of `variance`; None takes the normal distribution, as Wilson does."""
+    """Degrees of freedom of `variance`; None for the normal distribution, as in Wilson's interval.
+    """
 
 
 def bounded_interval(moments: Moments, method: str, level: float = DEFAULT_LEVEL) -> Interval:
-    """Interval in 0..1 of an estimate that clusters of low or high scores, none of which was seen,
-    could move.
+    """Interval in 0..1 of an estimate, generalising Wilson's to graded and clustered scores.
 
-    The lower end is the least mean L that is not rejected if samples are a mixture of what was
-    seen, which has the estimate m as its mean, and of clusters worth nothing: of a share 1 - L / m.
-    With clusters of shares s_g that gives the estimate the variance V L / m + b S L (m - L), where
-    S is the sum of s_g^2, and L solves (m - L)^2 = z^2 (V L / m + b S L (m - L)); the upper end is
-    the same of 1 - score. Scores of right and wrong that stand alone have Wilson's interval, to
-    the last digit. What was seen counts with V, so that scores that differ little have a narrow
-    interval; what was not seen with b S alone, so that none has a width of zero, and near 0 and 1
-    the interval is as wide as one of right and wrong.
+    It allows for clusters of low or high scores that happen not to be among the observed ones. The
+    lower end is the smallest mean L that is not rejected if samples are a mixture of the observed
+    distribution, with mean m (the estimate), and of clusters with score 0, in the proportion
+    1 - L / m. With clusters of weights s_g the estimate then has the variance
+    V L / m + b S L (m - L), where S is the sum of s_g^2, and L solves
+    (m - L)^2 = z^2 (V L / m + b S L (m - L)). The upper end is the same for 1 - score. Independent
+    scores of 0 and 1 get Wilson's interval, to the last digit. The observed part enters with V, so
+    that scores that differ little have a narrow interval; the unobserved part enters with b S, so
+    that no interval has zero width, and near 0 and 1 it is as wide as one of scores of 0 and 1.
 
-    b is how alike the scores of such a cluster are, from 0 (as samples that stand alone) to 1: the
-    part of the variance of scores that lies between clusters, seen with one cluster more, whose
-    scores are all alike. It is 1 where samples stand alone. V is no less than if all did. Student's
-    t takes the place of z at V.
+    b is the similarity of scores within an unobserved cluster, from 0 (as independent samples) to
+    1: the part of the variance of scores that lies between clusters, after adding one cluster whose
+    scores are all equal. It is 1 for independent samples. V is at least the variance of independent
+    samples. Student's t replaces z at V.
 
-    For scores that stand alone, the lower end never rises when one of them falls, if their mean is
-    at least 2/3; likewise the upper end. Coverage: docs/statistics.md.
+    For independent scores whose mean is at least 2/3, the lower end never rises when a score falls;
+    likewise the upper end. Coverage: docs/statistics.md.
     """
     z = _quantile(level)
     t = z if moments.freedom is None else two_sided_quantile(level, moments.freedom)
     estimate = min(1.0, max(0.0, moments.estimate))
     variance = max(moments.variance, moments.independent_variance)
-    between, within = (
-        variance / moments.cluster_squares,
-        moments.independent_variance / moments.sample_squares,
-    )
+    between = variance / moments.cluster_squares
+    within = moments.independent_variance / moments.sample_squares
     similarity = min(1.0, (between + moments.cluster_squares) / (within + moments.cluster_squares))
     unobserved = z * z * similarity * moments.cluster_squares
     low = _min_mean(estimate, t * t * variance, unobserved)
@@ -97,7 +96,7 @@ def bounded_interval(moments: Moments, method: str, level: float = DEFAULT_LEVEL
 
 
 def _min_mean(mean: float, observed: float, unobserved: float) -> float:
-    """The smaller root L of (mean - L)^2 = seen * L / mean + unseen * L * (mean - L)."""
+    """The smaller root L of (mean - L)^2 = observed * L / mean + unobserved * L * (mean - L)."""
     if mean <= 0:
         return 0.0
     square = 1 + unobserved
@@ -107,15 +106,13 @@ def _min_mean(mean: float, observed: float, unobserved: float) -> float:
 
 
 def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> float | None:
-    """Cluster-robust standard error of a mean; an empty name of a cluster stands alone. None for a
-    single cluster.
+    """Cluster-robust standard error of a mean; a sample with an empty cluster name is a cluster of
+    its own. None for a single cluster.
 
     Raises:
         ValueError: lengths differ, no values, a value that is not finite.
     """
-    cluster_ids = (
-        [name or at for at, name in enumerate(clusters)] if clusters else range(len(values))
-    )
+    cluster_ids = _cluster_ids(clusters) if clusters else range(len(values))
     clustered = _clustered_mean(values, cluster_ids)
     return None if clustered.cluster_count < 2 else clustered.error
 
@@ -123,9 +120,9 @@ def standard_error(values: Sequence[float], clusters: Sequence[str] = ()) -> flo
 def score_interval(
     scores: Sequence[float], clusters: Sequence[str] = (), level: float = DEFAULT_LEVEL
 ) -> Interval | None:
-    """Interval of the mean of scores in 0..1, in 0..1: every benchmark's rule for a plain mean.
+    """Interval in 0..1 of the mean of scores in 0..1: the rule of every benchmark for a plain mean.
 
-    `clusters` names for each score those it may err together with; an empty name stands alone.
+    `clusters` names the cluster of each score; an empty name is a cluster of its own.
     Scores of 0 and 1 without clusters have Wilson's interval; all others `bounded_interval`, with
     a cluster-robust variance, corrected for few and for uneven clusters. None without scores, and
     for scores of a single cluster that differ and are not all 0 or 1.
@@ -145,11 +142,12 @@ def score_interval(
         if binary:
             return wilson(sum(scores), n, level)
         variance = math.fsum((score - mean) ** 2 for score in scores) / n**2
+        # Every sample is a cluster: both variances and both sums of squares are the same.
         return bounded_interval(
             Moments(mean, variance, variance, 1 / n, 1 / n), "wilson, graded", level
         )
     method = "wilson, clustered" if binary else "wilson, graded, clustered"
-    cluster_ids = [name or at for at, name in enumerate(clusters)]
+    cluster_ids = _cluster_ids(clusters)
     sizes = Counter(cluster_ids)
     if len(sizes) == n:
         return score_interval(scores, (), level)
@@ -165,7 +163,7 @@ def score_interval(
     for score, name in zip(scores, cluster_ids, strict=True):
         residuals[name] += score - mean
     correction = 1 / (1 - shares)
-    variance = correction * math.fsum(one * one for one in residuals.values()) / n**2
+    variance = correction * math.fsum(value * value for value in residuals.values()) / n**2
     freedom = degrees_of_freedom((size / n, correction) for size in sizes.values())
     return bounded_interval(
         Moments(mean, variance, independent, shares, 1 / n, freedom), method, level
@@ -173,10 +171,13 @@ def score_interval(
 
 
 def degrees_of_freedom(clusters: Iterable[tuple[float, float]]) -> float:
-    """Degrees of freedom of a variance between clusters, of the share of each cluster in the
-    estimate and the correction 1 / (1 - s) of its group, whose clusters have shares in the group
-    with squares that sum to s: G - 1 for G equal clusters of one group, fewer where a few of them
-    weigh more (F. E. Satterthwaite, Biometrics Bulletin 2 (1946), for equal variances)."""
+    """Degrees of freedom of a variance between clusters (F. E. Satterthwaite, Biometrics Bulletin 2
+    (1946), for equal variances).
+
+    For each cluster: its weight in the estimate, and the correction 1 / (1 - s) of its group, where
+    s is the sum of the squared weights of the group's clusters within the group. G - 1 for G equal
+    clusters of one group, fewer if some weigh more.
+    """
     squares = fourths = 0.0
     for share, correction in clusters:
         squares += share**2
@@ -185,6 +186,8 @@ def degrees_of_freedom(clusters: Iterable[tuple[float, float]]) -> float:
 
 
 class _ClusteredMean(NamedTuple):
+    """A mean with its cluster-robust standard error."""
+
     mean: float
     error: float
     """Cluster-robust standard error of the mean; NaN for a single cluster."""
@@ -192,6 +195,7 @@ class _ClusteredMean(NamedTuple):
 
 
 def _clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> _ClusteredMean:
+    """Mean and error of values with their clusters. Raises ValueError as `standard_error` does."""
     _check_finite(values)
     if len(values) != len(clusters):
         raise ValueError(f"got {len(values)} values but {len(clusters)} clusters")
@@ -204,6 +208,11 @@ def _clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> _C
         return _ClusteredMean(mean, math.nan, groups)
     squares = math.fsum(residual * residual for residual in residuals.values())
     return _ClusteredMean(mean, math.sqrt(groups / (groups - 1) * squares) / len(values), groups)
+
+
+def _cluster_ids(clusters: Sequence[str]) -> list[Hashable]:
+    """The cluster of each sample; without a name its index, a cluster of its own."""
+    return [name or index for index, name in enumerate(clusters)]
 
 
 def _quantile(level: float) -> float:

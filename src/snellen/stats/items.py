@@ -2,9 +2,10 @@
 
 Point-biserial discrimination, corrected for the item's own part of the total: F. M. Lord and M. R.
 Novick, "Statistical Theories of Mental Test Scores" (1968), Sec. 15.4; S. Henrysson, Psychometrika
-28 (1963). Its distribution where all samples discriminate alike: systems' right answers permuted
-so that each sample keeps its number of right answers and each system its own on average, which is
-the Rasch model given these numbers (G. Rasch, 1960; E. B. Andersen, JRSS B 32, 1970).
+28 (1963). Its distribution if all samples discriminate equally: right answers permuted between
+systems so that each sample keeps its number of right answers and each system keeps its own on
+average, which is the Rasch model given these numbers (G. Rasch, 1960; E. B. Andersen, JRSS B 32,
+1970).
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ if TYPE_CHECKING:
 
 
 MIN_SYSTEMS = 8
-"""Below it a correlation over systems says nearly nothing of a sample."""
+"""With fewer, a correlation over systems says almost nothing about a sample."""
 DRAWS = 1999
 LEVEL = 0.05
 
 
 class LowDiscrimination(NamedTuple):
-    """Which samples discriminate less than others do by chance."""
+    """Tests for samples that discriminate less than others do by chance."""
 
     p: NDArray[float64]
-    """For each sample the chance of a correlation as low, (samples,); NaN where it has none."""
+    """Probability of a correlation as low, (samples,); NaN for a sample without correlation."""
     expected: float
-    """How many samples have a p of at most `SIGNIFICANCE_LEVEL` if all discriminate alike."""
+    """Expected number of samples with p <= `LEVEL` if all discriminate equally."""
 
 
 def difficulty(scores: NDArray[float64]) -> NDArray[float64]:
-    """1 less the mean score of each sample; `scores` (samples, systems) in 0..1."""
+    """1 minus the mean score of each sample, (samples,); `scores` is (samples, systems) in 0..1."""
     hard: NDArray[float64] = 1.0 - scores.mean(axis=1)
     return hard
 
 
 def discrimination(scores: NDArray[float64]) -> NDArray[float64]:
-    """Pearson's correlation, over systems, of a sample's score with the sum of all other samples'
-    scores: (samples,), -1..1. NaN where either has no spread, and below three systems.
+    """Pearson's correlation, over systems, of each sample's score with the sum of all others'.
 
-    r_i = cov(s_i, T - s_i) / (sd(s_i) sd(T - s_i)), T the sum over all samples.
+    Returns (samples,) in -1..1; NaN if either has no spread, and below three systems.
+    r_i = cov(s_i, T - s_i) / (sd(s_i) sd(T - s_i)), where T is the sum over all samples.
     """
     import numpy as np
 
@@ -57,12 +58,12 @@ def discrimination(scores: NDArray[float64]) -> NDArray[float64]:
 
 
 def low_discrimination(scores: NDArray[float64], seed: int = 0) -> LowDiscrimination:
-    """Each sample's `discrimination` against permutations of the systems' scores on it.
+    """Test each sample's `discrimination` against permutations of the systems' scores on it.
 
-    Scores of 0 and 1: permuted with the chances that the systems' abilities give, so that a sample
-    is compared with one of the same difficulty that discriminates as samples do on average. Where
-    some scores lie between, all orders are alike, which asks less: whether better systems do
-    worse.
+    Scores of 0 and 1 are permuted with probabilities from the systems' abilities, so that a sample
+    is compared with one of the same difficulty that discriminates as samples do on average. If
+    some scores lie between, all orders are equally likely, which is a weaker test: whether better
+    systems score lower.
 
     Raises:
         ValueError: fewer than `MIN_SYSTEMS` systems.
@@ -82,34 +83,36 @@ def low_discrimination(scores: NDArray[float64], seed: int = 0) -> LowDiscrimina
     cut = int(LEVEL * (1 + DRAWS))
 
     def compare_to_chance(rows: NDArray[np.intp], drawn: NDArray[float64]) -> float:
-        """Correlations `drawn` against those of samples; how many of them are low by chance."""
+        """Set p of these samples from `drawn` correlations (draws,); returns how many of them are
+        expected to have a p of at most `LEVEL`."""
         lows = np.sort(drawn)
         p[rows] = (1 + np.searchsorted(lows, observed[rows] + 1e-9, side="right")) / (1 + DRAWS)
-        # With few systems few values are possible: only those below the point are listed.
+        # With few systems few values are possible, and a p of at most LEVEL needs a value strictly
+        # below the cut.
         return len(rows) * float((lows < lows[cut - 1] - 1e-9).mean())
 
     if np.isin(scores, (0.0, 1.0)).all():
-        able = abilities(scores, np.ones(samples))
+        ability = abilities(scores, np.ones(samples))
         right = scores.sum(axis=1).round().astype(np.intp)
+        # Samples with the same number of right answers have the same distribution.
         for total in np.unique(right[is_defined]).tolist():
-            drawn = draw_patterns(able, total, DRAWS, random)
-            # The systems' totals stay as they are, so that the rest changes with the sample.
+            drawn = draw_patterns(ability, total, DRAWS, random)
+            # The systems' totals are fixed, so that the sum of the others changes with the sample.
             correlations = _correlations(drawn, totals - drawn)
             expected += compare_to_chance(
                 np.flatnonzero(is_defined & (right == total)), correlations
             )
     else:
         orders = np.argsort(random.random((DRAWS, systems)), axis=1)
-        for at in np.flatnonzero(is_defined):
-            drawn = scores[at][orders]
-            expected += compare_to_chance(
-                np.array([at]), _correlations(drawn, (totals - scores[at])[None])
-            )
+        for sample in np.flatnonzero(is_defined):
+            drawn = scores[sample][orders]
+            correlations = _correlations(drawn, (totals - scores[sample])[None])
+            expected += compare_to_chance(np.array([sample]), correlations)
     return LowDiscrimination(p, expected)
 
 
 def _correlations(first: NDArray[float64], second: NDArray[float64]) -> NDArray[float64]:
-    """Pearson's, row by row; 0 where either has no spread."""
+    """Pearson's correlation of each row, (rows,); 0 if either has no spread."""
     import numpy as np
 
     first, second = (part - part.mean(axis=1, keepdims=True) for part in (first, second))

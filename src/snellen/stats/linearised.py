@@ -1,4 +1,4 @@
-"""Intervals of statistics of sums over samples (an F1, a ratio, BLEU), by what each sample moves.
+"""Intervals of statistics of sums over samples (F1, a ratio, BLEU), from the influence of samples.
 
 Linearisation of such a statistic, and its variance over clusters: K. M. Wolter, "Introduction to
 Variance Estimation" (2007), Ch. 6; the influence of a sample is the infinitesimal jackknife of B.
@@ -19,21 +19,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SumStatistic = Callable[["NDArray[float64]"], "NDArray[float64]"]
-"""From sums, (draws, columns), the statistic of each draw, (draws,)."""
+"""Maps sums, (draws, columns), to the statistic of each draw, (draws,)."""
 _STEP = 1e-5
-"""Of a numerical derivative, as a share of the sum of a column."""
+"""Step of a numerical derivative, relative to the absolute sum of a column."""
 
 
 def influences(rows: NDArray[float64], statistic: SumStatistic) -> NDArray[float64]:
-    """How much each sample moves the statistic, to first order: shape (samples,).
+    """How much each sample moves the statistic, to first order: (samples,).
 
-    `rows` (samples, columns) holds what each sample adds to the sums. The statistic is smooth at
-    the sums of all rows, and only the ratios of the sums decide it; then influences sum to 0.
+    `rows` (samples, columns) is what each sample adds to the sums. The statistic must be smooth at
+    the total sums. If it depends on ratios of sums only, the influences sum to 0.
     """
     import numpy as np
 
     sums = rows.sum(axis=0)
     steps = np.diag(_STEP * np.maximum(np.abs(rows).sum(axis=0), 1e-300))
+    # Central differences, one column at a time: (2 * columns, columns) in one call.
     ends = statistic(np.concatenate([sums + steps, sums - steps]))
     half = len(ends) // 2
     slopes = (ends[:half] - ends[half:]) / (2 * np.diag(steps))
@@ -49,8 +50,8 @@ def interval_of_sums(
     top: float = 100.0,
     level: float = DEFAULT_LEVEL,
 ) -> Interval | None:
-    """Interval of a statistic between 0 and `top`, as `intervals.bounded` makes it of a
-    cluster-robust variance with Student's t.
+    """Interval of a statistic between 0 and `top`: `intervals.bounded_interval` of its
+    cluster-robust variance, with Student's t.
 
     `rows` and `statistic` as in `influences`; a row of zeros does not count. `clusters` names the
     cluster of each row; an empty name is a cluster of its own. None for fewer than two clusters.
@@ -86,10 +87,10 @@ def unbounded_interval_of_sums(
     *,
     level: float = DEFAULT_LEVEL,
 ) -> Interval | None:
-    """Interval of a statistic above 0 that has no highest value, such as a ratio of two grades:
-    Student's t over clusters, on the scale of logarithms.
+    """Interval of a positive statistic without an upper bound, such as a ratio of two grades:
+    Student's t over clusters on the logarithmic scale.
 
-    None for fewer than two clusters, a statistic of 0, and where no cluster moves it.
+    None for fewer than two clusters, for a statistic of 0, and if no cluster moves it.
     """
     import math
 
@@ -109,7 +110,7 @@ def unbounded_interval_of_sums(
 def _counted_rows(
     rows: NDArray[float64], clusters: Sequence[str]
 ) -> tuple[NDArray[int64], NDArray[float64]]:
-    """The numbers of the clusters of rows that count, from 0, and these rows.
+    """Cluster numbers, from 0, of the rows that are not all zeros, and these rows.
 
     Raises:
         ValueError: not as many clusters as rows.
@@ -121,14 +122,14 @@ def _counted_rows(
     row_indices = np.flatnonzero(np.abs(rows).any(axis=1))
     ids: dict[str, int] = {}
     cluster_ids = [
-        ids.setdefault((clusters[at] if clusters else "") or f"\0{at}", len(ids))
-        for at in row_indices.tolist()
+        ids.setdefault((clusters[index] if clusters else "") or f"\0{index}", len(ids))
+        for index in row_indices.tolist()
     ]
     return np.asarray(cluster_ids, dtype=np.int64), rows[row_indices]
 
 
 def _sums_by_cluster(values: NDArray[float64], cluster_ids: NDArray[int64]) -> NDArray[float64]:
-    """Of the values in each cluster."""
+    """Sum of the values in each cluster."""
     import numpy as np
 
     return np.asarray(np.bincount(cluster_ids, weights=values), dtype=np.float64)

@@ -1,20 +1,20 @@
-"""Two systems on the same samples: how far apart they are, whether chance explains it, and how
-many samples would tell.
+"""Paired comparison of two systems on the same samples: the mean difference, its test and interval,
+and how many samples a study needs.
 
-One method for the p-value and the interval: p is below 1 - level exactly where the interval leaves
-out 0.
+The p-value and the interval come from the same method: p is below 1 - level exactly if the interval
+excludes 0.
 
-- Every sample alone, and right or wrong: McNemar's score test and Tango's interval
+- Independent samples with scores of 0 and 1: McNemar's score test and Tango's interval
   (`stats.score_test`).
 - Otherwise: the mean of the differences with the CR2 variance of clusters and Student's t with
   Satterthwaite's degrees of freedom (R. M. Bell and D. F. McCaffrey, "Bias reduction in standard
   errors for linear regression with multi-stage samples", Survey Methodology 28 (2002); G. W. Imbens
   and M. Kolesar, Review of Economics and Statistics 98 (2016)), under the working model, of
   independent samples or of clusters that err as one, that has the fewer of them.
-- Few clusters: no surer than flipping the signs of whole clusters (`stats.sign_flips`), all ways up
-  to `MAX_FLIPPED_CLUSTERS` clusters; beyond, 2^(1 - k), the smallest p that flipping the signs of
-  the k clusters with a difference can give.
-- Fewer than `MIN_CLUSTERS` clusters tell nothing.
+- Few clusters: p is at least that of flipping the signs of clusters (`stats.sign_flips`), in all
+  ways up to `MAX_FLIPPED_CLUSTERS` clusters; with more, at least 2^(1 - k), the smallest p that
+  flipping the signs of the k clusters with a difference can give.
+- Fewer than `MIN_CLUSTERS` clusters: neither a p-value nor an interval.
 
 McNemar's exact and mid-p tests: M. W. Fagerland, S. Lydersen and P. Laake, "The McNemar test for
 binary matched-pairs data", BMC Medical Research Methodology 13:91 (2013). Samples needed: R. J.
@@ -44,13 +44,13 @@ DEFAULT_POWER = 0.8
 MIN_CLUSTERS = 5
 """Clusters below which neither a p-value nor an interval of a difference is given."""
 MANY_CLUSTERS = 30
-"""Clusters with a difference from which a design effect below 1 is believed."""
+"""Clusters with a difference below which a design effect is not taken to be less than 1."""
 MAX_FLIPPED_CLUSTERS = 12
-"""Clusters up to which all ways of flipping their signs are gone through."""
+"""Clusters up to which all ways of flipping their signs are enumerated."""
 SCORE_TEST = "McNemar's score test"
 CLUSTER_TEST = "t test over clusters"
 _ROUNDING = 1e-12
-"""Of the largest difference: an error that is not larger is the rounding of sums."""
+"""Relative to the largest difference: smaller errors are rounding errors of sums."""
 
 
 class PairedMean(NamedTuple):
@@ -78,7 +78,7 @@ class McNemar(NamedTuple):
 
 
 class ClusterContributions(NamedTuple):
-    """What clusters add to several differences (columns), such as those of all pairs of systems."""
+    """What each cluster adds to several differences (columns), e.g. of all pairs of systems."""
 
     value: NDArray[float64]
     """The differences: (columns,)."""
@@ -87,18 +87,18 @@ class ClusterContributions(NamedTuple):
     freedom: NDArray[float64]
     """Degrees of freedom of the standard errors."""
     sums: NDArray[float64]
-    """(clusters, columns); a column adds up to its value times all sizes."""
+    """(clusters, columns); a column sums to its value times the sum of all sizes."""
     sizes: NDArray[float64]
-    """What each cluster weighs: (clusters,)."""
+    """Weight of each cluster: (clusters,)."""
     unequal: NDArray[int64]
-    """Clusters in which the two systems differ at all."""
+    """Number of clusters in which the two systems differ: (columns,)."""
     largest: NDArray[float64]
-    """The size of the differences: what is smaller by 1e-12 is rounding."""
+    """Magnitude of the differences, against which rounding errors are measured: (columns,)."""
 
 
 class PairedTests(NamedTuple):
-    """Of each column: the two-sided p of a true difference, and the interval. `flat`: the clusters
-    do not differ, so that the interval would have no width."""
+    """Two-sided p and interval of each column. `flat` columns have the same difference in every
+    cluster, so that the interval would have no width."""
 
     p: NDArray[float64]
     low: NDArray[float64]
@@ -112,8 +112,10 @@ def paired_mean(
     level: float = DEFAULT_LEVEL,
     null: float = 0.0,
 ) -> PairedMean:
-    """Mean of `differences` (n,) of scores in 0..1, whose samples belong to `clusters` (n,),
-    numbered from 0 without gaps. `p` is of the hypothesis that the true mean is `null`.
+    """Mean of `differences` (n,) of scores in 0..1, with test and interval.
+
+    `clusters` (n,) are the samples' clusters, numbered from 0 without gaps. `p` is that of the
+    hypothesis that the true mean is `null`.
 
     Raises:
         ValueError: no differences, lengths differ, a cluster without a sample, a level outside
@@ -128,8 +130,8 @@ def paired_means(
     level: float = DEFAULT_LEVEL,
     null: float = 0.0,
 ) -> list[PairedMean]:
-    """`paired_mean` of each column of `differences` (n, columns), such as the pairs of many
-    systems, at a fraction of the time. Raises ValueError as it does."""
+    """`paired_mean` of each column of `differences` (n, columns), e.g. of all pairs of systems, in
+    a fraction of the time. Raises ValueError as it does."""
     import numpy as np
 
     n = len(differences)
@@ -141,6 +143,7 @@ def paired_means(
     if not counts.all():
         raise ValueError(f"cluster {int(np.argmin(counts))} of {len(counts)} has no sample")
     sizes, groups = counts.astype(np.float64), len(counts)
+    # Sums of the differences in each cluster, (groups, columns).
     sums = differences
     if groups < n:
         order, starts = np.argsort(clusters, kind="stable"), np.cumsum(counts) - counts
@@ -148,6 +151,7 @@ def paired_means(
     mean = sums.sum(axis=0) / n
     if groups < 2:
         return untested_means(mean, None, groups)
+    # CR2: each squared residual is divided by 1 minus the cluster's part of the samples.
     residuals = sums - sizes[:, None] * mean
     error = np.sqrt((residuals**2 / (1 - sizes / n)[:, None]).sum(axis=0)) / n
     if groups < MIN_CLUSTERS:
@@ -168,7 +172,8 @@ def paired_means(
 def cluster_tests(
     contributions: ClusterContributions, level: float, null: float = 0.0
 ) -> PairedTests:
-    """Student's t, alone: `apply_sign_flips` keeps it from being too sure of few clusters."""
+    """Student's t tests over clusters. With few clusters they reject too often, which
+    `apply_sign_flips` corrects."""
     import numpy as np
 
     rounding = _ROUNDING * contributions.largest
@@ -177,9 +182,9 @@ def cluster_tests(
         t = np.where(flat, 0.0, distance / contributions.error)
     p, quantile = np.ones_like(t), np.ones_like(t)
     for freedom in np.unique(contributions.freedom).tolist():
-        at = contributions.freedom == freedom
-        p[at] = two_sided_tails(t[at], freedom)
-        quantile[at] = two_sided_quantile(level, freedom)
+        columns = contributions.freedom == freedom
+        p[columns] = two_sided_tails(t[columns], freedom)
+        quantile[columns] = two_sided_quantile(level, freedom)
     p = np.where(flat, np.where(np.abs(distance) <= rounding, 1.0, 0.0), p)
     half = quantile * contributions.error
     return PairedTests(p, contributions.value - half, contributions.value + half, flat)
@@ -192,7 +197,7 @@ def _apply_score_test(
     level: float,
     null: float,
 ) -> PairedTests:
-    """The score test and its interval in the columns that are `use_score_test`."""
+    """Replace tests by the score test and its interval in the columns with `use_score_test`."""
     import numpy as np
 
     p, low, high, flat = tests.p.copy(), tests.low.copy(), tests.high.copy(), tests.flat
@@ -207,7 +212,7 @@ def _apply_score_test(
 def apply_sign_flips(
     tests: PairedTests, contributions: ClusterContributions, level: float, null: float = 0.0
 ) -> PairedTests:
-    """The same, but no surer than flipping the signs of clusters."""
+    """Raise each p to that of flipping the signs of clusters, and widen the interval likewise."""
     import numpy as np
 
     p, low, high, flat = tests
@@ -219,23 +224,23 @@ def apply_sign_flips(
     else:
         unequal = contributions.unequal if not null else np.full(len(p), len(contributions.sizes))
         p = np.maximum(p, np.minimum(1.0, 2.0 ** (1.0 - unequal)))
-    # Where signs alone keep p above the level the interval reaches to `null`, as the test does.
-    kept = p >= 1 - level
-    low = np.where(kept, np.minimum(low, null), low)
-    return PairedTests(p, low, np.where(kept, np.maximum(high, null), high), flat)
+    # An interval must contain `null` if the test does not reject it, also after p was raised.
+    not_rejected = p >= 1 - level
+    low = np.where(not_rejected, np.minimum(low, null), low)
+    return PairedTests(p, low, np.where(not_rejected, np.maximum(high, null), high), flat)
 
 
 def untested_means(
     values: NDArray[float64], errors: NDArray[float64] | None, clusters: int
 ) -> list[PairedMean]:
-    """Differences that nothing more is told of."""
-    why = (
+    """Differences without test and interval, because there are too few clusters."""
+    reason = (
         f"the samples form {clusters} {'cluster' if clusters == 1 else 'clusters'}, and below "
         f"{MIN_CLUSTERS} there is neither test nor interval"
     )
     known_errors = [None] * len(values) if errors is None else errors.tolist()
     return [
-        PairedMean(value, error, None, None, None, clusters, CLUSTER_TEST, why)
+        PairedMean(value, error, None, None, None, clusters, CLUSTER_TEST, reason)
         for value, error in zip(values.tolist(), known_errors, strict=True)
     ]
 
@@ -247,7 +252,7 @@ def paired_means_of(
     level: float,
     top: float = 1.0,
 ) -> list[PairedMean]:
-    """One value for each column; `top` is the largest difference there can be."""
+    """A `PairedMean` for each column; `top` is the largest possible difference."""
     columns = zip(
         contributions.value.tolist(),
         contributions.error.tolist(),
@@ -256,7 +261,7 @@ def paired_means_of(
         *(values.tolist() for values in tests),
         strict=True,
     )
-    return [_paired_mean(len(contributions.sizes), level, top, *one) for one in columns]
+    return [_paired_mean(len(contributions.sizes), level, top, *column) for column in columns]
 
 
 def _paired_mean(
@@ -272,6 +277,7 @@ def _paired_mean(
     high: float,
     flat: bool,
 ) -> PairedMean:
+    """The value of one column, with the reason if it has no interval."""
     interval, reason = None, ""
     if flat:
         reason = "the difference is the same in every cluster, so its spread is not known"
@@ -288,14 +294,15 @@ def _paired_mean(
 
 
 def satterthwaite(sizes: NDArray[float64]) -> float:
-    """Degrees of freedom of the CR2 variance of a mean over clusters of these sizes, at least two
-    of them: G - 1 for G equal ones, fewer for unequal ones.
+    """Degrees of freedom of the CR2 variance of a mean over at least two clusters of these sizes:
+    G - 1 for G equal ones, fewer for unequal ones.
 
-    Bell and McCaffrey's (tr M)^2 / tr(M^2), M being the matrix of the quadratic form, for the
-    regression on a constant alone: with samples that are independent, and with clusters whose
-    samples are all alike. The first takes large clusters for better known than they are where
-    samples of a cluster agree; the smaller of the two holds for both.
+    Bell and McCaffrey's (tr M)^2 / tr(M^2), where M is the matrix of the quadratic form, for the
+    regression on a constant, under two working models: independent samples, and clusters whose
+    samples are all equal. The first is too optimistic about large clusters whose samples agree; the
+    smaller of the two values is valid for both.
     """
+    # p: parts of the clusters in the mean; w: weights of their squared residuals.
     p = sizes / sizes.sum()
     w = p * p / (1 - p)
     squares = float((p * p).sum())
@@ -314,9 +321,10 @@ def satterthwaite(sizes: NDArray[float64]) -> float:
 
 
 def mcnemar(first_only: int, second_only: int) -> McNemar:
-    """p-values of the hypothesis that a sample which only one has right is as likely the first's.
+    """p-values of the hypothesis that a sample that one system has right and the other wrong is
+    equally likely to be either way.
 
-    Without such a sample nothing speaks against it: both are 1.
+    Without such samples both are 1.
 
     Raises:
         ValueError: a count below 0.
@@ -326,6 +334,7 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     n, smaller = first_only + second_only, min(first_only, second_only)
     if not n:
         return McNemar(1.0, 1.0)
+    # Binomial probabilities by logarithms of factorials, which do not overflow.
     log_total = n * math.log(2) - math.lgamma(n + 1)
     terms = [
         math.exp(-log_total - math.lgamma(k + 1) - math.lgamma(n - k + 1))
@@ -338,11 +347,11 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
 def design_effect(
     differences: NDArray[float64], clusters: NDArray[int64], error: float | None
 ) -> float:
-    """How much larger the variance of the mean of `differences` is for their clusters (L. Kish,
-    "Survey Sampling", 1965), `error` being its standard error over them.
+    """Design effect: the factor by which clusters increase the variance of a mean of differences
+    (L. Kish, "Survey Sampling", 1965). `error` is the standard error of the mean over clusters.
 
-    Below 1 only where `MANY_CLUSTERS` hold a difference: of few it is chance, and would promise too
-    much of too few samples.
+    Below 1 only if at least `MANY_CLUSTERS` clusters have a difference: with fewer it is chance,
+    and a study planned with it would be too small.
     """
     import numpy as np
 
@@ -361,12 +370,12 @@ def detectable_difference(
     level: float = DEFAULT_LEVEL,
     power: float = DEFAULT_POWER,
 ) -> float | None:
-    """The least true difference that a two-sided test at `level` finds with `power` on `n`
-    independent samples whose squared differences average `discordance`; None where even the
-    `largest` would not be found: the mean size of the differences, which is the discordance
-    itself where scores are 0 or 1.
+    """The smallest true difference that a two-sided test at `level` detects with `power`.
 
-    Solves `required_samples` for the difference, by halving.
+    On `n` independent samples whose squared differences average `discordance`. `largest` is the
+    mean absolute difference, which bounds the true one; for scores of 0 and 1 it equals the
+    discordance, the default. None if not even that would be detected. Solves `required_samples` for
+    the difference, by bisection.
     """
     _check_study(discordance, level, power)
     if not discordance or n <= 0:
@@ -376,17 +385,18 @@ def detectable_difference(
         return None
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if _solve_samples(middle, discordance, level, power) <= n else (
-            middle, high,
-        )  # fmt: skip
+        if _solve_samples(middle, discordance, level, power) <= n:
+            high = middle
+        else:
+            low = middle
     return high
 
 
 def detectable_by_error(
     error: float, *, level: float = DEFAULT_LEVEL, power: float = DEFAULT_POWER
 ) -> float:
-    """The least true difference that a two-sided test at `level` finds with `power`, of a statistic
-    with this standard error, by the normal distribution."""
+    """The smallest true difference that a two-sided test at `level` detects with `power`, for a
+    statistic with this standard error, by the normal distribution."""
     return error * (NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power))
 
 
@@ -398,10 +408,10 @@ def required_samples(
     power: float = DEFAULT_POWER,
     design: float = 1.0,
 ) -> int | None:
-    """Samples that a two-sided test at `level` needs to find `difference` with `power` (Connor
-    1987, eq. 3); None for no difference.
+    """Samples that a two-sided test at `level` needs to detect `difference` with `power` (Connor
+    1987, eq. 3); None if the difference or the discordance is 0.
 
-    `design` is the design effect: how much larger the variance of the mean is for the clusters.
+    `design` is the design effect, by which clusters increase the variance of the mean.
     """
     _check_study(discordance, level, power)
     if not difference or not discordance:
@@ -426,29 +436,33 @@ def _check_study(discordance: float, level: float, power: float) -> None:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted for their number, in the order given (S. Holm, Scandinavian Journal of
-    Statistics 6, 1979): the chance of one false finding among all stays below the level."""
-    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    """p-values adjusted for multiple tests, in the same order (S. Holm, Scandinavian Journal of
+    Statistics 6, 1979): bounds the probability of any false rejection."""
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     adjusted = [0.0] * len(p_values)
     highest = 0.0
-    for rank, at in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[at]))
-        adjusted[at] = highest
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
     return adjusted
 
 
 def holm_of_sides(sides: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """As `holm`, for pairs of hypotheses of which at most one can be true, such as "worse by more
-    than the margin" and "better by more than the margin": as many hypotheses can be true as there
-    are pairs with one that is not rejected yet (J. P. Shaffer, "Modified sequentially rejective
-    multiple test procedures", JASA 81, 1986)."""
-    order = sorted(((p, at, side) for at, pair in enumerate(sides) for side, p in enumerate(pair)))
+    """`holm` for pairs of hypotheses of which at most one can be true, such as "worse by more than
+    the margin" and "better by more than the margin".
+
+    The number of hypotheses that can be true is that of the pairs with one not rejected yet (J. P.
+    Shaffer, "Modified sequentially rejective multiple test procedures", JASA 81, 1986).
+    """
+    order = sorted(
+        (p, index, side) for index, pair in enumerate(sides) for side, p in enumerate(pair)
+    )
     adjusted = [[0.0, 0.0] for _ in sides]
     remaining = [2] * len(sides)
     possible, highest = len(sides), 0.0
-    for p, at, side in order:
+    for p, index, side in order:
         highest = max(highest, min(1.0, possible * p))
-        adjusted[at][side] = highest
-        remaining[at] -= 1
-        possible -= not remaining[at]
+        adjusted[index][side] = highest
+        remaining[index] -= 1
+        possible -= not remaining[index]
     return [(first, second) for first, second in adjusted]

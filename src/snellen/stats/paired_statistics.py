@@ -1,5 +1,5 @@
-"""Two systems compared by a statistic that is no mean of samples, such as an F1 or a mean of
-subtasks' accuracies: what each cluster adds to it, and from that test and interval.
+"""Paired comparison by a statistic that is not a mean over samples, such as an F1 or a mean of the
+accuracies of subtasks: test and interval from what each cluster adds to the difference.
 
 The statistic is a function of sums over samples. It is linearised (D. A. Binder, "On the variances
 of asymptotically normal estimators from complex surveys", International Valueal Review 51
@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CELLS = 4_000_000
-"""Sums held at once."""
+"""Maximum of numbers in memory at once when a statistic is evaluated many times."""
 
 
 class LinearisedStatistic(NamedTuple):
-    """A statistic of one system, seen cluster by cluster."""
+    """A statistic of one system, with what each cluster adds to it."""
 
     value: float
     rows: NDArray[float64]
     """Column sums of each cluster: (clusters, columns)."""
     statistic: SumStatistic
     slopes: NDArray[float64]
-    """What each cluster adds to the statistic, more than its part of it: (clusters,)."""
+    """First-order change of the statistic by each cluster, beyond its part of it: (clusters,)."""
     changes: NDArray[float64]
-    """The statistic less the statistic without the cluster."""
+    """The statistic minus the statistic without the cluster: (clusters,)."""
     weights: NDArray[float64]
-    """The part of the statistic that each sample bears, 1 in all: (samples,)."""
+    """Part of each sample in the statistic, summing to 1: (samples,)."""
 
 
 def linearise(
@@ -57,9 +57,11 @@ def linearise(
     statistic: SumStatistic,
     weights: NDArray[float64] | None = None,
 ) -> LinearisedStatistic:
-    """The `statistic` of sums over samples, each of which adds a row of `rows` (n, columns) and
-    belongs to one of the `clusters` (n,), numbered from 0 without gaps. `weights` (n,) say how much
-    of the statistic each sample bears; without them all bear the same.
+    """Linearise a `statistic` of sums over samples.
+
+    Each sample adds a row of `rows` (n, columns) to the sums and belongs to one of the `clusters`
+    (n,), numbered from 0 without gaps. `weights` (n,) are the samples' parts in the statistic;
+    equal if omitted.
 
     Raises:
         ValueError: no samples, or lengths differ.
@@ -74,8 +76,8 @@ def linearise(
     slopes = cluster_sums(influences(rows, statistic)[:, None], clusters)[:, 0]
     shares = np.ones(len(rows)) if weights is None else weights
     shares = shares / shares.sum() if shares.any() else np.full(len(rows), 1 / len(rows))
-    # They add up to 0 for a statistic that does not depend on the number of samples; for another,
-    # each cluster is measured against its part of the whole.
+    # Slopes sum to 0 for a statistic that does not depend on the number of samples. For others,
+    # each cluster is measured relative to its part in the statistic.
     slopes -= slopes.sum() * np.bincount(clusters, weights=shares)
     changes = value - _evaluate(total - sums, statistic)
     return LinearisedStatistic(value, sums, statistic, slopes, changes, shares)
@@ -92,11 +94,11 @@ def cluster_sums(values: NDArray[float64], clusters: NDArray[int64]) -> NDArray[
 
 
 def _evaluate(sums: NDArray[float64], statistic: SumStatistic) -> NDArray[float64]:
-    """The statistic of many sums, some at a time."""
+    """The statistic of many rows of sums, computed in blocks."""
     import numpy as np
 
     step = max(1, _CELLS // max(1, sums.shape[1]))
-    parts = [statistic(sums[at : at + step]) for at in range(0, len(sums), step)]
+    parts = [statistic(sums[start : start + step]) for start in range(0, len(sums), step)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -110,41 +112,45 @@ def paired_statistics(
     null: float = 0.0,
     top: float = 1.0,
 ) -> list[PairedMean]:
-    """The second less the first of each of the `pairs` of systems, on the same samples.
+    """The difference, second minus first, of each of the `pairs` of systems on the same samples.
 
-    `clusters` (n,) are those of the samples, `strata` (n,) the parts of the statistic's design
-    they are drawn from. Differences lie in -top..top. `p` is of the hypothesis that the true
-    difference is `null`.
+    `clusters` (n,) and `strata` (n,) are those of the samples; the statistic's strata are e.g. the
+    subtasks of a mean over subtasks. Differences lie in -top..top. `p` is that of the hypothesis
+    that the true difference is `null`.
     """
     import numpy as np
 
-    first, second = ([pair[at] for pair in pairs] for at in (0, 1))
-    values = np.array([one.value for one in systems])
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    values = np.array([system.value for system in systems])
     value = values[second] - values[first]
     groups = int(clusters.max()) + 1
     if groups < MIN_CLUSTERS:
         return untested_means(value, None, groups)
-    slopes = np.stack([one.slopes for one in systems], axis=1)
-    changes = np.stack([one.changes for one in systems], axis=1)
+    # All of these are (clusters, pairs), but `weights` and `pull`, which are (samples, pairs).
+    slopes = np.stack([system.slopes for system in systems], axis=1)
+    changes = np.stack([system.changes for system in systems], axis=1)
     slope, change = (each[:, second] - each[:, first] for each in (slopes, changes))
     single = single_clusters(clusters, strata)
-    weights = np.stack([one.weights for one in systems], axis=1)
+    weights = np.stack([system.weights for system in systems], axis=1)
     pull = (weights[:, second] + weights[:, first]) / 2
     part = cluster_sums(pull, clusters)
+    # What each cluster adds to the difference, to first order. Where it matters most, with few
+    # clusters (whose signs are flipped) and in single clusters, exactly: by exchanging the systems.
     added = slope + part * value
     exchanged_clusters = np.arange(groups) if groups <= MAX_FLIPPED_CLUSTERS else single
-    for at, pair in enumerate(pairs):
+    for column, pair in enumerate(pairs):
         exchange = _exchange_systems(systems[pair[0]], systems[pair[1]], exchanged_clusters)
         if exchange is not None:
-            added[exchanged_clusters, at] = exchange
+            added[exchanged_clusters, column] = exchange
+    # Contributions to the variance: the product of derivative and jackknife (see above).
     squares = np.abs(slope * change)
-    # Nothing is seen of how clusters of such a part differ: each counts with all that it adds.
+    # How clusters differ cannot be seen in a stratum with a single one: it counts with all it adds.
     squares[single] = added[single] ** 2
     if strata is not None:
         squares = _shrink_squares(squares, part, _clusters_in_smallest_stratum(clusters, strata))
     sizes = part.mean(axis=1)
     sizes = np.maximum(sizes, sizes.max() * 1e-9)
-    # What exchanging one cluster at a time leaves over.
+    # Exchanging clusters one at a time need not sum to the difference: distribute the remainder.
     added += (value - added.sum(axis=0)) * (sizes / sizes.sum())[:, None]
     contributions = ClusterContributions(
         value,
@@ -160,17 +166,17 @@ def paired_statistics(
 
 
 def min_clusters_in_stratum(clusters: NDArray[int64], strata: NDArray[int64] | None) -> int:
-    """The fewest clusters that a stratum has."""
+    """The number of clusters in the stratum with the fewest."""
     import numpy as np
 
     if strata is None:
         return int(clusters.max()) + 1
-    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
+    both = np.unique(np.stack([strata, clusters], axis=1), axis=0)  # pairs that occur
     return int(np.bincount(both[:, 0]).min())
 
 
 def single_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> NDArray[int64]:
-    """Clusters that are the only one of some stratum."""
+    """Clusters that are alone in some stratum."""
     import numpy as np
 
     if strata is None:
@@ -183,7 +189,7 @@ def single_clusters(clusters: NDArray[int64], strata: NDArray[int64] | None) -> 
 def _clusters_in_smallest_stratum(
     clusters: NDArray[int64], strata: NDArray[int64]
 ) -> NDArray[int64]:
-    """For each cluster how many there are in the smallest stratum that it is in."""
+    """For each cluster, (clusters,), the number of clusters in the smallest of its strata."""
     import numpy as np
 
     both = np.unique(np.stack([strata, clusters], axis=1), axis=0)
@@ -196,9 +202,12 @@ def _clusters_in_smallest_stratum(
 def _shrink_squares(
     squares: NDArray[float64], part: NDArray[float64], counts: NDArray[int64]
 ) -> NDArray[float64]:
-    """A stratum of few clusters tells little of its own spread. Each is seen with one cluster more,
-    whose square is that of all clusters, for its part of the statistic, as `stats.stratified` does
-    with the groups of a single mean."""
+    """Shrink squared contributions towards their mean over all clusters.
+
+    A stratum of few clusters says little about its own spread. Each is treated as if it had one
+    more cluster with the mean squared contribution, relative to its part of the statistic, as
+    `stats.stratified` does with the groups of a mean. `counts` are clusters by stratum.
+    """
     import numpy as np
 
     present = part > 0
@@ -213,8 +222,8 @@ def _shrink_squares(
 def _exchange_systems(
     first: LinearisedStatistic, second: LinearisedStatistic, clusters: NDArray[int64]
 ) -> NDArray[float64] | None:
-    """Half of what the difference loses when the two systems are exchanged in a cluster: all that
-    the cluster adds to it. None where the two are made of different sums."""
+    """What each cluster adds to the difference: half of its change when the two systems are
+    exchanged in that cluster. None if the two statistics are of different sums."""
     if first.rows.shape != second.rows.shape:
         return None
     difference = second.rows[clusters] - first.rows[clusters]
@@ -227,22 +236,28 @@ def _exchange_systems(
 def _count_unequal(
     systems: Sequence[LinearisedStatistic], pairs: Sequence[tuple[int, int]]
 ) -> NDArray[int64]:
+    """Number of clusters in which the sums of two systems differ: (pairs,)."""
     import numpy as np
 
     counts = []
-    for one, other in pairs:
-        rows, others = systems[one].rows, systems[other].rows
-        alike = rows.shape == others.shape
-        counts.append(int((rows != others).any(axis=1).sum()) if alike else len(rows))
+    for first, second in pairs:
+        rows, other_rows = systems[first].rows, systems[second].rows
+        if rows.shape == other_rows.shape:
+            counts.append(int((rows != other_rows).any(axis=1).sum()))
+        else:
+            counts.append(len(rows))
     return np.array(counts, dtype=np.int64)
 
 
 def _freedom(
     pull: NDArray[float64], clusters: NDArray[int64], strata: NDArray[int64] | None
 ) -> NDArray[float64]:
-    """Degrees of freedom by how unequally the clusters bear the statistic, as in
-    `paired.satterthwaite`: with independent samples, and with clusters whose samples are alike,
-    the smaller of the two. Every stratum of several clusters uses up one, for its own mean."""
+    """Degrees of freedom, (pairs,), from the parts of the clusters in the statistic.
+
+    As in `paired.satterthwaite` the smaller one of two working models: independent samples, and
+    clusters whose samples are all equal. Every stratum of several clusters uses up one degree of
+    freedom for its own mean.
+    """
     import numpy as np
 
     cluster_pull = cluster_sums(pull, clusters)
@@ -254,6 +269,7 @@ def _freedom(
 
 
 def _count_means(clusters: NDArray[int64], strata: NDArray[int64]) -> int:
+    """Number of strata with more than one cluster, at least 1."""
     import numpy as np
 
     both = np.unique(np.stack([strata, clusters], axis=1), axis=0)

@@ -1,6 +1,6 @@
-"""How large a study of two systems must be: for a difference, and for being no worse.
+"""Size of a study of two systems: to detect a difference, or to show that one is no worse.
 
-Difference: `stats.paired.needed` (Connor 1987). No worse by a margin d: the test that asks whether
+Difference: `stats.paired.required_samples` (Connor 1987). No worse by a margin d: the test whether
 Tango's interval of the difference lies above -d, with the standard error that is most likely where
 the difference is -d (T. Tango, Statistics in Medicine 17 (1998)); samples by J.-P. Liu, H.-M.
 Hsueh, E. Hsieh and J. J. Chen, "Tests for equivalence or non-inferiority for paired binary data",
@@ -31,8 +31,8 @@ def required_samples_no_worse(
     design: float = 1.0,
     both: bool = False,
 ) -> int:
-    """Samples after which the interval of `level` lies above -`margin` with `power`, where the two
-    are equally good; with `both`, between -`margin` and `margin`.
+    """Samples after which the interval of `level` lies above -`margin` with `power`, if the two
+    systems are equally good; with `both`, between -`margin` and `margin`.
 
     `discordance` is the mean square of the differences, in 0..1; `design` the design effect.
 
@@ -55,8 +55,8 @@ def min_margin(
     level: float = DEFAULT_LEVEL,
     power: float = DEFAULT_POWER,
 ) -> float | None:
-    """The least margin by which `n` independent samples show with `power` that one of two equally
-    good systems is no worse; None where not even a margin of 1 would do."""
+    """The smallest margin by which `n` independent samples show with `power` that one of two
+    equally good systems is no worse; None if not even a margin of 1 suffices."""
     low, high = 0.0, 1.0
     if n <= 0 or _solve_samples(high - 1e-9, discordance, level, power, False) > n:
         return None
@@ -72,7 +72,7 @@ def _solve_samples(
 ) -> float:
     normal = NormalDist()
     z_level = normal.inv_cdf(0.5 + level / 2)
-    # Either side fails with half of what is left.
+    # With both sides, each may fail with half of the probability.
     z_power = normal.inv_cdf((1 + power) / 2 if both else power)
     # The share that only the other has right, most likely where the difference is -margin: the
     # larger root of 2 q^2 - b q - c.
@@ -83,8 +83,8 @@ def _solve_samples(
 
 
 def design_effect_of_sizes(sizes: Sequence[int], correlation: float) -> float:
-    """How much larger the variance of a mean is for clusters of these sizes, whose samples are
-    correlated so: 1 + (sum m^2 / sum m - 1) r, and at least 1.
+    """Design effect of clusters of these sizes with correlation r between samples of a cluster:
+    1 + (sum m^2 / sum m - 1) r, at least 1.
 
     Raises:
         ValueError: no clusters.
@@ -96,6 +96,8 @@ def design_effect_of_sizes(sizes: Sequence[int], correlation: float) -> float:
 
 
 def discordance_of_means(questions: float, draws: float, repeats: int) -> float:
-    """The mean square of the differences of mean scores over `repeats` draws: the part that lies
-    between the questions, and the part of a single draw of both systems."""
+    """Mean square of the differences of mean scores over `repeats` draws, at most 1.
+
+    `questions` is the part between questions, `draws` the part of a single draw of both systems.
+    """
     return min(1.0, questions + draws / repeats)

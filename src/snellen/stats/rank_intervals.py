@@ -1,5 +1,5 @@
-"""Ranks of systems on the same samples, with what another draw of the samples could make of them;
-the largest of several scores.
+"""Ranks of systems on the same samples and their bootstrap intervals; the interval of the largest
+of several scores.
 
 Bootstrap of ranks over samples: H. Goldstein and D. J. Spiegelhalter, "League tables and their
 limitations", JRSS A 159 (1996).
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class RankInterval(NamedTuple):
-    """A system's rank (1 is best; equal ones share the smaller), the middle `level` of its ranks
-    over the draws, and the share of the draws in which nobody is better."""
+    """A system's rank (1 is best; ties share the smaller), the central `level` interval of its
+    ranks over the draws, and the fraction of the draws in which no system is better."""
 
     rank: int
     low: int
@@ -38,8 +38,10 @@ def rank_intervals(
     draws: int = DEFAULT_DRAWS,
     level: float = DEFAULT_LEVEL,
 ) -> list[RankInterval]:
-    """Ranks by the sum of scores, higher is better. `sums` (clusters, systems) holds what each
-    system earned in each cluster; clusters are drawn whole, for all systems alike.
+    """Ranks by the sum of scores, higher is better, with bootstrap intervals over clusters.
+
+    `sums` (clusters, systems) is what each system scored in each cluster. Every draw takes the same
+    clusters for all systems.
 
     Raises:
         ValueError: no clusters, or no systems.
@@ -55,7 +57,7 @@ def rank_intervals(
 def rank_intervals_of_draws(
     observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
 ) -> list[RankInterval]:
-    """Standings from observed ranks (systems,) and those of the draws (draws, systems)."""
+    """Rank intervals from observed ranks (systems,) and those of the draws (draws, systems)."""
     import numpy as np
 
     tail = (1 - level) / 2
@@ -63,13 +65,15 @@ def rank_intervals_of_draws(
     high = np.quantile(drawn, 1 - tail, axis=0, method="higher")
     first = (drawn == 1).mean(axis=0)
     return [
-        RankInterval(int(observed[at]), int(low[at]), int(high[at]), float(first[at]), level)
-        for at in range(len(observed))
+        RankInterval(
+            int(observed[system]), int(low[system]), int(high[system]), float(first[system]), level
+        )
+        for system in range(len(observed))
     ]
 
 
 class MeanRank(NamedTuple):
-    """A system's rank, averaged over tasks, and its interval."""
+    """A system's mean rank over tasks, and its interval."""
 
     rank: float
     low: float
@@ -80,18 +84,17 @@ class MeanRank(NamedTuple):
 def mean_rank_intervals(
     observed: NDArray[float64], drawn: NDArray[float64], level: float = DEFAULT_LEVEL
 ) -> list[MeanRank]:
-    """Mean ranks over tasks, 1 is best, with intervals for the mean ranks that such a benchmark of
-    as many samples gives on average.
+    """Mean ranks over tasks, 1 is best, with intervals for the expected mean ranks on benchmarks of
+    this size.
 
-    `observed` (tasks, systems) holds the scores, higher is better; `drawn` (draws, tasks, systems)
-    the scores of samples drawn anew, whole clusters and for all systems alike
-    (`resampling.stacked_sums`), a few hundred times or more. A system that stands for a constant,
-    such as guessing, has the same scores in all.
+    `observed` (tasks, systems) are the scores, higher is better. `drawn` (draws, tasks, systems)
+    are scores of bootstrap samples of clusters, the same for all systems
+    (`resampling.bootstrap_sums`), a few hundred or more. A system that stands for a constant, such
+    as guessing, has the same scores in all draws.
 
-    Nothing is said of the ranks of the true scores: chance moves the ranks of systems that are
-    close towards the middle, here and in every table. In the draws it has done so twice, so that
-    their middle is not used, but how far they are from the observed ranks (root of the mean
-    square).
+    The intervals are not for ranks of the true scores: noise moves the mean ranks of close systems
+    towards the middle, in every table. In the draws noise has acted twice; therefore not their
+    centre is used, but their root mean square distance from the observed ranks.
 
     Raises:
         ValueError: shapes that do not go together, or no tasks.
@@ -113,13 +116,13 @@ def mean_rank_intervals(
 def largest_interval(
     shares: Sequence[float], intervals: Sequence[Interval], level: float = DEFAULT_LEVEL
 ) -> Interval:
-    """Interval of the largest of several true shares in 0..1, whichever it is, of the estimate and
-    the `level` interval of each.
+    """Interval of the largest of several true shares in 0..1, from their estimates and `level`
+    intervals.
 
-    The estimate that is largest is so by luck besides, and says too much. Whatever its rank, the
-    largest true share lies below the highest of the upper ends as surely as below its own; and
-    above every lower end of a level that is stricter by their number (Bonferroni). Holds for
-    estimates on the same samples too.
+    The largest estimate is partly so by luck, and too high. The largest true share, whichever it
+    is, lies below the highest upper end with at least the probability that it lies below its own;
+    and above every lower end of a level that is corrected for their number (Bonferroni). This holds
+    for estimates on the same samples too.
 
     Raises:
         ValueError: no shares, or not as many intervals.
@@ -128,14 +131,15 @@ def largest_interval(
         raise ValueError(f"got {len(shares)} shares and {len(intervals)} intervals")
     stricter = 1 - (1 - level) / len(shares)
     low = max(
-        _lower_end(share, one, stricter) for share, one in zip(shares, intervals, strict=True)
+        _lower_end(share, interval, stricter)
+        for share, interval in zip(shares, intervals, strict=True)
     )
-    high = max(one.high for one in intervals)
+    high = max(interval.high for interval in intervals)
     return Interval(min(low, max(shares)), high, f"largest of {len(shares)}", level)
 
 
 def _lower_end(share: float, interval: Interval, level: float) -> float:
-    """At another level: of the Wilson interval that has this lower end."""
+    """Lower end at another level, by the Wilson interval that has the lower end of `interval`."""
     if share <= interval.low or interval.low <= 0:
         return 0.0
     z = NormalDist().inv_cdf(0.5 + interval.level / 2)
@@ -147,7 +151,7 @@ def ranks(values: NDArray[float64]) -> NDArray[float64]:
     """Competition ranks along the last axis, 1 for the highest: 1 + how many are higher."""
     import numpy as np
 
-    # Sums of scores such as 0.3 that are equal must not be told apart by their last bits.
+    # Equal sums of scores such as 0.3 may differ in their last bits, and must still be ties.
     rounded = np.round(values, 9)
     higher: NDArray[float64] = (rounded[..., None, :] > rounded[..., :, None]).sum(axis=-1)
     return 1.0 + higher

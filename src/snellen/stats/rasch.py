@@ -20,9 +20,9 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _MEANS = np.linspace(-6, 6, 61)
 _SPREADS = np.concatenate((np.linspace(0, 3, 31), np.linspace(3.25, 6, 12)))
-"""Distributions of difficulties that are looked at, in logits."""
+"""Grid of means and standard deviations of difficulty distributions, in logits."""
 _LARGEST_ABILITY = 8.0
-"""Logits from the mean: systems that answer all or nothing right have no finite ability."""
+"""Bound in logits from the mean: systems with all or no answers right have no finite ability."""
 
 
 class Difficulties(NamedTuple):
@@ -32,16 +32,16 @@ class Difficulties(NamedTuple):
     spread: float
 
     def nodes(self) -> NDArray[float64]:
-        """Difficulties to integrate over with `WEIGHTS`."""
-        found: NDArray[float64] = self.mean + self.spread * _NODES
-        return found
+        """Difficulties at the nodes of the quadrature that `mean_over` applies."""
+        nodes: NDArray[float64] = self.mean + self.spread * _NODES
+        return nodes
 
 
 def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[float64]:
-    """Ability of each system in logits, with mean 0, shape (systems,).
+    """Ability of each system in logits, with mean 0: (systems,).
 
-    `right` is (samples, systems) of 0 and 1, `weights` how often each sample counts. Samples that
-    all or none answer right tell nothing.
+    `right` is (samples, systems) of 0 and 1, `weights` (samples,) is how often each sample counts.
+    Samples that all or no systems answer right carry no information.
 
     Raises:
         ValueError: fewer than two systems.
@@ -59,8 +59,8 @@ def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[flo
     for _ in range(100):
         chances, joint = _chances_by_total(ability)
         expected = counts @ chances
-        # Newton's step with the covariance of the scores; they sum to a constant, so that it is
-        # singular along 1.
+        # Newton's step with the covariance of the scores. They sum to a constant, so that it is
+        # singular along the vector of ones: hence the pseudo-inverse.
         pairs = np.tensordot(counts, joint, 1)
         covariance = pairs - np.einsum("c,ci,cj->ij", counts, chances, chances)
         step = np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ (scores - expected)
@@ -73,17 +73,21 @@ def abilities(right: NDArray[float64], weights: NDArray[float64]) -> NDArray[flo
 
 
 def elementary_symmetric(weights: NDArray[float64]) -> NDArray[float64]:
-    """Elementary symmetric functions of orders 0, 1, ..., of these numbers."""
+    """Elementary symmetric functions of orders 0, 1, ..., len(weights) of these numbers."""
     functions = np.zeros(len(weights) + 1)
     functions[0] = 1.0
-    for at, weight in enumerate(weights, start=1):
-        functions[1 : at + 1] = functions[1 : at + 1] + weight * functions[:at]
+    for count, weight in enumerate(weights, start=1):
+        functions[1 : count + 1] = functions[1 : count + 1] + weight * functions[:count]
     return functions
 
 
 def _chances_by_total(ability: NDArray[float64]) -> tuple[NDArray[float64], NDArray[float64]]:
-    """The chance that each system, and that each two systems, answer a sample right that `c`
-    systems answer right: shapes (systems + 1, systems) and (systems + 1, systems, systems)."""
+    """Probability that each system, and each pair of systems, is right on a sample that `c` systems
+    answer right: (systems + 1, systems) and (systems + 1, systems, systems), by c.
+
+    Ratios of elementary symmetric functions: the sum over all sets of c systems that contain the
+    system, divided by the sum over all sets of c systems.
+    """
     odds = np.exp(ability)
     systems = len(odds)
     total = elementary_symmetric(odds)
@@ -102,18 +106,21 @@ def _chances_by_total(ability: NDArray[float64]) -> tuple[NDArray[float64], NDAr
 
 
 class DifficultyGrid:
-    """Normal distributions of difficulties for systems of given abilities, with the chance that
-    0, 1, ... of the systems answer a sample right; made once, fitted to many counts."""
+    """Fits a normal distribution of difficulties to systems of known abilities, by a grid search.
+
+    The probabilities that 0, 1, ... systems answer a sample right are computed once for the grid
+    and used for many counts.
+    """
 
     def __init__(self, ability: NDArray[float64]) -> None:
         self._means, self._spreads = (
-            one.ravel() for one in np.meshgrid(_MEANS, _SPREADS, indexing="ij")
+            values.ravel() for values in np.meshgrid(_MEANS, _SPREADS, indexing="ij")
         )
-        hard = self._means[:, None] + self._spreads[:, None] * _NODES
+        hard = self._means[:, None] + self._spreads[:, None] * _NODES  # (grid, nodes)
         # P(c right | difficulty) = e_c exp(-c hard) / prod(1 + exp(ability - hard))
         bases = np.zeros_like(hard)
-        for one in ability.tolist():
-            bases -= np.logaddexp(0.0, one - hard)
+        for system_ability in ability.tolist():
+            bases -= np.logaddexp(0.0, system_ability - hard)
         sums = elementary_symmetric(np.exp(ability))
         chances = [
             sums[order] * (np.exp(bases - order * hard) @ _WEIGHTS) for order in range(len(sums))
@@ -121,14 +128,15 @@ class DifficultyGrid:
         self._logs = np.log(np.maximum(np.stack(chances), 1e-300))
 
     def fit(self, counts: NDArray[float64]) -> Difficulties:
-        """Under which `counts[c]` samples are most likely answered right by c systems."""
-        at = int((counts @ self._logs).argmax())
-        return Difficulties(float(self._means[at]), float(self._spreads[at]))
+        """The distribution under which `counts` is most likely: counts[c] samples that c systems
+        answer right."""
+        best = int((counts @ self._logs).argmax())
+        return Difficulties(float(self._means[best]), float(self._spreads[best]))
 
 
 def wrong_chances(share_right: float, difficulties: Difficulties) -> NDArray[float64]:
-    """For a system that answers this share of such samples right, the chance of a wrong answer at
-    each of `among.nodes()`."""
+    """Probability of a wrong answer at each of `difficulties.nodes()`, for a system that answers
+    the fraction `share_right` of such samples right. Finds its ability by bisection."""
     hard = difficulties.nodes()
     low, high = -30.0, 30.0
     for _ in range(60):
@@ -141,30 +149,36 @@ def wrong_chances(share_right: float, difficulties: Difficulties) -> NDArray[flo
 
 
 def mean_over(values: NDArray[float64]) -> float:
-    """The mean over the distribution of values at its nodes."""
+    """Mean over a difficulty distribution, of values at its nodes."""
     return float(_WEIGHTS @ values)
 
 
 def _right_chance(ability: float, hard: NDArray[float64]) -> NDArray[float64]:
-    found: NDArray[float64] = 1.0 / (1.0 + np.exp(hard - ability))
-    return found
+    """Probability of a right answer in the Rasch model."""
+    chances: NDArray[float64] = 1.0 / (1.0 + np.exp(hard - ability))
+    return chances
 
 
 def draw_patterns(
     ability: NDArray[float64], total: int, draws: int, random: np.random.Generator
 ) -> NDArray[float64]:
-    """Which systems answer a sample right that `total` of them answer right: draws under the
-    model, shape (draws, systems), 0 or 1. By conditional Bernoulli sampling, system by system."""
+    """Draw which systems answer a sample right, given that `total` of them do: (draws, systems).
+
+    Conditional Bernoulli sampling, one system after the other: a system is right with the
+    probability of the sets of systems that contain it, among all sets of those still to come with
+    as many right answers as remain.
+    """
     odds = np.exp(ability)
     systems = len(odds)
     patterns = np.zeros((draws, systems))
     remaining = np.full(draws, total)
-    for at in range(systems):
-        others = elementary_symmetric(odds[at + 1 :])
-        with_it = np.concatenate(([0.0], odds[at] * others))
-        without = np.concatenate((others, [0.0]))
-        chance = with_it / (with_it + without)
+    for system in range(systems):
+        others = elementary_symmetric(odds[system + 1 :])
+        # Indexed by the number of right answers that remain for this system and the later ones.
+        right = np.concatenate(([0.0], odds[system] * others))
+        wrong = np.concatenate((others, [0.0]))
+        chance = right / (right + wrong)
         is_right = random.random(draws) < chance[remaining]
-        patterns[:, at] = is_right
+        patterns[:, system] = is_right
         remaining = remaining - is_right
     return patterns

@@ -1,4 +1,4 @@
-"""Bootstrap of sums over samples, drawn once for all columns.
+"""Bootstrap of sums over samples, with the same draws for all columns.
 
 B. Efron and R. Tibshirani, "An Introduction to the Bootstrap" (1993), Ch. 6 and 8.
 """
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 DEFAULT_DRAWS = 1000
 _CELLS = 200_000
-"""Picked rows held at once: few enough for the processor's cache."""
+"""Row indices in memory at once: few enough for the processor's cache."""
 _MAX_KINDS = 0.1
-"""Kinds of rows, as a share of the rows, up to which counting them is quicker than picking."""
+"""Distinct rows, as a fraction of all, up to which drawing their counts is faster."""
 
 
 def bootstrap_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
-    """Column sums over as many of the `rows` (n, columns) as there are, drawn with replacement:
-    shape (draws, columns). A row is whatever must stay together, e.g. an image with its questions.
+    """Column sums over n of the `rows` (n, columns) drawn with replacement: (draws, columns).
 
-    Quick where many rows are alike: how often each kind of row is drawn is then multinomial, and
-    the rows themselves need not be picked.
+    A row is a unit that must stay together, e.g. the sums over an image's questions. If many rows
+    are equal, the counts of distinct rows are drawn from a multinomial distribution instead, which
+    is faster.
 
     Raises:
         ValueError: no rows, or draws < 1.
@@ -42,7 +42,7 @@ def bootstrap_sums(rows: NDArray[float64], random: Generator, draws: int) -> NDA
 
 
 def seeded_generator(seed: str) -> Generator:
-    """A generator of its own for each text."""
+    """A random generator seeded by the SHA-256 of a text."""
     import numpy as np
 
     digest = hashlib.sha256(seed.encode()).digest()
@@ -50,6 +50,7 @@ def seeded_generator(seed: str) -> Generator:
 
 
 def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDArray[float64]:
+    """`bootstrap_sums` by drawing row indices, in blocks of draws."""
     import numpy as np
 
     size = len(values)
@@ -58,6 +59,7 @@ def _picked_sums(values: NDArray[float64], random: Generator, draws: int) -> NDA
     for start in range(0, draws, step):
         count = min(step, draws - start)
         picked = random.integers(0, size, (count, size), dtype=np.int32)
+        # Offset by draw, so that one `bincount` counts the rows of all draws of the block.
         picked += np.arange(0, count * size, size, dtype=np.int32)[:, None]
         times = np.bincount(picked.ravel(), minlength=count * size).reshape(count, size)
         parts.append(times @ values)

@@ -23,11 +23,11 @@ _HALVINGS = 60
 def score_statistic(
     won: NDArray[float64], lost: NDArray[float64], n: int, difference: float | NDArray[float64] = 0
 ) -> NDArray[float64]:
-    """How many standard errors (won - lost) / n lies above a true `difference` in -1..1.
+    """Standard errors by which (won - lost) / n exceeds a true `difference` in -1..1.
 
-    `won` and `lost` are the samples that only one of the two systems has right, of `n`. The
-    standard error is that of the most likely shares under the hypothesis; where it is 0, so is the
-    statistic if the difference is as expected, else it is infinite.
+    `won` and `lost` are the numbers of samples that only one of the two systems has right, of `n`.
+    The standard error is that of the most likely shares under the hypothesis. If it is 0, the
+    statistic is 0 for exactly the expected difference, and infinite otherwise.
     """
     import numpy as np
 
@@ -56,7 +56,7 @@ def tango_interval(
     estimate = (won - lost) / n
     ends = []
     for outer, sign in ((-1.0, 1.0), (1.0, -1.0)):
-        # Between `inside`, which is not rejected, and `outside`, which is.
+        # Bisection between `inside`, which is not rejected, and `outside`, which is.
         inside, outside = estimate.copy(), np.full_like(estimate, outer)
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2
@@ -73,4 +73,4 @@ def normal_tails(z: NDArray[float64]) -> NDArray[float64]:
     """P(|Z| >= |z|) of the normal distribution."""
     import numpy as np
 
-    return np.array([math.erfc(abs(one) / math.sqrt(2)) for one in z.tolist()])
+    return np.array([math.erfc(abs(value) / math.sqrt(2)) for value in z.tolist()])

@@ -1,16 +1,15 @@
-"""A difference shared among the things that make it, where only some combinations of them were
-measured.
+"""Shapley values of a difference between two settings, if only some combinations were measured.
 
-Things ("players") are switched one after the other from how they were to how they are; what a
-player moves depends on which were switched before it. Its share is the mean of what it moves over
-all orders (L. S. Shapley, "A value for n-person games", Contributions to the Theory of Games II,
-1953; for decompositions of a statistic: A. F. Shorrocks, "Decomposition procedures for
-distributional analysis: a unified framework based on the Shapley value", Journal of Economic
-Inequality 11, 2013). The shares sum to the whole difference, and those of the way back are the
-same with the other sign.
+The things that differ ("players") are switched from the first setting to the second one after the
+other; how much a player changes the result depends on those switched before it. Its share is its
+mean change over all orders (L. S. Shapley, "A value for n-person games", Contributions to the
+Theory of Games II, 1953; for decompositions of a statistic: A. F. Shorrocks, "Decomposition
+procedures for distributional analysis: a unified framework based on the Shapley value", Journal of
+Economic Inequality 11, 2013). The shares sum to the total difference; in the reverse direction they
+are the same with the opposite sign.
 
-Where combinations are missing, the mean is over the orders that are known from end to end. Players
-that no known order separates stay together as one.
+If combinations are missing, the mean is over the orders whose combinations are all measured.
+Players that no such order separates are treated as one block.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Coalition = frozenset[str]
-"""The players that were switched."""
+"""A set of switched players."""
 Order = tuple[Coalition, ...]
-"""Blocks of players, in the order in which they are switched."""
+"""Blocks of players in the order in which they are switched."""
 
 
 class ShapleySplit(NamedTuple):
-    """`shares` of each block, sample by sample (n,); they sum to the whole difference.
+    """The share of each block for each sample, (n,); shares sum to the total difference.
 
-    `moves` holds, for each known order, the mean that each block moves in it. `possible_orders` is
-    the number of orders of the blocks.
+    `moves` has, for each measured order, the mean change by each of its blocks. `possible_orders`
+    is the number of all orders of the blocks.
     """
 
     shares: dict[Coalition, NDArray[float64]]
@@ -43,16 +42,16 @@ class ShapleySplit(NamedTuple):
 
 
 def shapley_split(cells: Mapping[Coalition, NDArray[float64]]) -> ShapleySplit:
-    """Share the difference between the empty and the largest coalition.
+    """Split the difference between the empty and the largest coalition into Shapley values.
 
-    `cells` holds the values (n,) of the combinations that are known, by the players switched; the
-    empty one and that of all players are among them.
+    `cells` are the measured values (n,) by coalition, among them those of no player and of all.
 
     Raises:
         ValueError: one of these two is missing.
     """
     all_players = max(cells, key=len, default=frozenset())
-    if frozenset() not in cells or any(one - all_players for one in cells) or not all_players:
+    has_others = any(coalition - all_players for coalition in cells)
+    if frozenset() not in cells or has_others or not all_players:
         raise ValueError("expected the values of no player switched, and of all of them")
     blocks, orders = _finest(all_players, cells)
     sums: dict[Coalition, NDArray[float64]] = {}
@@ -70,38 +69,40 @@ def shapley_split(cells: Mapping[Coalition, NDArray[float64]]) -> ShapleySplit:
 
 
 def _finest(all_players: Coalition, cells: Mapping[Coalition, object]) -> tuple[Order, list[Order]]:
-    """The most blocks that a known order separates, and their known orders.
+    """The finest partition of the players that has a measured order, and its measured orders.
 
-    Of several partitions into as many blocks none is favoured: what they disagree on is joined.
+    If several partitions have the same number of blocks and orders, none is preferred: blocks that
+    they disagree on are merged.
     """
     by_size: dict[int, list[Order]] = defaultdict(list)
     for partition in _partitions(sorted(all_players)):
         by_size[len(partition)].append(partition)
     for size in sorted(by_size, reverse=True):
-        complete = [(one, orders) for one in by_size[size] if (orders := _orders(one, cells))]
-        if complete:
-            max_orders = max(len(orders) for _, orders in complete)
-            best = [(one, orders) for one, orders in complete if len(orders) == max_orders]
+        measured = [(blocks, _orders(blocks, cells)) for blocks in by_size[size]]
+        max_orders = max(len(orders) for _, orders in measured)
+        if max_orders:
+            best = [(blocks, orders) for blocks, orders in measured if len(orders) == max_orders]
             if len(best) == 1:
                 return best[0]
-            blocks = _merge_partitions([one for one, _ in best])
+            blocks = _merge_partitions([blocks for blocks, _ in best])
             return blocks, _orders(blocks, cells) or [(all_players,)]
     return (all_players,), [(all_players,)]
 
 
 def _partitions(players: Sequence[str]) -> Iterator[Order]:
+    """All partitions of the players into blocks."""
     if not players:
         yield ()
         return
     first, *rest = players
     for partition in _partitions(rest):
         yield (frozenset({first}), *partition)
-        for at, block in enumerate(partition):
-            yield (*partition[:at], block | {first}, *partition[at + 1 :])
+        for index, block in enumerate(partition):
+            yield (*partition[:index], block | {first}, *partition[index + 1 :])
 
 
 def _orders(blocks: Order, cells: Mapping[Coalition, object]) -> list[Order]:
-    """Those in which every combination on the way is known."""
+    """The orders of these blocks in which every intermediate coalition is measured."""
     orders: list[Order] = []
 
     def extend(order: Order, switched: Coalition) -> None:
@@ -116,11 +117,10 @@ def _orders(blocks: Order, cells: Mapping[Coalition, object]) -> list[Order]:
 
 
 def _merge_partitions(partitions: Sequence[Order]) -> Order:
-    """The finest partition of which each of these is a refinement."""
-    blocks = [block for one in partitions for block in one]
+    """The finest partition that each of these refines."""
     merged: list[Coalition] = []
-    for block in blocks:
-        touched = [one for one in merged if one & block]
-        merged = [one for one in merged if not one & block]
-        merged.append(block.union(*touched))
+    for block in (block for partition in partitions for block in partition):
+        overlapping = [other for other in merged if other & block]
+        merged = [other for other in merged if not other & block]
+        merged.append(block.union(*overlapping))
     return tuple(sorted(merged, key=sorted))

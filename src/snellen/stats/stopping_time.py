@@ -1,4 +1,4 @@
-"""How many samples a rule that may stop early will take, told beforehand.
+"""Forecast how many samples a rule that may stop early will take.
 
 The confidence sequences (`stats.confidence_sequences`) mix bets of scales a with weights w_a. While
 the predictions are right, the products grow by about exp(-a^2 v / 2) a draw, where v is the
@@ -6,9 +6,9 @@ variance of a draw. So after n draws the half-width of the mean has come down to
 
     sum over a of w_a * exp(a * h * r(n) - n * a^2 * v / 2) = 2 / (1 - level)
 
-with r(n) = n for an endless supply, and r(n) = -N * log(1 - n / N) where all N are drawn from
-without replacement (`stats.finite_sequences`). The least such n is what to expect; about half of
-all runs take more.
+with r(n) = n for an unlimited supply, and r(n) = -N * log(1 - n / N) for draws without replacement
+from N values (`stats.finite_sequences`). The smallest such n is the forecast; about half of all
+runs take more.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ def expected_draws(
     population: float = math.inf,
     level: float = DEFAULT_LEVEL,
 ) -> int | None:
-    """The draws after which the interval of a mean of values in 0..1 is expected to reach no
-    further than `half_width` on either side, if there are `population` values; None if it takes
-    all of them.
+    """Draws after which the interval of a mean of values in 0..1 is expected to extend at most
+    `half_width` to either side, out of `population` values; None if it takes all of them.
 
     Raises:
         ValueError: a half-width that is not above 0, a variance outside 0..0.25.
@@ -49,7 +48,7 @@ def expected_draws(
             for bet in mixture
         ]
         largest = max(logs)
-        return largest + math.log(sum(math.exp(one - largest) for one in logs)) >= goal
+        return largest + math.log(sum(math.exp(log - largest) for log in logs)) >= goal
 
     last = _MAX_DRAWS if math.isinf(population) else math.ceil(population) - 1
     upper = 1

@@ -1,5 +1,5 @@
-"""Student's t without scipy (572 ms to import): its tail and its quantile, for whole and fractional
-degrees of freedom.
+"""Tail and quantile of Student's t, for integer and fractional degrees of freedom, without scipy,
+which takes 572 ms to import.
 
 The tail is a regularised incomplete beta function (M. Abramowitz and I. Stegun, "Handbook of
 Mathematical Functions" (1964), 26.7.1 and 26.5.27), by the continued fraction 26.5.8, summed as in
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NORMAL = 1e7
-"""Degrees of freedom from which the normal distribution is as good."""
+"""Degrees of freedom from which the normal distribution is used instead."""
 _STEPS = 50
 _TERMS = 20_000
 _TOLERANCE = 2e-15
 _NEWTON_TOLERANCE = 1e-11
-"""Of a step of Newton's method: what remains is of the order of its square."""
+"""Last step of Newton's method; the remaining error is of the order of its square."""
 _TINY = 1e-300
 
 
@@ -76,10 +76,11 @@ def two_sided_tails(t: NDArray[float64], freedom: float) -> NDArray[float64]:
     if not freedom > 0:
         raise ValueError(f"Student's t needs degrees of freedom above 0, got {freedom}")
     if freedom >= _NORMAL:
-        return np.array([math.erfc(abs(one) / math.sqrt(2)) for one in t.tolist()])
+        return np.array([math.erfc(abs(value) / math.sqrt(2)) for value in t.tolist()])
     square = np.minimum(np.abs(t), 1e150) ** 2
     a, b = freedom / 2, 0.5
-    # I_x(a, 1/2) with x = freedom / (freedom + t^2). Both x and 1 - x keep their small digits.
+    # I_x(a, 1/2) with x = freedom / (freedom + t^2). Both x and 1 - x are computed directly, so
+    # that neither loses digits when it is close to 0.
     x, complement = freedom / (freedom + square), square / (freedom + square)
     with np.errstate(divide="ignore"):
         logarithm = -a * np.log1p(square / freedom) + b * np.log(complement)
@@ -116,7 +117,7 @@ def _continued_fraction(a: float, b: float, x: NDArray[float64]) -> NDArray[floa
 
 
 def _away_from_zero(values: NDArray[float64]) -> NDArray[float64]:
-    """Away from 0, by which is divided."""
+    """Replace values close to 0, by which will be divided, by a tiny number (Lentz)."""
     import numpy as np
 
     return np.where(np.abs(values) < _TINY, _TINY, values)

@@ -1,16 +1,16 @@
-"""The smallest part of a benchmark that ranks systems as the whole does.
+"""Select the smallest subset of a benchmark that ranks systems as the full benchmark does.
 
-Stratified random search: units (samples, or clusters of them) are put into strata of equal size by
-difficulty; of many random subsets that take the same share of each stratum, the one is kept that
-orders most pairs of systems as the whole benchmark does, and of these the one whose scores are
-nearest. What a subset of a size is worth is measured on systems that had no part in choosing it
-(cross-validation over systems), beside the mean of the subsets that were drawn at random.
+Stratified random search: units (samples, or clusters of samples) are divided into strata of equal
+size by difficulty. Many random subsets take the same share of each stratum; the best one orders
+most pairs of systems as the full benchmark does, and among equals has the closest scores. Subsets
+of a size are evaluated on systems that were not used to choose them (cross-validation over
+systems), and compared with the mean of the random subsets.
 
-The smallest size that is good enough is itself a choice among noisy values, so that the agreement
-which made it pass is too high. What the whole procedure is worth is therefore measured by nested
-cross-validation (M. Stone, "Cross-validatory choice and assessment of statistical predictions",
-JRSS B 36 (1974); S. Varma and R. Simon, BMC Bioinformatics 7:91 (2006)): the size and the subset
-are chosen again without each fold of systems, and judged by the pairs of systems within that fold.
+The smallest size that is good enough is itself chosen among noisy values, so that its measured
+agreement is too high. The complete procedure is therefore evaluated by nested cross-validation (M.
+Stone, "Cross-validatory choice and assessment of statistical predictions", JRSS B 36 (1974); S.
+Varma and R. Simon, BMC Bioinformatics 7:91 (2006)): size and subset are chosen again without each
+fold of systems, and judged by the pairs of systems within that fold.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
 STRATA = 5
 DRAWS = 200
 FOLDS = 5
-"""At most; each holds two systems or more, so that there is a pair to judge by."""
+"""Maximum; each fold has at least two systems, so that there is a pair to judge by."""
 CHOICE_REPEATS = 2
-"""How often the folds by which a size is chosen are dealt anew."""
+"""Random divisions into folds for choosing a size."""
 JUDGEMENT_REPEATS = 4
-"""How often those are by which that choice is judged: the systems of a fold make few pairs."""
+"""Random divisions into folds for judging that choice: the systems of a fold form few pairs."""
 MIN_SYSTEMS = 10
-"""Below, there are too few pairs of systems to choose a size by and to judge it."""
+"""With fewer there are too few pairs of systems to choose a size and to judge it."""
 
 
 _EQUAL = 1e-9
@@ -43,12 +43,12 @@ _EQUAL = 1e-9
 
 
 class Subset(NamedTuple):
-    """A size, and what subsets of it are worth to systems that had no part in choosing them.
+    """A size in units, and how good subsets of this size are for systems not used to choose them.
 
-    `agreement` is the share of pairs of such systems that are ordered as in the whole; NaN where
-    there are none. `error` and `largest` are the mean and largest distance of such a system's score
-    from that of the whole, as shares; `random_agreement` and `random_error` are those of subsets
-    drawn at random.
+    `agreement` is the fraction of pairs of such systems that are ordered as in the full benchmark;
+    NaN without pairs. `error` and `largest` are the mean and the largest distance of their scores,
+    in 0..1, from those in the full benchmark. `random_agreement` and `random_error` are the same
+    for random subsets.
     """
 
     units: int
@@ -60,11 +60,11 @@ class Subset(NamedTuple):
 
 
 class SubsetChoice(NamedTuple):
-    """The smallest subset that is good enough, or the largest one where none is (not `is_reached`).
+    """The smallest subset that is good enough, or the largest one if none is (not `is_reached`).
 
-    `units` are numbers, ascending. `agreement` and `error` are those of the procedure, choice of
-    size included, on systems that had no part in it. A choice that is dropped where it is not good
-    enough would make them those of the lucky ones.
+    `units` are the indices of its units, ascending. `agreement` and `error` are those of the
+    complete procedure, choice of size included, on systems that were not used in it. They include
+    choices that are not good enough: without these, only lucky ones would count.
     """
 
     sizes: list[Subset]
@@ -78,13 +78,14 @@ class SubsetChoice(NamedTuple):
 def choose_subset(
     sums: NDArray[float64], sizes: NDArray[float64], agreement: float, seed: str
 ) -> SubsetChoice:
-    """Choose the smallest subset that orders the share `agreement` of pairs as the whole does.
+    """Choose the smallest subset that orders the fraction `agreement` of pairs of systems as the
+    full benchmark does.
 
-    `sums` (units, systems) holds the scores that each system earned in each unit, `sizes` (units,)
-    the samples of a unit.
+    `sums` (units, systems) are the sums of scores of each system in each unit, `sizes` (units,) the
+    numbers of samples. `seed` decides folds, subsets and ties.
 
     Raises:
-        ValueError: fewer than ten systems.
+        ValueError: fewer than `MIN_SYSTEMS` systems.
     """
     import numpy as np
 
@@ -98,45 +99,52 @@ def choose_subset(
     inner = [_folds(np.setdiff1d(all_systems, fold), CHOICE_REPEATS, random) for fold in outer]
     choosers = [np.setdiff1d(all_systems, fold) for fold in outer]
 
-    # Every set of systems that subsets are chosen by, and those they are judged by.
+    # All trials: the systems that choose a subset, and the systems that judge it. First the outer
+    # folds, whose judges see the final choice; then, for each of them, the inner folds among its
+    # choosers, by which the size is chosen. Their results are rows of `table` in this order.
     full = _FullBenchmark(sums, sizes)
     splits = list(zip(choosers, outer, strict=True))
     for choosing, folds in zip(choosers, inner, strict=True):
         splits += [(np.setdiff1d(choosing, fold), fold) for fold in folds]
     trials = [
-        _Trial(_by_difficulty(sums[:, kept], sizes, ties), full.panel(kept), full.panel(judging))
-        for kept, judging in splits
+        _Trial(
+            _by_difficulty(sums[:, choosing], sizes, ties),
+            full.panel(choosing),
+            full.panel(judging),
+        )
+        for choosing, judging in splits
     ]
     draws = _StratifiedDraws(units, random)
     table = []
     for share in SHARES:
         picks = draws.select(share)
-        table.append([_evaluate_trial(full, one, picks) for one in trials])
-    # Chosen with all systems, by as many folds as within each outer fold.
+        table.append([_evaluate_trial(full, trial, picks) for trial in trials])
+    # The final size is chosen by the first CHOICE_REPEATS divisions of all systems: by as many as
+    # the sizes within each outer fold.
     choice_trials = len(outer) * CHOICE_REPEATS // JUDGEMENT_REPEATS
     values = [_mean_subset(row[:choice_trials]) for row in table]
     # The choice of size within each outer fold, judged by the systems of that fold.
     judged = []
     first = len(outer)
-    for at, folds in enumerate(inner):
+    for outer_fold, folds in enumerate(inner):
         fold_agreements = [_mean_subset(row[first : first + len(folds)]).agreement for row in table]
         first += len(folds)
-        judged.append(table[_smallest_size(fold_agreements, agreement)][at])
-    worth = _mean_subset(judged)
-    agreements = [one.agreement for one in values]
+        judged.append(table[_smallest_size(fold_agreements, agreement)][outer_fold])
+    expected = _mean_subset(judged)
+    agreements = [subset.agreement for subset in values]
     share = SHARES[_smallest_size(agreements, agreement)]
     order = _by_difficulty(sums, sizes, ties)
     picks = draws.select(share)
     best = _best_draw(full.compare_draws(picks, order), full.panel(all_systems))
     selected = np.sort(order[np.flatnonzero(picks[best])])
     return SubsetChoice(
-        values, share, agreements[-1] >= agreement, selected, worth.agreement, worth.error
+        values, share, agreements[-1] >= agreement, selected, expected.agreement, expected.error
     )
 
 
 class _Panel(NamedTuple):
-    """Some of the systems, by what each weighs in means over them: `systems` (systems,), and
-    `pairs` (pairs,) of those that differ in the whole; zeros where there is no such pair."""
+    """Some of the systems, as weights of means over them: `systems` (systems,), and `pairs`
+    (pairs,) over the pairs that differ in the full benchmark, all 0 if there is none."""
 
     indices: NDArray[int64]
     systems: NDArray[float64]
@@ -149,8 +157,8 @@ class _Panel(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """Systems that choose a subset, and those that judge it; units in the order of their difficulty
-    for the first."""
+    """Systems that choose a subset and systems that judge it; `order` (units,) sorts the units by
+    difficulty for the choosing ones."""
 
     order: NDArray[int64]
     choosing: _Panel
@@ -158,15 +166,14 @@ class _Trial(NamedTuple):
 
 
 class _DrawComparison(NamedTuple):
-    """How near the whole each draw comes: `agree` (draws, pairs) is 1 where the pair is ordered as
-    in the whole (one that is equal in the draw alone is not); `distances` (draws, systems) holds
-    the distances of scores."""
+    """Comparison of each draw with the full benchmark: `agree` (draws, pairs) is 1 for pairs in the
+    same order (a tie in the draw only is not), `distances` (draws, systems) are those of scores."""
 
     agree: NDArray[float64]
     distances: NDArray[float64]
 
     def agreement(self, panel: _Panel) -> NDArray[float64]:
-        """Of each draw, over the pairs of the panel; NaN without a pair."""
+        """Fraction of the panel's pairs in the same order, (draws,); NaN without a pair."""
         import numpy as np
 
         if not panel.has_pairs:
@@ -190,6 +197,7 @@ class _FullBenchmark:
         self._first, self._second = first[unequal], second[unequal]
 
     def panel(self, indices: NDArray[int64]) -> _Panel:
+        """The panel of the systems with these indices."""
         import numpy as np
 
         member = np.zeros(len(self._scores))
@@ -198,16 +206,17 @@ class _FullBenchmark:
         return _Panel(indices, member / len(indices), pairs / max(1.0, pairs.sum()))
 
     def compare_draws(self, picks: NDArray[float64], order: NDArray[int64]) -> _DrawComparison:
-        """By subsets `picks` (draws, places) of the units in this order."""
+        """Compare subsets with the full benchmark; `picks` (draws, units) is 1 for the selected
+        units, in the given order of units."""
         scores = (picks @ self._sums[order]) / (picks @ self._sizes[order])[:, None]
         agree = (scores[:, self._first] - scores[:, self._second]) * self._order > _EQUAL
         return _DrawComparison(agree.astype(float), abs(scores - self._scores))
 
 
 class _StratifiedDraws:
-    """Random subsets of units that are sorted by difficulty: each stratum is a stretch of them.
+    """Random subsets of units sorted by difficulty, in which each stratum is a contiguous range.
 
-    The draws are the same for all trials, because they are about places and not about systems.
+    The draws are the same for all trials: they select ranks of difficulty, whatever unit has them.
     """
 
     def __init__(self, units: int, random: Generator) -> None:
@@ -220,7 +229,7 @@ class _StratifiedDraws:
         ]
 
     def select(self, share: float) -> NDArray[float64]:
-        """Which places each draw takes at a share: 1 or 0, (draws, units)."""
+        """The subsets with this share of each stratum, as 1 or 0: (draws, units)."""
         import numpy as np
 
         picks = np.zeros((DRAWS, self._units), dtype=np.float64)
@@ -231,6 +240,7 @@ class _StratifiedDraws:
 
 
 def _folds(systems: NDArray[int64], times: int, random: Generator) -> list[NDArray[int64]]:
+    """Random divisions of systems into folds, `times` times."""
     import numpy as np
 
     count = min(FOLDS, len(systems) // 2)
@@ -242,14 +252,15 @@ def _folds(systems: NDArray[int64], times: int, random: Generator) -> list[NDArr
 def _by_difficulty(
     sums: NDArray[float64], sizes: NDArray[float64], ties: NDArray[float64]
 ) -> NDArray[int64]:
-    """Units in order of difficulty; equal ones by lot, so that strata are of equal size."""
+    """Indices of units from hard to easy; ties at random, so that strata have equal sizes."""
     import numpy as np
 
     return np.lexsort((ties, sums.mean(axis=1) / sizes))
 
 
 def _best_draw(comparison: _DrawComparison, panel: _Panel) -> int:
-    """The draw that orders most pairs as the whole does, and of these has the nearest scores."""
+    """Index of the draw that orders most pairs of the panel as the full benchmark does, and among
+    equals has the closest scores."""
     import numpy as np
 
     agreement = (
@@ -262,13 +273,11 @@ def _best_draw(comparison: _DrawComparison, panel: _Panel) -> int:
 
 
 def _evaluate_trial(full: _FullBenchmark, trial: _Trial, picks: NDArray[float64]) -> Subset:
-    """What the subset that some systems choose is worth to those that are held out."""
+    """Choose the best subset by some systems, and evaluate it by the others."""
     comparison = full.compare_draws(picks, trial.order)
     best = _best_draw(comparison, trial.choosing)
-    agreement, errors = (
-        comparison.agreement(trial.judging),
-        comparison.distances[:, trial.judging.indices],
-    )
+    agreement = comparison.agreement(trial.judging)
+    errors = comparison.distances[:, trial.judging.indices]
     return Subset(
         int(picks[0].sum()),
         float(agreement[best]),
@@ -280,6 +289,7 @@ def _evaluate_trial(full: _FullBenchmark, trial: _Trial, picks: NDArray[float64]
 
 
 def _mean_subset(subsets: Sequence[Subset]) -> Subset:
+    """Mean over trials, but the maximum of `largest`; agreement over trials with pairs."""
     import numpy as np
 
     table = np.array(subsets, dtype=np.float64)
@@ -296,9 +306,9 @@ def _mean_subset(subsets: Sequence[Subset]) -> Subset:
 
 
 def _smallest_size(agreements: Sequence[float], target: float) -> int:
-    """The place of the smallest size from which on every larger one is good enough, too: one that
-    passes by luck between two that do not is not taken. The largest, where that is not."""
+    """Index of the smallest size from which on all larger ones are good enough too, so that a size
+    that passes by luck between two that fail is not chosen; the last index if none is."""
     index = len(agreements) - 1
-    while index and all(one >= target for one in agreements[index - 1 :]):
+    while index and all(agreement >= target for agreement in agreements[index - 1 :]):
         index -= 1
     return index

@@ -84,12 +84,15 @@ class InFlightRequests:
             holder = None if row is None else row[0]
             if holder not in (None, self._key) and row[1] and _OtherRun(*row[1:]).is_alive():
                 return False
+            # Insert the claim, or take it over from the dead holder that was just read. If another
+            # run did so in between, the row has a new holder, and nothing is changed.
             done = self._connection.execute(
                 "INSERT INTO in_flight VALUES (?, ?) "
                 "ON CONFLICT (digest) DO UPDATE SET asker = excluded.asker WHERE asker IS ?",
                 (digest, self._key, holder),
             )
             return done.rowcount == 1
+        # The table cannot be used: go on as if alone.
         return True
 
     def release(self, digest: bytes) -> None:
@@ -120,6 +123,7 @@ class InFlightRequests:
             rows = [(digest, self._key) for digest in requests]
             self._connection.executemany("INSERT OR IGNORE INTO in_flight VALUES (?, ?)", rows)
         elif self.sharing:
+            # Alone again: nobody reads the table any more.
             self._connection.execute("DELETE FROM in_flight")
         row = (self._key, _machine(), os.getpid(), time.time() + LEASE, int(sharing))
         self._connection.execute("INSERT OR REPLACE INTO askers VALUES (?, ?, ?, ?, ?)", row)

@@ -93,8 +93,11 @@ class ResponseStore:
         return self._models[digest]
 
     def set_run_folder(self, folder: Path) -> None:
-        """Note the run folder for which replies are stored from now on. Raises StorageError where
-        there is no room for a reply: whatever is asked then is asked for nothing."""
+        """Set the run folder that is recorded with the replies stored from now on.
+
+        Raises StorageError if the disk is full: replies could not be stored, and would be paid for
+        in vain.
+        """
         self._check_room()
         name = str(folder.absolute())
         self._write("INSERT OR IGNORE INTO runs (folder) VALUES (?)", (name,))

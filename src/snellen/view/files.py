@@ -1,4 +1,4 @@
-"""The pages as files that open without a server."""
+"""Write the pages as files that open without a server."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from snellen.view.run_view import RunLibrary, RunView
 from snellen.view.shell import render_shell
 
 CHUNK = 100
-"""Samples in one file."""
+"""Samples in one data file."""
 MAX_PAIRS = 200
-"""Differences between two runs that are computed beforehand."""
+"""Pairs of runs whose difference is written."""
 INDEX_FILE = "index.html"
 
 
 def write_pages(library: RunLibrary, out: Path) -> Path:
-    """Write every run of a shelf below `out`, and return the page to open: `index.html`.
+    """Write every run of a library below `out`, and return the page to open: `index.html`.
 
-    Small pictures are copied or made; one that cannot be had is left out. Raises UsageError when
-    `out` holds something else, StorageError when it cannot be written.
+    Thumbnails are copied or made; missing ones are left out. Raises UsageError if `out` holds
+    something else, StorageError if it cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / "data").is_dir():
         raise UsageError(f"{out} is there already and holds no such pages; name another folder")
@@ -47,7 +47,7 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
 
 
 def _write_run(library: RunLibrary, view: RunView, out: Path) -> Iterator[str]:
-    """Write a run's data; gives the digests of the pictures that could be had."""
+    """Write the data of a run; yields the digests of the thumbnails that were written."""
     view.index.refresh()
     _write_script(out, f"{view.key}/head", view.head())
     try:
@@ -68,7 +68,7 @@ def _write_run(library: RunLibrary, view: RunView, out: Path) -> Iterator[str]:
 def _write_images(view: RunView, records: Iterable[Record], out: Path) -> Iterator[str]:
     for record in records:
         for digest in _media(record):
-            # Checks that the name is a digest, before it becomes part of a path.
+            # None unless it is a digest: nothing else becomes part of a path.
             if thumbnail_path(out, digest) is None:
                 continue
             target = out / "media" / digest[:2] / f"{digest}.jpg"
@@ -87,7 +87,7 @@ def _media(record: Record) -> Iterator[str]:
 
 
 def _pairs(library: RunLibrary) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The difference of every two runs of a benchmark, in both directions."""
+    """The differences between runs of one benchmark, in both directions, up to `MAX_PAIRS`."""
     runs = library.views()
     both = [
         pair
@@ -100,7 +100,7 @@ def _pairs(library: RunLibrary) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _write_script(out: Path, name: str, value: Any) -> None:
-    """A file that hands a value to the page when it is loaded as a script."""
+    """Write a script that passes a value to the page: file URLs allow no other way to load data."""
     encoded_name = msgspec.json.encode(name).decode()
     text = f"snellen.put({encoded_name}, {msgspec.json.encode(value).decode()})\n"
     _write(out / "data" / f"{name}.js", text.encode())

@@ -1,4 +1,4 @@
-"""Pictures of a run, when they are asked for: kept ones, or from the data by their digest."""
+"""Images of a run on request: stored thumbnails, or from the data by digest."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from snellen.store.runs import RunFolder
 
 Notify = Callable[[str], None]
 MAX_THUMBNAILS = 2_000
-"""Thumbnails that stay in memory, of at most 20 kB each."""
+"""Thumbnails in memory, of at most 20 kB each."""
 
 
 def ignore_notice(_: str) -> None:
-    """Tells nobody."""
+    """Ignore a notice."""
 
 
 class RunImages:
-    """The pictures of one run. Nothing is opened before the first one is asked for, and nothing
-    is written. Safe to be used from several threads."""
+    """The images of one run. The data are opened with the first request; nothing is written.
+    Thread-safe."""
 
     def __init__(
         self, run: RunFolder, moved: Sequence[str] = (), notify: Notify = ignore_notice
     ) -> None:
-        """`moved`: files in which the data of the run may be now; `notify` hears why they cannot be
-        had."""
+        """The data may have been `moved` to one of these files; `notify` gets a sentence if they
+        are not found."""
         self._run = run
         self._moved, self._notify = moved, notify
         self._lock = Lock()
@@ -44,8 +44,8 @@ class RunImages:
         self._thumbnails: OrderedDict[str, bytes | None] = OrderedDict()
 
     def thumbnail(self, digest: str, sample: str) -> bytes | None:
-        """A JPEG of at most 20 kB; None where there is no such picture. `sample`: the id of one
-        that shows it."""
+        """A JPEG of at most 20 kB; None if there is no such image. `sample` is the id of a sample
+        that has it."""
         stored = read_thumbnail(self._run.path, digest)
         if stored is not None:
             return stored
@@ -58,7 +58,7 @@ class RunImages:
             return self._thumbnails[digest]
 
     def original(self, digest: str, sample: str) -> bytes | None:
-        """The original bytes; None where they cannot be had."""
+        """The original bytes; None if they are not found."""
         with self._lock:
             return self._read_original(digest, sample)
 
@@ -67,12 +67,13 @@ class RunImages:
             source = self._find_source(digest, sample)
             return source.read() if source else None
         except (SnellenError, OSError):
-            # The data are gone, or were never here: the page says that the picture is missing.
+            # The data were moved, or never here: the page says that the image is missing.
             return None
 
     def _find_source(self, digest: str, sample: str) -> Source | None:
         if self._sources is None:
-            self._sources = {}  # asked once, also where the data are not there
+            # Set first: data that are not there are looked for once.
+            self._sources = {}
             self._sources = dict(self._data_sources())
         if digest not in self._sources:
             derived = {ref.digest: ref.source for ref in self._derived_media(sample)}
@@ -91,7 +92,7 @@ class RunImages:
                     yield ref.digest, ref.source
 
     def _derived_media(self, sample: str) -> tuple[MediaRef, ...]:
-        """Pictures that were made for the asking: stitched, boxed, black or of a video."""
+        """Media that were derived when the sample was asked: stitched, boxed, black, frames."""
         if self._benchmark is None or self._benchmark.prepare is None:
             return ()
         if self._samples is None:
@@ -101,7 +102,7 @@ class RunImages:
         return self._benchmark.prepare(prepared).media if prepared else ()
 
     def _generated_image(self, digest: str) -> dict[str, Source]:
-        """A picture that the model drew."""
+        """An image that the model generated, from the store next to the run."""
         path = self._run.path.parent / STORE_FILE
         if not path.is_file():
             return {}
@@ -111,7 +112,7 @@ class RunImages:
 
 
 def content_type(data: bytes) -> str:
-    """The type of a picture by its first bytes."""
+    """The media type of an image, by its first bytes."""
     for start, kind in _SIGNATURES:
         if data.startswith(start):
             return kind

@@ -1,4 +1,4 @@
-"""What the pages are given: runs, one run, its samples, and two runs compared. Plain JSON."""
+"""The data of the pages as plain JSON: runs, one run, its samples, and two runs compared."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from snellen.view.sample_index import SampleIndex
 
 HOME = "snellen.view"
 FIRST_READ_SECONDS, LATER_READ_SECONDS = 0.1, 0.5
-"""Seconds that the first and each later answer may spend on reading samples; the rest comes with
-the next answer."""
+"""Seconds that the first answer, and each later one, may spend on reading samples; the others come
+with the next answer."""
 _SUMMARY_INTERVAL_FACTOR = 10
-"""A growing run is summed up again after so many times what it took."""
+"""A growing run is summarised again after this many times the seconds that it took."""
 
 
 class RunView:
-    """One run. Safe to be used from several threads."""
+    """One run, as the pages show it. Thread-safe."""
 
     def __init__(
         self, key: str, path: Path, moved: Sequence[str] = (), notify: Notify = ignore_notice
@@ -53,7 +53,7 @@ class RunView:
 
     @property
     def run(self) -> RunFolder:
-        """The run as `run.json` has it now."""
+        """The run as `run.json` is now."""
         state = _run_file_state(self.path)
         if state != self._file_state:
             self._run, self._file_state = open_run(self.path), state
@@ -61,11 +61,11 @@ class RunView:
 
     @property
     def is_live(self) -> bool:
-        """Whether the run says that it is going on; it may have been killed."""
+        """Whether the run's status is running; it may have been killed."""
         return self.run.info.status == "running"
 
     def report(self) -> Report:
-        """The numbers so far. Raises UsageError where the benchmark is not known here."""
+        """The numbers so far. Raises UsageError if the benchmark is unknown here."""
         with self._lock:
             run = self.run
             state = (self._file_state, run.has_report, _file_sizes(self.path))
@@ -82,7 +82,7 @@ class RunView:
             return self._report
 
     def head(self) -> dict[str, Any]:
-        """Name, state and the number to quote."""
+        """Names, status and headline of the run."""
         run = self.run
         info = run.info
         head: dict[str, Any] = {
@@ -115,8 +115,8 @@ class RunView:
         }
 
     def numbers(self, other_runs: Sequence[RunFolder]) -> dict[str, str]:
-        """The result, with gains over the runs `other_runs`, and the protocol as HTML, as in
-        `report.html`. Raises SnellenError."""
+        """Result and protocol as HTML, as in `report.html`, with gains over `other_runs`. Raises
+        SnellenError."""
         report = self.report()
         self.index.refresh()
         first = next(iter(chain(self.run.records(), self.run.failures())), None)
@@ -133,8 +133,8 @@ class RunView:
         return {"result": result, "protocol": protocol}
 
     def columns(self, first: int, generation: int) -> dict[str, Any]:
-        """What samples are filtered by, from number `first` on; from 0 on where the run was
-        started again since `generation`. `more`: not all were read yet."""
+        """The columns that samples are filtered by, from index `first`, or from 0 if the run was
+        restarted since `generation`. `more` is true until all samples are read."""
         complete = self.index.refresh(LATER_READ_SECONDS if first else FIRST_READ_SECONDS)
         if generation != self.index.generation:
             first = 0
@@ -154,7 +154,7 @@ class RunView:
 
 
 class RunLibrary:
-    """The runs that were named, and those that appear in the folders that were named."""
+    """The runs of some folders, and those that appear in them later."""
 
     def __init__(
         self, paths: Sequence[Path | str], moved: Sequence[str] = (), notify: Notify = ignore_notice
@@ -177,25 +177,25 @@ class RunLibrary:
                 self._views[path] = RunView(_key(path, suffix), path, self._moved, self._notify)
 
     def views(self) -> list[RunView]:
-        """Every run, those that were found since included."""
+        """All runs, with those that appeared since the last call."""
         with self._lock:
             for path in self._paths:
                 try:
                     self._add_runs(find_runs(path))
                 except SnellenError:
-                    # A folder that was moved away while it is looked at: the rest stays.
+                    # The folder was moved away meanwhile; the others stay.
                     continue
             return [view for view in self._views.values() if (view.path / RUN_FILE).is_file()]
 
     def view(self, key: str) -> RunView:
-        """Raises UsageError for a name that no run has."""
+        """The run with this key. Raises UsageError if there is none."""
         for view in self._views.values():
             if view.key == key:
                 return view
         raise UsageError(f"no run {key!r} is shown here")
 
     def overview(self) -> dict[str, Any]:
-        """Every run in short, and the page that compares them as HTML."""
+        """The heads of all runs, and tables that compare them as HTML."""
         views = self.views()
         names = comparison_names([view.run for view in views])
         heads = [{**view.head(), "name": name} for view, name in zip(views, names, strict=True)]
@@ -210,7 +210,7 @@ class RunLibrary:
         return {"runs": heads, "html": html}
 
     def numbers(self, key: str) -> dict[str, str]:
-        """The numbers of a run, with gains over the other runs that have ended. Raises
+        """The numbers of a run, with gains over finished runs of its model and benchmark. Raises
         SnellenError."""
         view = self.view(key)
         model, benchmark = view.run.info.model, view.run.info.benchmark
@@ -219,8 +219,8 @@ class RunLibrary:
         return view.numbers(alike)
 
     def comparison(self, first: str, second: str) -> dict[str, Any]:
-        """The second run less the first over the samples both scored; `why_not` where there is
-        nothing to compare."""
+        """Score of the second run minus the first, over the samples that both scored; `why_not` if
+        they cannot be compared. Cached until a run grows."""
         first_view, second_view = self.view(first), self.view(second)
         state = (_file_sizes(first_view.path), _file_sizes(second_view.path))
         cached = self._pairs.get((first, second))
@@ -260,7 +260,7 @@ def _pair_json(pair: PairDifference) -> dict[str, Any]:
 
 
 def _run_tables(run_views: Sequence[RunView]) -> Iterator[dict[str, Any]]:
-    """Runs of one benchmark and metric in one table."""
+    """A table for each benchmark and metric, as `runs.html` shows them."""
     boards: dict[tuple[str, str], list[tuple[RunView, Report]]] = {}
     for index in fmt.table_order([view.run.info for view in run_views]):
         view = run_views[index]
@@ -281,7 +281,7 @@ def _run_tables(run_views: Sequence[RunView]) -> Iterator[dict[str, Any]]:
 
 
 def _cost_text(report: Report) -> str:
-    """What the answers of a run took: time, tokens, money."""
+    """Time, tokens and money that a run cost, in one line."""
     counts = report.run.counts
     parts = [fmt.duration(counts.seconds)] if counts.seconds else []
     tokens = counts.prompt_tokens + counts.completion_tokens
@@ -294,7 +294,7 @@ def _cost_text(report: Report) -> str:
 
 
 def _key(path: Path, number: int) -> str:
-    """The folder's name; with a number where another folder has the same."""
+    """The name of the folder, with a number if another folder has the same name."""
     return path.name if number == 1 else f"{path.name}~{number}"
 
 
@@ -304,6 +304,6 @@ def _run_file_state(path: Path) -> tuple[int, int]:
 
 
 def _file_sizes(path: Path) -> tuple[int, ...]:
-    """How much there is of a run: changes whenever a sample is added."""
+    """Sizes of a run's files in bytes; they change whenever a sample is added."""
     files = (path / "samples.jsonl", path / "failures.jsonl", path / "report.json")
     return tuple(file.stat().st_size if file.is_file() else 0 for file in files)

@@ -1,7 +1,7 @@
-"""The samples of a run that may still grow: where each lies, and what is filtered by.
+"""Index of the samples of a run that may still grow: where each is stored, and what to filter by.
 
-Samples stay in their files. Kept in memory are a few bytes per sample and column, the ids, and
-the text that is searched.
+Samples stay in their files. In memory are a few bytes per sample and column, the ids, and the text
+that is searched.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _RepeatView(Struct, gc=False):
 
 
 class _IndexedSample(Struct, gc=False):
-    """What the index needs of a record."""
+    """The fields of a record that are indexed; the others are not decoded."""
 
     id: str
     kind: Kind
@@ -72,8 +72,8 @@ class _IndexedSample(Struct, gc=False):
     repeats: list[_RepeatView] = []
 
     def text(self) -> str:
-        """What is searched: id, question, first prompt, options, answers and replies, in small
-        letters; what the prompt repeats is there once."""
+        """The text to search, in lower case: id, first prompt, question, options, gold, answer and
+        replies. Texts that the prompt contains are not repeated."""
         prompt_parts = [
             part.text
             for turn in self.passes[:1]
@@ -93,7 +93,7 @@ _decode_record = msgspec.json.Decoder(Record).decode
 
 
 class _SampleFile:
-    """A file of samples that grows, and how far it has been read."""
+    """A growing file of samples, and how many bytes of it have been read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,7 +101,7 @@ class _SampleFile:
         self._inode = 0
 
     def is_restarted(self) -> bool:
-        """Whether what was read is no longer the beginning of the file."""
+        """Whether the file no longer begins with what was read: it shrank or was replaced."""
         if not self.bytes_read:
             return False
         try:
@@ -111,7 +111,7 @@ class _SampleFile:
         return now.st_size < self.bytes_read or now.st_ino != self._inode
 
     def new_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Whole lines that were not read yet, with their offsets."""
+        """Complete lines that were not read yet, with their offsets in bytes."""
         try:
             with self.path.open("rb") as file:
                 self._inode = os.fstat(file.fileno()).st_ino
@@ -129,21 +129,21 @@ class _SampleFile:
 
 
 class _GroupColumn(NamedTuple):
-    """A grouping: a number for each sample, 0 where it has no label."""
+    """A grouping: for each sample the number of its label, 0 without one; numbers by label."""
 
     codes: array[int]
     labels: dict[str, int]
 
 
 class SampleIndex:
-    """The samples of a run folder, by number: finished ones and failures in the order in which
-    they were found. Safe to be used from several threads."""
+    """The samples of a run folder by index, finished ones and failures in the order in which they
+    were read. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._files = [_SampleFile(folder / name) for name in (SAMPLES_FILE, FAILURES_FILE)]
         self._lock = Lock()
         self.generation = 0
-        """Changes when numbers no longer mean the same samples: a run was started again."""
+        """Counts restarts of the run, after which an index means another sample."""
         self._reset()
 
     def _reset(self) -> None:
@@ -162,9 +162,9 @@ class SampleIndex:
         return len(self._texts)
 
     def refresh(self, seconds: float = float("inf")) -> bool:
-        """Read what was added, for about so long; returns whether that was all.
+        """Read new samples for about this many seconds; returns whether all were read.
 
-        Raises DataError for a line that is no sample, StorageError when a file cannot be read.
+        Raises DataError for a line that is not a sample, StorageError if a file cannot be read.
         """
         deadline = time.monotonic() + seconds
         with self._lock:
@@ -207,8 +207,8 @@ class SampleIndex:
             codes.append(0 if label is None else labels.setdefault(label, len(labels) + 1))
 
     def columns(self, first: int = 0) -> dict[str, Any]:
-        """The columns of the samples from number `first` on, as plain JSON: numbers stand in
-        base64, little-endian, of the width that `columns.js` knows."""
+        """The columns of the samples from index `first`, as plain JSON. Arrays are base64 of
+        little-endian numbers, of the widths that `columns.js` expects."""
         with self._lock:
             return {
                 "generation": self.generation,
@@ -225,7 +225,7 @@ class SampleIndex:
             }
 
     def records(self, indices: Sequence[int]) -> list[Record]:
-        """These samples, read from their files. Raises IndexError for a number there is not."""
+        """Samples by index, read from their files. Raises IndexError for an unknown index."""
         with self._lock:
             locations = [
                 (self._file_indices[file_index], self._offsets[file_index])
@@ -243,8 +243,8 @@ class SampleIndex:
                     file.close()
 
     def search(self, text: str, first: int = 0) -> tuple[int, bytes]:
-        """How many samples were searched, from number `first` on, and a bit for each: whether it
-        holds `text`, whatever the case. The lowest bit of a byte stands first."""
+        """Search the samples from index `first` for `text`, in any case. Returns how many were
+        searched, and one bit for each, the lowest bit of a byte first."""
         import numpy as np
 
         needle = text.strip().lower()
@@ -252,7 +252,7 @@ class SampleIndex:
         return len(matches), np.packbits(np.array(matches, dtype=bool), bitorder="little").tobytes()
 
     def texts(self, first: int, last: int) -> list[str]:
-        """The searched texts of the samples from `first` up to, and without, `last`."""
+        """The searched texts of the samples from `first` up to, but not including, `last`."""
         return self._texts[first:last]
 
 

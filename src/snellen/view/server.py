@@ -1,4 +1,4 @@
-"""The pages, served to this machine alone."""
+"""Serve the pages to this machine alone."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from snellen.view.shell import render_shell
 
 HOST = "127.0.0.1"
 PORT = 8420
-"""Taken where it is free and none was named."""
+"""Used if no port is named and it is free."""
 IDLE_SECONDS = 10.0
-"""Seconds for which a connection may be silent; browsers open another one when they need it."""
+"""Seconds after which an idle connection is closed; browsers open a new one when needed."""
 MAX_SAMPLES = 200
-"""Samples in one answer."""
+"""Samples in one answer at most."""
 _JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
 _HOST_NAMES = (HOST, "localhost")
 
@@ -33,10 +33,10 @@ Query = dict[str, str]
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves a shelf of runs until it is shut down. Bound to this machine's loopback address.
+    """Serves a library of runs on the loopback address, until it is shut down.
 
-    A connection on which nothing comes for `IDLE_SECONDS` seconds is closed; what is above
-    `SNELLEN_MAX_CONNECTIONS` is closed at once. Raises UsageError when the port is taken.
+    Closes a connection that is idle for `IDLE_SECONDS`, and at once any above
+    `SNELLEN_MAX_CONNECTIONS`. Raises UsageError if the port is in use.
     """
 
     daemon_threads = True
@@ -59,7 +59,7 @@ class PageServer(ThreadingHTTPServer):
             super().__init__((HOST, 0), _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """A thread for a connection, while there are not too many."""
+        """Start a thread for a connection, unless there are too many."""
         if self._free_connections.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
@@ -72,8 +72,7 @@ class PageServer(ThreadingHTTPServer):
             self._free_connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that went away or fell asleep in the midst of an answer is nothing to speak
-        of."""
+        """Print errors, but not that a browser closed its connection during an answer."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -87,7 +86,7 @@ class _NotFound(Exception):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers GET alone. No part of an address is ever joined to a path."""
+    """Answers GET only. No part of an address is ever joined to a path."""
 
     server: PageServer
     timeout = IDLE_SECONDS
@@ -97,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.headers.get("Host", "").rpartition(":")[0] not in _HOST_NAMES:
-            # A foreign page that had its own name resolved to this machine.
+            # DNS rebinding: a foreign page whose name resolves to this machine.
             self._send(HTTPStatus.FORBIDDEN, _JSON, b'{"error": "for this machine alone"}')
             return
         parts = urlsplit(self.path)
@@ -142,20 +141,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         self.send_header("Referrer-Policy", "no-referrer")
-        # Pictures are named by their digest: what a name stands for never changes.
+        # Images are named by digest, so that what an address means never changes.
         lasting = kind.startswith("image/")
         self.send_header("Cache-Control", "private, max-age=86400" if lasting else "no-store")
         self.end_headers()
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Whatever is no GET, or no HTTP: no page for it, one sentence."""
+        """Answer requests other than GET, and broken ones, with one sentence."""
         self.close_connection = True
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else code
         self._send(HTTPStatus(status), _JSON, b'{"error": "this is read with GET"}')
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal is for the address and for errors."""
+        """Log nothing: the terminal is for the address and for errors."""
 
 
 def _parse_query(text: str) -> Query:
@@ -182,4 +181,4 @@ _ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
     ),
     "/api/compare": lambda shelf, query: shelf.comparison(query["first"], query["second"]),
 }
-"""Address to what is found there."""
+"""What answers each address, as JSON."""

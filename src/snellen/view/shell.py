@@ -1,4 +1,4 @@
-"""The one page that shows everything; it is given where its data come from."""
+"""The HTML page in which the scripts run."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SCRIPTS = (
 
 
 def render_shell(data_source: Mapping[str, Any]) -> str:
-    """The page. `data_source`: what it needs to find its data, for pages without a server."""
-    page_data_all = {
+    """The page. `data_source` tells its scripts where their data are, if not on a server."""
+    page_data = {
         "outcomes": OUTCOMES,
         "words": fmt.OUTCOME_LABELS,
         "results": RESULTS,
@@ -43,6 +43,6 @@ def render_shell(data_source: Mapping[str, Any]) -> str:
         .get_template("view.html")
         .render(
             **page_layout(STYLES, SCRIPTS, HOME, with_server=True),
-            known=escape_json(msgspec.json.encode(page_data_all)).decode(),
+            known=escape_json(msgspec.json.encode(page_data)).decode(),
         )
     )

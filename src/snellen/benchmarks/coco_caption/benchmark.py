@@ -55,8 +55,12 @@ QUESTION = (
 
 
 def _add_references(sample: Sample, row: Row) -> Sample:
-    told = row.cells.get("sentences")
-    return structs.replace(sample, gold=gold_answers({"refs": told}, "refs")) if told else sample
+    sentences = row.cells.get("sentences")
+    return (
+        structs.replace(sample, gold=gold_answers({"refs": sentences}, "refs"))
+        if sentences
+        else sample
+    )
 
 
 def _missing_image(sample: Sample, capabilities: Capabilities) -> str | None:
@@ -69,7 +73,7 @@ def _split_at_single_blanks(caption: str) -> tuple[str, ...]:
 
 
 def _rouge_l_grade(split: Callable[[str], Sequence[str]], answer: str, sample: Sample) -> float:
-    return rouge_l(split(answer), [split(one) for one in sample.gold])
+    return rouge_l(split(answer), [split(reference) for reference in sample.gold])
 
 
 BENCHMARK = Declaration(

@@ -52,24 +52,24 @@ def summarise_captions(context: SummaryContext, records: Sequence[Record]) -> Su
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=HEADLINE, unit="points", top=_TOP)
         return msgspec.structs.replace(summary, headline=headline)
-    counted = [one for one in records if counted_score(one, context.failures) is not None]
+    counted = [record for record in records if counted_score(record, context.failures) is not None]
     captions, golds = _split_captions(counted, split)
     cluster_ids = cluster_samples(counted)
     headline = _cider_metric(_cider_scores(captions, golds), cluster_ids)
-    counts = [bleu_counts(one, gold) for one, gold in zip(captions, golds, strict=True)]
+    counts = [bleu_counts(caption, gold) for caption, gold in zip(captions, golds, strict=True)]
     metrics = {HEADLINE: headline, **_bleu_metrics(counts, cluster_ids)}
     beside: tuple[str, ...] = (BLEU[-1], ROUGE_L)
     notices = summary.notices
     if context.options["meteor"] == "on":
         meteor_cache = Settings.from_environment().cache
-        found = _meteor_metric(
+        meteor = _meteor_metric(
             [CaptionWithReferences(*pair) for pair in zip(captions, golds, strict=True)],
             meteor_cache,
             cluster_ids,
         )
-        metrics[METEOR] = found
+        metrics[METEOR] = meteor
         beside = (BLEU[-1], METEOR, ROUGE_L)
-        notices = (*notices, *([found.note] if found.note else ()))
+        notices = (*notices, *([meteor.note] if meteor.note else ()))
     return msgspec.structs.replace(
         summary,
         headline=headline,
@@ -81,14 +81,18 @@ def summarise_captions(context: SummaryContext, records: Sequence[Record]) -> Su
 
 
 def cider_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    """CIDEr is a mean over pictures, with the document frequencies of all of them."""
+    """CIDEr as a mean over images, with the document frequencies of all of them."""
     indices = [
-        at for at, one in enumerate(records) if counted_score(one, context.failures) is not None
+        index
+        for index, one in enumerate(records)
+        if counted_score(one, context.failures) is not None
     ]
-    scores = _cider_scores(*_split_captions([records[at] for at in indices], _splitter(context)))
+    scores = _cider_scores(
+        *_split_captions([records[index] for index in indices], _splitter(context))
+    )
     added: list[list[RatioTerm]] = [[] for _ in records]
-    for at, score in zip(indices, scores, strict=True):
-        added[at] = [RatioTerm(HEADLINE, score)]
+    for index, score in zip(indices, scores, strict=True):
+        added[index] = [RatioTerm(HEADLINE, score)]
     return sum_of_ratios(added)
 
 
@@ -104,18 +108,20 @@ def _split_at_blanks(caption: str) -> tuple[str, ...]:
 def _split_captions(
     records: Sequence[Record], split: SplitWords
 ) -> tuple[list[Sequence[str]], list[list[Sequence[str]]]]:
-    """The words of each picture's caption and of its references."""
+    """The words of each image's caption, and of each of its references."""
     return (
-        [split(one.answer or "") for one in records],
-        [[split(gold) for gold in one.gold] for one in records],
+        [split(record.answer or "") for record in records],
+        [[split(gold) for gold in record.gold] for record in records],
     )
 
 
 def _cider_scores(
     captions: Sequence[Sequence[str]], golds: Sequence[Sequence[Sequence[str]]]
 ) -> list[float]:
-    known = document_frequencies(golds)
-    return [cider(one, gold, known) for one, gold in zip(captions, golds, strict=True)]
+    frequencies = document_frequencies(golds)
+    return [
+        cider(caption, gold, frequencies) for caption, gold in zip(captions, golds, strict=True)
+    ]
 
 
 def _cider_metric(scores: Sequence[float], cluster_ids: Sequence[str]) -> Metric:
@@ -140,16 +146,25 @@ def _meteor_metric(
     def score(sums: NDArray[float64]) -> NDArray[float64]:
         return np.asarray([100 * MeteorCounts(*map(float, row)).score() for row in sums])
 
-    rows = np.asarray([one.sums() for one in counts], dtype=np.float64)
+    rows = np.asarray([image_counts.sums() for image_counts in counts], dtype=np.float64)
     value = 100 * sum(counts, MeteorCounts()).score()
     return Metric(METEOR, value, len(counts), interval_of_sums(rows, score, cluster_ids))
 
 
 def _bleu_metrics(counts: Sequence[BleuCounts], cluster_ids: Sequence[str]) -> dict[str, Metric]:
+    """BLEU-1 to BLEU-4 in percent, each with its linearised interval over clusters."""
     import numpy as np
 
     rows = np.asarray(
-        [(one.words, one.reference, *one.guessed, *one.correct) for one in counts],
+        [
+            (
+                image_counts.words,
+                image_counts.reference,
+                *image_counts.guessed,
+                *image_counts.correct,
+            )
+            for image_counts in counts
+        ],
         dtype=np.float64,
     )
     values = sum(counts, BleuCounts()).scores()
@@ -168,8 +183,10 @@ def bleu_of_sums(order: int, sums: NDArray[float64]) -> NDArray[float64]:
     """BLEU of an order, from 0, in percent, of rows of summed counts: (draws, 10) to (draws,)."""
     import numpy as np
 
-    found = []
-    for one, reference, *rest in sums.tolist():
-        counts = BleuCounts(one, reference, tuple(rest[:MAX_ORDER]), tuple(rest[MAX_ORDER:]))
-        found.append(100 * counts.scores()[order])
-    return np.asarray(found, dtype=np.float64)
+    values = []
+    for words, reference, *matches in sums.tolist():
+        counts = BleuCounts(
+            words, reference, tuple(matches[:MAX_ORDER]), tuple(matches[MAX_ORDER:])
+        )
+        values.append(100 * counts.scores()[order])
+    return np.asarray(values, dtype=np.float64)

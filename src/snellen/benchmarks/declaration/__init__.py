@@ -1,5 +1,6 @@
-"""How a benchmark is declared and found.
+"""How a benchmark is declared, found by name and built.
 
-Published files, rows, kinds of questions, the registry, suites, descriptions in TOML; how a
-question is asked is in `benchmarks.protocol`.
+A `Declaration`, its data, rows and kinds of scoring, the registry, suites and benchmarks in TOML
+live here; how any question is asked, parsed and judged lives in `benchmarks.protocol`, and a
+benchmark's own rules live with its family.
 """

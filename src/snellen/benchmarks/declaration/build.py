@@ -85,7 +85,9 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
     resolved = ResolvedVariant(
         declaration=declaration,
         variant=variant,
-        options=resolve_options(declaration.name, variant, scoring.allowed(listed, variant)),
+        options=resolve_options(
+            declaration.name, variant, scoring.allowed_options(listed, variant)
+        ),
         rule=select_rule(declaration.name, variant, scoring.rules),
         failures=failures_of(variant),
     )

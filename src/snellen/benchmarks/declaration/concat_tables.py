@@ -1,4 +1,4 @@
-"""Several tables as one, one after the other."""
+"""Several tables read as one, one after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from snellen.core.sample import Row
 
 @dataclass(frozen=True, slots=True)
 class ConcatTable:
-    """Rows are counted through all tables."""
+    """Rows of all tables, with indices that run on from table to table."""
 
     path: str
     tables: Sequence[Table]
@@ -32,10 +32,12 @@ class ConcatTable:
 
     @property
     def origin(self) -> Origin | None:
-        """That of the first table that is not the published one, else of the first; of no file."""
-        found = [one for one in map(origin_of, self.tables) if one is not None]
-        told = next((one for one in found if one.note), found[0] if found else None)
-        return None if told is None else structs.replace(told, file="")
+        """The origin of the first table that is not the published one, else of the first table."""
+        origins = [origin for origin in map(origin_of, self.tables) if origin is not None]
+        changed = next(
+            (origin for origin in origins if origin.note), origins[0] if origins else None
+        )
+        return None if changed is None else structs.replace(changed, file="")
 
     def __len__(self) -> int:
         return sum(map(len, self.tables))

@@ -102,7 +102,7 @@ class Scoring(Protocol):
     def options(self, declaration: Declaration) -> Mapping[str, Sequence[str]]:
         """All options but those about videos, in the order in which they are listed."""
 
-    def allowed(
+    def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
         """The options with every value they take, also values that are not listed."""

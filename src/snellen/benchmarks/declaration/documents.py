@@ -1,9 +1,10 @@
-"""What the benchmarks about documents of several pages have in common.
+"""What benchmarks about documents of several pages share.
 
-Their answers are short, and models reply in sentences. VLMEvalKit has a language model copy the
-short answer out of every reply before it is compared, as the authors of MMLongBench-Doc do (Ma et
-al. 2024, https://arxiv.org/abs/2407.01523, Sec. 3.1): here the run's extractor, asked in our own
-words. Without one a rule takes the answer that a reply marks, else all of it.
+Their gold answers are short, and models reply in sentences. VLMEvalKit has a language model copy
+the short answer out of every reply before it is compared, as the authors of MMLongBench-Doc do (Ma
+et al. 2024, https://arxiv.org/abs/2407.01523, Sec. 3.1). Here the run's extractor does, with a
+prompt of ours. Without an extractor a rule takes the answer that a reply marks, else the whole
+reply.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ NO_EXTRACTOR_NOTICE = (
 
 
 def parse_document_answer(reply: str, stop_reason: str) -> Answer:
-    """The marked answer, else the whole reply; one that says there is no answer is read so."""
+    """Parse the marked answer, else the whole reply; every way to abstain becomes one answer."""
     read = parse_final(reply, stop_reason=stop_reason)
     if isinstance(read, ParsedAnswer) and abstains(read.value):
         return ParsedAnswer(NOT_ANSWERABLE, "abstains", read.span)
@@ -48,9 +49,10 @@ def parse_document_answer(reply: str, stop_reason: str) -> Answer:
 
 
 def add_extraction(rules: Mapping[str, ParserSet]) -> dict[str, ParserSet]:
-    """The rules, with an extractor's short answer in place of what they read, where there is an
-    extractor. Snellen's own rule takes every way to abstain for the same; the others take what
-    stands behind the mark as it is."""
+    """The rules, with an extractor in front of them if the run has one.
+
+    Snellen's own rule unifies all ways to abstain; the others keep what follows the mark as it is.
+    """
     return {
         name: rule._replace(
             open=replace(
@@ -89,19 +91,19 @@ def extract_short_answer(
 
 
 def _parse_output(output: Output) -> Answer | None:
-    """None where the extractor failed; a reply that says it cannot see the pages is a refusal."""
+    """Parse the extractor's output: None if it failed, a refusal if it could not see the pages."""
     if not isinstance(output, Generated):
         return None
-    said = parse_extracted_document_answer(model_text(output))
-    if said is None or not said.text:
+    parsed = parse_extracted_document_answer(model_text(output))
+    if parsed is None or not parsed.text:
         return Unparsed()
-    if said.text.casefold().strip(" .") == FAILS_TO_ANSWER:
+    if parsed.text.casefold().strip(" .") == FAILS_TO_ANSWER:
         return Refused(RULE)
-    return ParsedAnswer(NOT_ANSWERABLE if abstains(said.text) else said.text, RULE)
+    return ParsedAnswer(NOT_ANSWERABLE if abstains(parsed.text) else parsed.text, RULE)
 
 
 def _parse_output_by_script(output: Output) -> Answer | None:
-    """What stands behind the first mark, as VLMEvalKit and the authors' script take it; without a
+    """Parse what follows the first mark, as VLMEvalKit and the authors' script do; without a
     mark there is no answer."""
     if not isinstance(output, Generated):
         return None

@@ -77,10 +77,10 @@ class Evidence(Struct, frozen=True):
             return self.summary()
         agreeing: Counter[str] = Counter()
         compared: Counter[str] = Counter()
-        for one in self.comparisons:
-            kind = _KINDS.get(one.level, f"verdicts under --rule {one.rule}")
-            agreeing[kind] += one.agreeing
-            compared[kind] += one.compared
+        for comparison in self.comparisons:
+            kind = _KINDS.get(comparison.level, f"verdicts under --rule {comparison.rule}")
+            agreeing[kind] += comparison.agreeing
+            compared[kind] += comparison.compared
         counts = (f"{agreeing[kind]:,} of {compared[kind]:,} {kind}" for kind in compared)
         return f"{self._level_text()}: {'; '.join(counts)}"
 
@@ -89,12 +89,12 @@ class Evidence(Struct, frozen=True):
 
 
 def evidence_of(name: str) -> Evidence | None:
-    """The evidence of a registered benchmark; None for one of the user's own."""
+    """The evidence of a registered benchmark; None for the user's own."""
     return load_evidence().get(name)
 
 
 def evidence_level(name: str) -> str:
-    """The level of a registered benchmark, "" for one of the user's own."""
+    """The level of a registered benchmark; "" for the user's own."""
     evidence = evidence_of(name)
     return evidence.level if evidence else ""
 

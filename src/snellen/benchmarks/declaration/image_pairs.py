@@ -1,4 +1,4 @@
-"""Which questions belong together because they are about the same picture."""
+"""Which questions are about the same image, and so belong together."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ CellValues = list[str | None]
 
 
 def pair_names(rows: Sequence[Row], groups: Sequence[str]) -> list[str]:
-    """A name for each row, shared by the two questions about one picture within a group.
+    """A name for each row, shared by the two questions about one image within a group.
 
-    The picture is told by what every row has, in this order: the column `image_path`; a
+    The first of these that all rows have identifies the image: the column `image_path`; a
     `question_id` that two questions of a group share (the layout of Hugging Face copies of MME);
-    the name in the column `image`; the picture's own hash. Where rows tell nothing, every two
-    consecutive ones of a group are a pair, as in MME's result files. A picture with more
-    questions is taken as several pairs, in order.
+    the name in the column `image`; the image's digest. If none does, every two consecutive rows of
+    a group are a pair, as in MME's result files. An image with more questions makes several pairs,
+    in order.
     """
     for names in (
         _cells(rows, "image_path"),

@@ -1,4 +1,4 @@
-"""Options that stand in the question, one a line ("A. red"), where the data have no columns."""
+"""Options inside the question, one a line ("A. red"), in data without option columns."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ _LABEL_PREFIX = re.compile(r"\(?([A-Z])[.):]\s+|\(([A-Z])\)\s*")
 
 
 class SplitQuestion(NamedTuple):
-    """A question without its options, and these by label."""
+    """A question without its options, and the options by label."""
 
     question: str
     options: dict[str, str]
 
 
 def split_inline_options(question: str) -> SplitQuestion:
-    """Lines at the end of a question that are labelled A, B, C, ... in this order. A question
-    without at least two such lines has no options and stays as it is."""
+    """Split off the lines at the end of a question that are labelled A, B, C, ... in this order.
+
+    A question without at least two such lines has no options and stays as it is.
+    """
     lines = question.rstrip().splitlines()
     matches = [_LINE.fullmatch(line.strip()) for line in lines]
     for start, match in enumerate(matches):
         if match is None or match[1] != "A":
             continue
-        found = [one for one in matches[start:] if one is not None]
-        labels = "".join(one[1] for one in found)
-        complete = len(found) == len(matches) - start >= 2
+        labelled = [match for match in matches[start:] if match is not None]
+        labels = "".join(match[1] for match in labelled)
+        complete = len(labelled) == len(matches) - start >= 2
         if complete and labels == "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(labels)]:
             stem = "\n".join(lines[:start]).rstrip()
-            return SplitQuestion(stem, {one[1]: one[2] for one in found})
+            return SplitQuestion(stem, {match[1]: match[2] for match in labelled})
     return SplitQuestion(question, {})
 
 
@@ -40,7 +42,7 @@ def strip_label(text: str, label: str) -> str:
 
 
 def label_of(gold: str) -> str | None:
-    """The label with which a gold begins: A of "A. red", "(A) red" and "A"."""
+    """The label at the beginning of a gold answer: A of "A. red", "(A) red" and "A"."""
     bare = gold.strip()
     if len(bare) == 1 and bare.isascii() and bare.isupper():
         return bare

@@ -70,7 +70,7 @@ class Judged:
         votes = {"votes": VOTES} if self.must_judge else {}
         return {**declaration.data.options, **declaration.options, **votes}
 
-    def allowed(
+    def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
         return options

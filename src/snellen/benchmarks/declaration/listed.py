@@ -73,7 +73,8 @@ _VLMEVALKIT: Mapping[str, ParserSet | None] = {
 
 
 class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """A data file; `value` is the option's value that means it, `alias` another tool's name."""
+    """A data file; `value` is the option's value that selects it, `alias` another tool's name
+    for it."""
 
     name: str
     url: str = ""
@@ -84,7 +85,7 @@ class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
     made: str = ""
     """Who makes the file of what, where nobody publishes it."""
 
-    def published(self) -> PublishedFile | HubSplit:
+    def declared_file(self) -> PublishedFile | HubSplit:
         """With a checksum, a file that other tools make of the rows on the hub wins over these."""
         hub = HubSplit(self.hub) if self.hub else None
         if hub is not None and self.md5 is None:
@@ -94,7 +95,7 @@ class ListedFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ListedEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the list says about one benchmark."""
+    """One entry of the list."""
 
     title: str
     paper: str
@@ -160,10 +161,10 @@ def listed_declaration(name: str) -> Declaration:
 
 def _data(entry: ListedEntry) -> Published:
     if not entry.option:
-        return Published({}, {(): entry.files[0].published()})
+        return Published({}, {(): entry.files[0].declared_file()})
     values = tuple(file.value for file in entry.files)
     return Published(
-        {entry.option: values}, {(file.value,): file.published() for file in entry.files}
+        {entry.option: values}, {(file.value,): file.declared_file() for file in entry.files}
     )
 
 

@@ -1,9 +1,9 @@
-"""Rules of listed benchmarks whose answers no metric of `described.METRICS` grades.
+"""Rules of listed benchmarks whose answers no metric of `open_questions.METRICS` grades.
 
 TallyQA asks for a count: Snellen compares it as a number, VLMEvalKit takes the first number from 0
 to 20 in the reply, in digits or in words. WildDoc photographs the pages of three benchmarks again
 and scores each by its own rule; a row's id begins with the name of its part. A4Bench has questions
-with several right options, which must all be named and no other.
+with several right options, all of which and no others must be named.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TRUTH = {"1": "True", "0": "False"}
 
 
 class ListedRules(NamedTuple):
-    """The name of the headline, the rules, and what a sample still needs."""
+    """The name of the headline, the rules, and an adjustment of each sample."""
 
     metric: str
     rules: Mapping[str, ParserSet]
@@ -60,10 +60,10 @@ def _counting_rules() -> ListedRules:
 
 
 def _equal_first_count(answer: str, sample: Sample) -> float:
-    found = _COUNT.search(answer.lower())
-    if found is None:
+    match = _COUNT.search(answer.lower())
+    if match is None:
         return 0.0
-    count = int(found["digits"]) if found["digits"] else _NUMBER_WORDS.index(found[0])
+    count = int(match["digits"]) if match["digits"] else _NUMBER_WORDS.index(match[0])
     return float(any(gold.strip() == str(count) for gold in sample.gold))
 
 
@@ -81,7 +81,8 @@ def _parse_letters(reply: str, stop_reason: str) -> Answer:
 
 
 def _merge_labels(sample: Sample, row: Row) -> Sample:
-    """One gold, the labels of all right options in order; the options stand in the question."""
+    """Make one gold answer of the labels of all right options; the options move into the
+    question."""
     options = option_cells(row.cells)
     listed = "".join(f"\n{label}. {text}" for label, text in options.items())
     labels = SEPARATOR.join(sorted(gold.strip().upper() for gold in sample.gold))
@@ -101,11 +102,11 @@ def _wilddoc_rules() -> ListedRules:
 
 
 def _add_part(sample: Sample, row: Row) -> Sample:
-    """With its part, and the table's answer as TableVQA-Bench has it."""
-    part, _, rest = sample.id.partition("-")
+    """Group the sample by its part; a table's gold answer becomes what TableVQA-Bench expects."""
+    part, _, remainder = sample.id.partition("-")
     if part != "TableVQA":
         return structs.replace(sample, groups={**sample.groups, PART: part})
-    split = rest.partition("-")[0]
+    split = remainder.partition("-")[0]
     gold = "|".join(sample.gold)
     if split == "vtabfact":
         gold = _TRUTH.get(gold, gold)

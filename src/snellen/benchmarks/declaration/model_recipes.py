@@ -1,4 +1,4 @@
-"""A benchmark asked as the authors of a model prescribe (see `prompts/recipes.toml`)."""
+"""Benchmarks asked with the prompt that a model's authors prescribe (`prompts/recipes.toml`)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ RECIPE = "recipe"
 
 
 def apply_recipe(model: str, spec: str, benchmark: Benchmark, variant: Variant) -> Benchmark:
-    """The benchmark under the recipe for that model, which is recorded in its parameters. The
-    longest reply is the recipe's, unless one is asked for or the model is to think first.
+    """The benchmark under the recipe for that model, which its parameters then record.
 
-    Unchanged where no recipe matches, where a prompt is asked for by name, and where the
-    benchmark takes no stored wordings.
+    The longest reply is the recipe's, unless one is requested or the model is to think first. The
+    benchmark is unchanged if no recipe matches, if a prompt is requested by name, or if it takes no
+    stored prompt templates.
     """
     recipe = find_recipe(model, benchmark.name)
     requested = {**split_spec(spec).options, **variant.options}

@@ -1,4 +1,4 @@
-"""Benchmarks of open questions whose answers are compared with gold by a metric of their own."""
+"""Open questions whose answers a metric compares with gold: parsers, rules, metrics."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ _IMAGE_IDS = (
 
 
 def parse_marked_answer(reply: str, stop_reason: str) -> Answer:
-    """Snellen's reading for metrics that compare whole texts: the marked answer, else all."""
+    """Parse the marked answer, else the whole reply: for metrics that compare whole texts."""
     return parse_final(reply, stop_reason=stop_reason)
 
 
 def parse_whole_reply(reply: str, stop_reason: str) -> Answer:
-    """Snellen's reading for metrics that search the reply, and for captions."""
+    """Take the whole reply, trimmed: for metrics that search it, and for captions."""
     return parse_whole(reply, stop_reason=stop_reason)
 
 
 def parse_raw_reply(reply: str, stop_reason: str) -> Answer:
-    """The reading of the official scripts and other tools: all of it, white space included."""
+    """Take the whole reply with its white space, as official scripts and other tools do."""
     return parse_raw(reply, stop_reason=stop_reason)
 
 
@@ -72,8 +72,11 @@ def open_rules(
     secondary_official: Mapping[str, GradeFunction] | None = None,
     secondary_vlmevalkit: Mapping[str, GradeFunction] | None = None,
 ) -> dict[str, ParserSet]:
-    """The rules of a benchmark of open questions: `snellen` reads by `parse`, the others take the
-    raw reply; each may grade in its own way, and grades as `snellen` where it has none."""
+    """The three rules of a benchmark of open questions.
+
+    `snellen` parses with `parse`, the others take the raw reply. Each rule may have its own grade;
+    without one it grades as `snellen`. The `secondary` grades are metrics beside the headline.
+    """
 
     def rule(
         parser: OpenParser,
@@ -95,7 +98,7 @@ def open_rules(
 
 
 def against_gold(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction:
-    """A metric of an answer and the gold answers, as a grade."""
+    """Turn a metric of an answer and the gold answers into a grade."""
 
     def grade(answer: str, sample: Sample) -> float:
         return float(metric(answer, sample.gold))
@@ -106,7 +109,7 @@ def against_gold(metric: Callable[[str, Sequence[str]], float]) -> GradeFunction
 def vqa_rules(
     official: Callable[[str, Sequence[str]], float] = vqa_accuracy_authors,
 ) -> dict[str, ParserSet]:
-    """VQA accuracy against several people's answers, by three normalisations."""
+    """VQA accuracy against several annotators' answers, with three normalisations."""
     return open_rules(
         against_gold(vqa_accuracy),
         vlmevalkit=against_gold(vqa_accuracy_vlmevalkit),
@@ -115,8 +118,8 @@ def vqa_rules(
 
 
 def anls_rules() -> dict[str, ParserSet]:
-    """ANLS, and the competition's own script, which VLMEvalKit has taken over and which divides by
-    another length."""
+    """ANLS; by the other rules as the competition's script and VLMEvalKit divide, by the length
+    before trimming."""
     by_script = against_gold(anls_by_script)
     return open_rules(against_gold(anls), vlmevalkit=by_script, official=by_script)
 

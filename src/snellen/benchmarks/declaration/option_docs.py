@@ -1,4 +1,4 @@
-"""What a benchmark's options mean and which values they take, for people."""
+"""What each option of a benchmark means and which values it takes, for readers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _FILE = "option_meanings.toml"
 
 
 class OptionMeaning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An entry of the list; `values` says what the option takes where that is no closed list."""
+    """An entry of the list; `values` describes the values of an option that takes any number or
+    name."""
 
     meaning: str
     values: str = ""
 
 
 class OptionDoc(NamedTuple):
-    """One option of a benchmark; `values` leaves out the default where it is no closed list."""
+    """One option; `values` leaves out the default if the option takes any number or name."""
 
     name: str
     default: str
@@ -37,8 +38,8 @@ def option_meanings() -> Mapping[str, OptionMeaning]:
 
 
 def option_docs(options: Mapping[str, Sequence[str]]) -> list[OptionDoc]:
-    """A benchmark's options in their order. Those of plug-ins, which the list does not know, have
-    no meaning here but their values."""
+    """A benchmark's options in their order. Options of plug-ins, which the list does not have,
+    come without a meaning."""
     unknown = OptionMeaning("")
     docs = []
     for name, values in options.items():

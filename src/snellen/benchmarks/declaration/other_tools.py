@@ -1,4 +1,4 @@
-"""What a name of ours means in another tool, where that is something else."""
+"""Names of ours that mean something else in another tool."""
 
 from __future__ import annotations
 
@@ -26,5 +26,6 @@ class OtherToolName:
         return f"{self.tool}'s {name} {self.difference}{same}"
 
     def differs(self, options: Mapping[str, str]) -> bool:
-        """Whether a variant with these options is not what the other tool means."""
+        """Whether a variant with these options is something else than the other tool's
+        benchmark."""
         return not (self.options and self.options.items() <= options.items())

@@ -33,9 +33,9 @@ from snellen.settings import Settings
 class Published:
     """The files of a benchmark's variants.
 
-    `options` names the parameters and their values, the first of each being the default; `files`
-    maps one value of each, in that order, to a file or a split on the hub. Raises
-    UsageError for values that no file has, DataError where a file can neither be found nor fetched.
+    `options` names the parameters and their values, the default first; `files` maps one value of
+    each, in that order, to a file or a split on the hub. Raises UsageError for values without a
+    file, DataError if a file can neither be found nor fetched.
     """
 
     options: Mapping[str, Sequence[str]]
@@ -72,30 +72,32 @@ class Published:
         published_file, settings = self._file_of(variant), Settings.from_environment()
         if isinstance(published_file, HubSplit):
             return published_file
-        name, remote, otherwise, made = published_file
-        if otherwise is None:
-            return locate_data_file(name, settings, remote=remote, progress=progress, hint=made)
+        name, remote, alternative, how_built = published_file
+        if alternative is None:
+            return locate_data_file(
+                name, settings, remote=remote, progress=progress, hint=how_built
+            )
         here = find_verified(name, settings, remote).path
         if here is not None:
             return here
-        if isinstance(otherwise, HubSplit):
-            return otherwise
-        return Path(otherwise.fetch(settings, progress))
+        if isinstance(alternative, HubSplit):
+            return alternative
+        return Path(alternative.fetch(settings, progress))
 
     def with_origin(self, table: Table, variant: Variant) -> Table:
-        """The table of a variant, which says where its rows come from."""
+        """The table with the origin of this variant's rows."""
         return with_origin(table, self._origin(table.path, variant))
 
     def declared_file(self, variant: Variant) -> PublishedFile | HubSplit | None:
-        """The file or split of a variant; None where none is declared for it."""
+        """The file or split of a variant; None if it has none."""
         return self.files.get(self._values(variant))
 
     def facts(self, variant: Variant, spec: str) -> dict[str, str]:
-        """What `snellen info` says of the data of a variant."""
+        """What `snellen info` prints about the data of a variant."""
         declared = self.declared_file(variant)
         if declared is None:
-            every = [one.description() for one in self.files.values()]
-            return {"data": "; ".join(every)} if every else {}
+            descriptions = [file.description() for file in self.files.values()]
+            return {"data": "; ".join(descriptions)} if descriptions else {}
         if isinstance(declared, HubSplit):
             return {"data": declared.spec}
         other = declared.alternative
@@ -140,7 +142,7 @@ class Published:
 
 
 class PublishedFile(NamedTuple):
-    """The name a file goes by, here and in other tools' folders, and where it is published."""
+    """The name of a file, here and in other tools' folders, and where it is published."""
 
     name: str
     remote: RemoteFile
@@ -150,8 +152,8 @@ class PublishedFile(NamedTuple):
     """Who makes the file of what, where nobody publishes it."""
 
     def is_verifiable(self, path: str) -> bool:
-        """Whether another file in the place of this one would be noticed, or this one was put where
-        downloads go, or the rows come from elsewhere."""
+        """Whether a different file under this name would be noticed: its checksum is known, the
+        rows come from elsewhere, or the file is where downloads go."""
         if self.remote.checksum() is not None or self.alternative is not None:
             return True
         home = datasets_folder(Settings.from_environment())
@@ -159,8 +161,8 @@ class PublishedFile(NamedTuple):
 
     def description(self) -> str:
         """The name with its checksum."""
-        known = self.remote.checksum()
-        return f"{self.name}, {' '.join(known)}" if known else self.name
+        checksum = self.remote.checksum()
+        return f"{self.name}, {' '.join(checksum)}" if checksum else self.name
 
 
 class HubSplit(NamedTuple):
@@ -175,7 +177,7 @@ class HubSplit(NamedTuple):
 
 
 def with_origin(table: Table, origin: Origin) -> Table:
-    """The table, which says where its rows come from; tables of plug-ins are left as they are."""
+    """The table with its origin; tables of plug-ins, which have no place for one, are unchanged."""
     return replace(table, origin=origin) if isinstance(table, IndexedTable | SeedTable) else table
 
 
@@ -189,7 +191,7 @@ def packaged_origin(name: str, table: Table, variant: Variant) -> Origin:
 
 
 def absolute_path(spec: str) -> str:
-    """A data file or folder from the root; a data set of the hub as it is."""
+    """The absolute path of a data file or folder; a data set of the hub as it is."""
     if "://" in spec:
         return spec
     name, mark, query = spec.partition("?")
@@ -197,7 +199,7 @@ def absolute_path(spec: str) -> str:
 
 
 def _difference_notice(data: str, declared: PublishedFile | HubSplit | None) -> str:
-    """That a file which the user named is not the published one; empty where it is."""
+    """A sentence that the user's file is not the published one; empty if it is."""
     if isinstance(declared, HubSplit):
         if data == declared.spec:
             return ""
@@ -211,22 +213,22 @@ def _difference_notice(data: str, declared: PublishedFile | HubSplit | None) -> 
     actual = wrong_content_checksum(path, declared.remote, settings.cache, settings.limits)
     if actual is None:
         return ""
-    algorithm, wanted = checksum
+    algorithm, published = checksum
     return (
         f"data: {data} is not the published file {declared.name} ({algorithm} {actual}, published "
-        f"{wanted})"
+        f"{published})"
     )
 
 
 def _local_status(declared: PublishedFile, spec: str) -> str:
-    """Where on this machine a published file lies, or how it comes there."""
+    """Where the published file is on this machine, or how to fetch it."""
     settings = Settings.from_environment()
     lines: list[str] = []
     for path in find_files(declared.name, settings):
         other = wrong_content_checksum(path, declared.remote, settings.cache, settings.limits)
         if other is None:
-            known = declared.remote.checksum() is not None
-            status = "the published file" if known else "not compared: no checksum is known"
+            has_checksum = declared.remote.checksum() is not None
+            status = "the published file" if has_checksum else "not compared: no checksum is known"
             return "; ".join([*lines, f"{path} ({status})"])
         lines.append(f"{path} is not the published file (it has {other})")
     folder = datasets_folder(settings)

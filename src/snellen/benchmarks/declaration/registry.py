@@ -1,4 +1,4 @@
-"""Benchmarks by name: `eyechart`, `eyechart:split=photos`, or a data file of one's own."""
+"""Benchmarks by name: `eyechart`, `eyechart:split=photos`, or the user's own data file."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ class BenchmarkListing(NamedTuple):
 
 
 def split_spec(spec: str) -> BenchmarkSpec:
-    """Take `name:key=value,...` apart. Raises UsageError for a malformed option."""
-    name, *rest = _OPTIONS.split(spec.strip(), maxsplit=1)
+    """Split `name:key=value,...` into name and options. Raises UsageError for a malformed
+    option."""
+    name, *option_text = _OPTIONS.split(spec.strip(), maxsplit=1)
     options: dict[str, str] = {}
-    for pair in rest[0].split(",") if rest else []:
+    for pair in option_text[0].split(",") if option_text else []:
         key, equals, value = pair.partition("=")
         if not key or not equals or not value:
             raise UsageError(f"benchmark {spec!r}: option {pair!r} is not of the form key=value")
@@ -54,11 +55,11 @@ def split_spec(spec: str) -> BenchmarkSpec:
 
 
 def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noqa: B008 - frozen
-    """The benchmark of that name, or a benchmark made of the data file at that path.
+    """Open a benchmark by its name, or make one of the data file at that path.
 
     A registered name wins over a file of the same name; write `./mme` for the folder.
     `name:file=PATH` reads that file in place of the benchmark's own. Raises UnknownName, and
-    UsageError for an option the benchmark does not know.
+    UsageError for an option the benchmark does not have.
     """
     name, options = split_spec(spec)
     options = {**variant.options, **options}
@@ -120,8 +121,7 @@ def _check_options(name: str, variant: Variant, source: Source) -> None:
 
 
 def is_data_source(name: str) -> bool:
-    """Whether a name means a data file, its description or a folder rather than a registered
-    benchmark."""
+    """Whether a name means a data file, a description or a folder, not a registered benchmark."""
     if is_registered(name):
         return False
     return (
@@ -133,7 +133,7 @@ def is_data_source(name: str) -> bool:
 
 
 def list_benchmarks() -> list[BenchmarkListing]:
-    """Registered benchmarks by name; a plug-in that is broken says so in its line."""
+    """All registered benchmarks by name; the line of a broken plug-in has the reason."""
     listings = []
     for name, load in sorted(benchmark_sources().items()):
         try:
@@ -147,7 +147,7 @@ def list_benchmarks() -> list[BenchmarkListing]:
 
 
 def _data_file_hint(name: str) -> str:
-    """How a data file is given; the very one, where a file of that name lies here."""
+    """How to name a data file, with a file of that name if there is one here."""
     here = [path for path in Path().glob(f"{name}.*") if _DATA_SUFFIX.search(path.name)]
     return f"a data file of your own is given by its path{f', e.g. {here[0]}' if here else ''}."
 
@@ -173,8 +173,11 @@ class NamedSource(NamedTuple):
 
 
 def _find_registered(name: str) -> NamedSource | None:
-    """By canonical name, loading only that file; else by another tool's name for a variant, as
-    it is spelt there or, if that is clear, in any case. Raises UsageError if it is not."""
+    """Find a benchmark by its own name, importing only that family, else by another tool's name.
+
+    Other tools' names match as they are spelt there, or in any case if that is unambiguous. Raises
+    UsageError if it is not.
+    """
     sources = benchmark_sources()
     if name.lower() in sources:
         return NamedSource(sources[name.lower()](), {})

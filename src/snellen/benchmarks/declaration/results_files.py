@@ -1,7 +1,7 @@
-"""What has to be said so that a published file of results gives the published number.
+"""How to score a published file of results so that it gives the published number.
 
 Such files hold columns that no rule can choose between: raw replies beside the letters that a model
-read from them, and verdicts of a judge that may be counted or asked anew.
+extracted from them, and verdicts of a judge that may be counted or asked for again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class ResultsFile(NamedTuple):
-    """A layout in which authors publish results, and what to say of it."""
+    """A layout in which authors publish results, and the advice for it."""
 
     columns: tuple[str, ...]
     """By these it is known; none where nothing in the file tells it from others."""
@@ -67,8 +67,8 @@ NULLS_COUNT = frozenset({"mathvision", "mathvista", "tempcompass"})
 
 
 def advice_on(benchmark: str, columns: Collection[str], has_judge: bool) -> str | None:
-    """The advice for a file of these columns, where it is of such a layout and needs it."""
-    known = RESULTS_FILES.get(benchmark)
-    if known is None or not known.columns or (known.judged and has_judge):
+    """The advice for a file of these columns, if it is of such a layout and needs advice."""
+    results_file = RESULTS_FILES.get(benchmark)
+    if results_file is None or not results_file.columns or (results_file.judged and has_judge):
         return None
-    return known.advice if set(known.columns) <= set(columns) else None
+    return results_file.advice if set(results_file.columns) <= set(columns) else None

@@ -54,16 +54,18 @@ def rows_to_samples(
 ) -> Iterator[Sample]:
     """Samples in the order of their rows; rotations stored as rows join their base question.
 
-    `kind` is told where all rows are of one kind, whatever their golds look like; `question` is
-    that of rows which have none; `keep` selects rows. Only where rows may be rotations of each
-    other are all held at once. Raises DataError for a row without a question, a gold that is no
-    option, or an id held twice.
+    `kind` is the kind of all rows, whatever their gold answers look like; `question` is for rows
+    without one; `keep` selects rows. All samples are held in memory only if some rows may be
+    rotations of others. Raises DataError for a row without a question, a gold answer that is no
+    option, or an id that occurs twice.
     """
 
     def generate() -> Iterator[Sample]:
         row_of_id: dict[str, int] = {}
         golds_are_indices: bool | None = None
         for row in rows if keep is None else filter(keep, rows):
+            # A gold answer "1" may be the text of an option or its index; all rows decide together,
+            # and only once, because that reads the whole table.
             if INDEXED_ANSWER in row.cells and _gold_is_option_text(row):
                 golds_are_indices = (
                     _golds_are_indices(rows) if golds_are_indices is None else golds_are_indices
@@ -85,14 +87,16 @@ def rows_to_samples(
 
 
 def _gold_is_option_text(row: Row) -> bool:
-    """Whether a gold is the text of one of the options."""
+    """Whether a gold answer is the text of one of the options."""
     texts = [text.strip() for text in option_cells(row.cells).values()]
     return any(gold.strip() in texts for gold in row_gold(row))
 
 
 def _golds_are_indices(rows: Iterable[Row]) -> bool:
-    """Whether golds such as "1" are the places of options where they may also be their texts: so
-    it is if all rows have such golds, and some of these are the text of no option."""
+    """Whether gold answers such as "1" are indices of options rather than their texts.
+
+    They are if all rows have such answers and some of these are not the text of any option.
+    """
     with_gold = [row for row in rows if row_gold(row)]
     return all(INDEXED_ANSWER in row.cells for row in with_gold) and not all(
         map(_gold_is_option_text, with_gold)
@@ -106,7 +110,7 @@ def _gold_from_index(row: Row) -> Row:
 
 
 def _may_rotate(rows: Iterable[Row]) -> bool:
-    """Whether an id may be that of another row's rotation, as far as the ids are known."""
+    """Whether some row may be a rotation of another, judged by the ids alone."""
     if not isinstance(rows, HasIds):
         return True
     large = {base for name in rows.ids() if (base := _base_of_id(name)) is not None}
@@ -134,6 +138,8 @@ def sample_of(
     fixed_kind: Kind | None = None,
     default_question: str = "",
 ) -> Sample:
+    """Make a sample of one row; `fixed_kind` is the kind of all rows, `default_question` for
+    rows without one. Raises DataError."""
     cells = row.cells
     options = option_cells(cells)
     # A picture alone may hold its question.
@@ -161,7 +167,7 @@ def sample_of(
 
 
 def check_unique_ids(samples: Iterable[Sample], path: str) -> Iterator[Sample]:
-    """The samples. Raises DataError for an id that occurs twice."""
+    """Pass the samples on. Raises DataError for an id that occurs twice."""
     seen: set[str] = set()
     for sample in samples:
         if sample.id in seen:
@@ -171,13 +177,13 @@ def check_unique_ids(samples: Iterable[Sample], path: str) -> Iterator[Sample]:
 
 
 def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
-    """Columns A, B, C, ... as far as they go; one empty cell between others is no option."""
+    """The columns A, B, C, ... up to the first that is missing; a single gap is skipped."""
     options: dict[str, str] = {}
-    for place, letter in enumerate(ascii_uppercase):
+    for index, letter in enumerate(ascii_uppercase):
         text = cells.get(letter)
         if text is not None:
             options[letter] = text
-        elif not options or ascii_uppercase[place + 1 : place + 2] not in cells:
+        elif not options or ascii_uppercase[index + 1 : index + 2] not in cells:
             break
     return options
 
@@ -185,7 +191,8 @@ def option_cells(cells: Mapping[str, str]) -> dict[str, str]:
 def infer_kind(
     cells: Mapping[str, str], options: Mapping[str, str], golds: tuple[str, ...]
 ) -> Kind:
-    """Told by a `type` or `question_type` column, else inferred from options and gold."""
+    """The kind by a column `type` or `question_type`, else inferred from options and gold
+    answer."""
     for column in ("type", "question_type"):
         if column not in cells:
             continue
@@ -256,7 +263,7 @@ def _base_id(sample: Sample) -> str | None:
 
 
 def _base_of_id(name: str) -> str | None:
-    """The id of the row that a row of this id would be a rotation of."""
+    """The id of the base question, if a row of this id would be a rotation."""
     if len(name) < _STRIDE_DIGITS or not name.isdecimal():
         return None
     index = int(name)
@@ -264,7 +271,7 @@ def _base_of_id(name: str) -> str | None:
 
 
 def _is_rotation(base: Sample, rotation: Sample) -> bool:
-    """Whether a row is a rotation: a large id alone does not make one."""
+    """Whether a row rotates the options of `base`: a large id alone is not enough."""
     return base.question == rotation.question and sorted(base.options.values()) == sorted(
         rotation.options.values()
     )

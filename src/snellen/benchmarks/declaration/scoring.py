@@ -92,7 +92,7 @@ class RuleScoring:
         common = prompt_options(declaration.paper_prompt)
         return {**own, **{name: values for name, values in common.items() if name not in own}}
 
-    def allowed(
+    def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
         return allowed_values(options)
@@ -216,7 +216,7 @@ class YesNo:
             return {**own, "prompt": tuple(self.templates), **few_shot_options()}
         return {**own, **prompt_options()}
 
-    def allowed(
+    def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
         return allowed_values(options)

@@ -1,4 +1,4 @@
-"""Suites: benchmarks that are run and averaged together, built in or in one's own TOML file."""
+"""Suites: benchmarks that are run and averaged together, built in or in the user's TOML file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUBTITLES_OPTION = "subtitles"
 """Of the options about how videos are shown, the one that makes another number."""
 
 
-class Member(Struct, frozen=True, forbid_unknown_fields=True):
+class SuiteMember(Struct, frozen=True, forbid_unknown_fields=True):
     """One column of a suite's table."""
 
     name: str
@@ -39,51 +39,57 @@ class Member(Struct, frozen=True, forbid_unknown_fields=True):
 
 class Suite(Struct, frozen=True, forbid_unknown_fields=True):
     title: str
-    members: tuple[Member, ...]
+    members: tuple[SuiteMember, ...]
     source: str = ""
     average: bool = True
 
     def specs(self) -> tuple[str, ...]:
         """What has to be run, each benchmark once."""
-        return tuple(dict.fromkeys(spec for one in self.members for spec in one.benchmarks))
+        return tuple(dict.fromkeys(spec for member in self.members for spec in member.benchmarks))
 
 
 def builtin_suites() -> Mapping[str, Suite]:
     text = (files("snellen.benchmarks") / "data" / _BUILTIN_FILE).read_text(encoding="utf-8")
-    return {name: _decode_suite(told, _BUILTIN_FILE) for name, told in tomllib.loads(text).items()}
+    return {
+        name: _decode_suite(document, _BUILTIN_FILE)
+        for name, document in tomllib.loads(text).items()
+    }
 
 
 def find_suite(name: str) -> Suite:
-    """A suite by name, or from a TOML file. Raises UnknownName, DataError."""
+    """Find a suite by name or TOML file. Raises UnknownName, DataError."""
     if name.lower().endswith(_SUFFIX):
         return _decode_suite(read_toml(name), name)
-    known = builtin_suites()
-    if name.lower() not in known:
+    suites = builtin_suites()
+    if name.lower() not in suites:
         hint = "a suite of your own is given by the path of its TOML file"
-        raise UnknownName("suite", name, known, hint)
-    return known[name.lower()]
+        raise UnknownName("suite", name, suites, hint)
+    return suites[name.lower()]
 
 
 def expand_suites(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
-    """Names of suites replaced by what they run; the others as they are. Raises DataError."""
-    known = builtin_suites()
-    found: list[str | Benchmark] = []
+    """Replace names of suites by the benchmarks they run. Raises DataError."""
+    suites = builtin_suites()
+    specs: list[str | Benchmark] = []
     for name in names:
-        if isinstance(name, str) and (name.lower() in known or _is_suite_file(name)):
-            found += [spec for spec in find_suite(name).specs() if spec not in found]
+        if isinstance(name, str) and (name.lower() in suites or _is_suite_file(name)):
+            specs += [spec for spec in find_suite(name).specs() if spec not in specs]
         else:
-            found.append(name)
-    return found
+            specs.append(name)
+    return specs
 
 
 def member_key(spec: str) -> tuple[str, dict[str, str]]:
-    """A member's benchmark: its name, and those of its parameters that say what is asked (its
-    split, language, edition), which a run must have to count; how it is asked
-    is free."""
+    """A member's benchmark: its name, and the parameters that a run must share to count.
+
+    These say what is asked (split, language, edition); how it is asked is free.
+    """
     opened = open_benchmark(spec)
     free = {*prompt_options(), *video_options()} - {SUBTITLES_OPTION}
-    asked = opened.options.keys() - free
-    return opened.name, {name: value for name, value in opened.parameters.items() if name in asked}
+    what_is_asked = opened.options.keys() - free
+    return opened.name, {
+        name: value for name, value in opened.parameters.items() if name in what_is_asked
+    }
 
 
 def _is_suite_file(name: str) -> bool:
@@ -98,7 +104,7 @@ def _decode_suite(document: Mapping[str, Any], source: str) -> Suite:
             f"{source}: {error}; a suite has `title` and [[members]], each with `name`, "
             "`benchmarks` (a list), and where needed `metric` and `top`"
         ) from error
-    names = [one.name.lower() for one in suite.members]
+    names = [member.name.lower() for member in suite.members]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice or not names:
         problem = f"the member {twice[0]!r} stands there twice" if twice else "no members"

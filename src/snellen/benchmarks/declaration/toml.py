@@ -68,10 +68,10 @@ class TemplateStrings(Struct, frozen=True, forbid_unknown_fields=True):
     open: str | None = None
 
     def fill_template(self, template: PromptTemplate) -> PromptTemplate:
-        given = {
+        strings = {
             name: value for name, value in msgspec.structs.asdict(self).items() if value is not None
         }
-        return replace(template, **given)
+        return replace(template, **strings)
 
 
 class BenchmarkDescription(Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,7 +101,7 @@ def is_description(name: str) -> bool:
 def load_declaration(path: str) -> Declaration:
     """The benchmark that a TOML file describes. Raises DataError, UnknownName."""
     description = _load_description(path)
-    data = UserFile(_path_beside(description.data, path), description.columns, absolute_path(path))
+    data = UserFile(_resolve_path(description.data, path), description.columns, absolute_path(path))
     digest = hashlib.sha256(msgspec.json.encode(description, order="sorted")).hexdigest()[:12]
     declaration = Declaration(
         name=description.name or Path(path).stem,
@@ -136,8 +136,8 @@ def _load_description(path: str) -> BenchmarkDescription:
     try:
         description = msgspec.convert(read_toml(path), BenchmarkDescription)
     except msgspec.ValidationError as error:
-        known = ", ".join(BenchmarkDescription.__struct_fields__)
-        raise DataError(f"{path}: {error}; a benchmark's description may have: {known}") from error
+        fields = ", ".join(BenchmarkDescription.__struct_fields__)
+        raise DataError(f"{path}: {error}; a benchmark's description may have: {fields}") from error
     if description.metric not in METRICS:
         raise UnknownName("metric", description.metric, METRICS)
     changed = (description.prompt, description.metric, description.circular)
@@ -152,7 +152,7 @@ def _load_description(path: str) -> BenchmarkDescription:
     return description
 
 
-def _path_beside(data: str, path: str) -> str:
+def _resolve_path(data: str, path: str) -> str:
     return data if "://" in data else str(Path(path).expanduser().parent / data)
 
 

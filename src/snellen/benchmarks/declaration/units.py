@@ -1,9 +1,9 @@
-"""Questions that count only together: a unit is right if every question of it is.
+"""Questions that count only together: a unit is right if all its questions are right.
 
-MMVP's pairs (Tong et al. 2024, https://arxiv.org/abs/2401.06209, Sec. 3.1), and in a data file of
-one's own the rows that share a value of the column named with `--columns unit=...`, such as the
-three questions of an MMEvalPro problem, whose share of whole units its authors call genuine
-accuracy (Huang et al. 2024, https://arxiv.org/abs/2407.00468).
+MMVP's pairs (Tong et al. 2024, https://arxiv.org/abs/2401.06209, Sec. 3.1), and in the user's data
+file the rows that share a value of the column named with `--columns unit=...`, such as the three
+questions of an MMEvalPro problem, whose accuracy over units its authors call genuine accuracy
+(Huang et al. 2024, https://arxiv.org/abs/2407.00468).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ HEADLINE = "unit_accuracy"
 
 
 def unit_column(columns: Mapping[str, str]) -> str:
-    """The column that names the unit of a row; "" where none is chosen."""
+    """The column that names the unit of a row; "" if none is chosen."""
     return columns.get(UNIT, "")
 
 
 def refuse_units(name: str, columns: Mapping[str, str]) -> None:
-    """Raises UsageError for a benchmark that knows which of its questions belong together."""
+    """Raise UsageError for a benchmark that defines its own units."""
     if unit_column(columns):
         raise UsageError(
             f"{name} knows which of its questions count together; --columns unit=... is for a data "
@@ -48,14 +48,14 @@ def refuse_units(name: str, columns: Mapping[str, str]) -> None:
 
 
 def renamed_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """The chosen columns that are renamed: that of the units keeps its name, so that it may also
-    be a group, a picture or an id."""
+    """The chosen columns without the unit's, which keeps its name: it may also be a group, an
+    image or an id."""
     return {role: name for role, name in columns.items() if role != UNIT}
 
 
 def add_units(columns: Mapping[str, str]) -> AdjustSample:
-    """Gives samples the unit that their rows name; `a+b` joins two columns. A row that names none
-    stands alone. Raises UnknownName for a column the data lack."""
+    """Give samples the unit that their rows name; `a+b` joins two columns. A row without a name
+    is a unit of its own. Raises UnknownName for a column the data do not have."""
     column_of_name = {
         name: canonical_column(role) for role, name in renamed_columns(columns).items()
     }
@@ -75,7 +75,8 @@ def add_units(columns: Mapping[str, str]) -> AdjustSample:
 
 
 def summarise_units(headline: str, context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """Of units that have a score in every question; chance is that of guessing whole units."""
+    """Accuracy over units with a score in every question; chance is that of guessing whole
+    units."""
     summary = context.plain(records)
     units = _unit_scores(apply_failure_policy(records, context.failures))
     if summary.headline.value is None or not units:
@@ -86,7 +87,9 @@ def summarise_units(headline: str, context: SummaryContext, records: Sequence[Re
         headline_metric = mean_metric(
             headline, list(units.values()), [cluster_of_unit[unit] for unit in units]
         )
-    other_metrics = {name: one for name, one in summary.metrics.items() if name not in GUESSES}
+    other_metrics = {
+        name: metric for name, metric in summary.metrics.items() if name not in GUESSES
+    }
     chance = _chance(records)
     chance_metric = {} if chance is None else {CHANCE: Metric(CHANCE, chance, len(units))}
     return msgspec.structs.replace(
@@ -99,7 +102,7 @@ def summarise_units(headline: str, context: SummaryContext, records: Sequence[Re
 
 
 def unit_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    """The share of whole units as a function of sums."""
+    """The accuracy over units as a function of sums."""
     units = _unit_scores(apply_failure_policy(records, context.failures))
     return sum_of_ratios(unit_terms(records, units, _unit, HEADLINE))
 
@@ -113,12 +116,12 @@ def _unit_scores(records: Sequence[Record]) -> dict[str, float]:
 
 
 def _unit_accuracy(records: Sequence[Record]) -> float | None:
-    found = _unit_scores(records).values()
-    return 100 * sum(found) / len(found) if found else None
+    scores = _unit_scores(records).values()
+    return 100 * sum(scores) / len(scores) if scores else None
 
 
 def _chance(records: Sequence[Record]) -> float | None:
-    """Of guessing every question of a unit right, in percent; None where the data do not tell."""
+    """The accuracy of guessing whole units, in percent; None if some question cannot be guessed."""
     units: dict[str, float] = defaultdict(lambda: 1.0)
     for record in records:
         if record.kind == "open" or (record.kind == "choice" and not record.options):

@@ -21,8 +21,8 @@ def resolve_options(
     """The variant's options with defaults filled in. Raises UsageError for an unknown one."""
     for key, value in variant.options.items():
         if key not in allowed:
-            known = ", ".join(allowed) or "none"
-            raise UsageError(f"{name} has no option {key!r}; its options: {known}")
+            names = ", ".join(allowed) or "none"
+            raise UsageError(f"{name} has no option {key!r}; its options: {names}")
         if value not in allowed[key]:
             raise UsageError(f"{name}:{key}={value}: expected one of {', '.join(allowed[key])}")
     return {key: variant.options.get(key, values[0]) for key, values in allowed.items()}

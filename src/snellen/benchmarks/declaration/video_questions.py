@@ -118,5 +118,5 @@ def _gold_label(gold: str, options: Mapping[str, str]) -> str:
     label = label_of(text)
     if label in options:
         return str(label)
-    found = [key for key, option in options.items() if option.strip() == text]
-    return found[0] if len(found) == 1 else gold
+    matches = [key for key, option in options.items() if option.strip() == text]
+    return matches[0] if len(matches) == 1 else gold

@@ -53,7 +53,7 @@ VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoOptions:
-    """What a model is shown of a video."""
+    """How a video is shown to the model."""
 
     native: bool
     sampling: FrameSampling
@@ -65,7 +65,7 @@ class VideoOptions:
 
 
 def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """The options there are, the default first; numbers stand for any number."""
+    """The options about videos, the default first; listed numbers stand for any number."""
     first = {**{name: values[0] for name, values in _CHOICES.items()}, **_NUMBERS}
     first |= defaults or {}
     choices = {**_CHOICES, "frames": ("8", "16", "32", "64"), "fps": ("off", "1", "0.5")}
@@ -80,8 +80,8 @@ def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[
 def split_video_options(
     variant: Variant, defaults: Mapping[str, str] | None = None, *, allow_shots: bool = False
 ) -> tuple[Variant, VideoOptions]:
-    """The variant without the options about videos, and what these say. `allow_shots` tells whether
-    examples may be shown, which are never videos. Raises UsageError."""
+    """Split off the options about videos. `allow_shots`: whether few-shot examples, which are
+    never videos, may be shown. Raises UsageError."""
     defaults_by_name = {name: values[0] for name, values in video_options(defaults).items()}
     chosen = {name: variant.options.get(name, value) for name, value in defaults_by_name.items()}
     for name, values in _CHOICES.items():
@@ -97,8 +97,10 @@ def split_video_options(
         rule=cast(FrameRule, chosen["sampling"]),
         edge=None if edge is None else int(edge),
     )
-    rest = {name: value for name, value in variant.options.items() if name not in defaults_by_name}
-    if not allow_shots and rest.get("shots", "0") != "0":
+    other_options = {
+        name: value for name, value in variant.options.items() if name not in defaults_by_name
+    }
+    if not allow_shots and other_options.get("shots", "0") != "0":
         raise UsageError("shots are not shown before questions about videos")
     native = chosen["video"] == "native"
     recorded = ("video", "subtitles") if native else tuple(defaults_by_name)
@@ -114,7 +116,7 @@ def split_video_options(
         },
         cache=Settings.from_environment().cache,
     )
-    return replace(variant, options=rest), watching
+    return replace(variant, options=other_options), watching
 
 
 def show_videos(
@@ -150,8 +152,11 @@ def _video_requirements(video: VideoOptions) -> Requirement:
 
 
 def with_frames(sample: Sample, video: VideoOptions) -> Sample:
-    """The sample with frames in place of its videos, and with their subtitles and times. A video
-    that cannot be read leaves a medium whose reading fails, so that the sample does, typed."""
+    """Replace the sample's videos by frames, with subtitles and times if chosen.
+
+    A video that cannot be read becomes a medium that fails when read, so that the sample fails with
+    a typed error.
+    """
     if not any(ref.kind == "video" for ref in sample.media):
         return sample
     try:
@@ -207,7 +212,8 @@ def _subtitle_lines(ref: MediaRef, frames: Sequence[Frame], video: VideoOptions)
 
 
 def _put_image_tags(question: str, image_tags: Sequence[str], *, tags_in_hint: bool) -> str:
-    """Videos stand where the question names them (`<video>`), unless their times stand before."""
+    """Put the frames where the question has `<video>`; remove the tags if frames are in the
+    hint."""
     remaining_tags = iter(image_tags)
     return _VIDEO_TAG.sub(
         lambda _: "" if tags_in_hint else next(remaining_tags, ""), question
@@ -238,7 +244,7 @@ def _unsupported_native(videos: Sequence[MediaRef], capabilities: Capabilities) 
     sources = [ref.source for ref in videos]
     if any(isinstance(source, FrameFolder) for source in sources):
         return "the video is a folder of frames; show them (video=frames)"
-    if any(isinstance(one, VideoFile) and (one.start or one.end) for one in sources):
+    if any(isinstance(source, VideoFile) and (source.start or source.end) for source in sources):
         return "the question is about a part of the video; show its frames (video=frames)"
     return None
 
@@ -254,10 +260,10 @@ def _parse_number(name: str, text: str, maximum: float) -> float:
 
 
 def find_videos(table: Table, variant: Variant, name: str) -> Table:
-    """The same rows, whose videos are also looked for in the cache."""
+    """Also look for the rows' videos in the folder `videos/<name>` of the cache."""
     if not isinstance(table, IndexedTable):
         return table
-    video_column = next((one for one in VIDEO_NAMES if one in table.columns), None)
+    video_column = next((name for name in VIDEO_NAMES if name in table.columns), None)
     if video_column and not {"video", "video_path"} & set(table.columns):
         reopened = open_table(table.path, columns={**variant.columns, "video": video_column})
         if isinstance(reopened, IndexedTable):

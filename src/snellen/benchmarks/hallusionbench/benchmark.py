@@ -84,6 +84,8 @@ def _adjust(sample: Sample, row: Row) -> Sample:
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
+    """The mean of three accuracies: over questions (aAcc), figures (fAcc) and questions asked of
+    several figures (qAcc)."""
     summary = context.plain(records)
     counted = apply_failure_policy(records, context.failures)
     rates = hallusion_scores(counted, _figure_key)
@@ -115,22 +117,22 @@ def _unit_metric(name: str, records: Sequence[Record], key: Callable[[FigureKey]
 
 
 def _rate_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSums | None:
-    """The mean of three as a function of sums; a set of figures is drawn whole."""
+    """The mean of three as a function of sums; all figures of a set are resampled together."""
     seen = apply_failure_policy(records, context.failures)
-    added = [[] if one.score is None else [RatioTerm("aAcc", one.score)] for one in seen]
+    added = [[] if record.score is None else [RatioTerm("aAcc", record.score)] for record in seen]
     for name, key in (("fAcc", figure_of), ("qAcc", question_of)):
         of_unit = partial(_key_of_record, key)
         shares = unit_terms(seen, all_right(seen, of_unit), of_unit, name)
         added = [[*have, *more] for have, more in zip(added, shares, strict=True)]
     if len({share.ratio for shares in added for share in shares}) < len(_RATES):
         return None
-    return sum_of_ratios(added, links=[_set_name(one) for one in seen])
+    return sum_of_ratios(added, links=[_set_name(record) for record in seen])
 
 
 def _set_name(record: Record) -> str:
-    """A name for the set of figures, which is drawn as a whole."""
-    place = _figure_key(record)
-    return f"{place.kind}/{place.set}"
+    """Name of the set of figures, which is resampled as one."""
+    key = _figure_key(record)
+    return f"{key.kind}/{key.set}"
 
 
 def _key_of_record(key: Callable[[FigureKey], str], record: Record) -> str:
@@ -138,8 +140,8 @@ def _key_of_record(key: Callable[[FigureKey], str], record: Record) -> str:
 
 
 def _mean_of_rates(records: Sequence[Record]) -> float | None:
-    found = hallusion_scores(records, _figure_key)
-    return found.mean if found else None
+    rates = hallusion_scores(records, _figure_key)
+    return rates.mean if rates else None
 
 
 def _figure_key(record: Record) -> FigureKey:

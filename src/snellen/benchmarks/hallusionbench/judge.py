@@ -34,7 +34,7 @@ _VERDICTS = ("incorrect", "unclear", "correct")
 
 
 def add_details(sample: Sample, row: Row) -> Sample:
-    """The sample whose gold is the whole reference answer, where the row has one."""
+    """Make the full reference answer the gold, if the row has one."""
     details = row.cells.get(DETAILS, "").strip()
     return structs.replace(sample, gold=(details,)) if details else sample
 
@@ -55,23 +55,25 @@ def judge_flow(
             "reply": model_text(output),
         }
         read = partial(parse_agreement, unclear=float(_may_be_unclear(sample)))
-        found = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id))
+        verdicts = yield from ask_judges(panel, RUBRIC, fields, read, Ref(sample.id))
         no_answer = non_answer(output)
         answer = no_answer or ParsedAnswer(output.text.strip(), "whole reply")
-        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
-        grade = found.grade()
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        grade = verdicts.grade()
         if not sample.gold:
-            return build_record(sample, (one,))
-        if grade is None or found.failure is not None:
-            return ungraded_record(sample, (one,), found)
-        one = structs.replace(one, correct=grade > 0.5)
-        return build_record(sample, (one,), score=grade, values=dict(judge_values(found, float)))
+            return build_record(sample, (result,))
+        if grade is None or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
+        result = structs.replace(result, correct=grade > 0.5)
+        return build_record(
+            sample, (result,), score=grade, values=dict(judge_values(verdicts, float))
+        )
 
     return flow
 
 
 def parse_agreement(reply: str, unclear: float) -> ParsedVerdict | None:
-    """1 for correct, 0 for incorrect, and `unclear` for that; None where no such word stands."""
+    """1 for correct, 0 for incorrect, `unclear` for unclear; None without any of these words."""
     text = without_thinking(reply).lower()
     verdict = next((word for word in _VERDICTS if word in text), None)
     if verdict is None:

@@ -49,8 +49,7 @@ def published_parts(name: str, *tasks: str) -> JsonParts:
 
 
 def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """The rows of open tasks; `scoring_points`, where they are there, are what a reply is compared
-    with."""
+    """The rows of open tasks; replies are compared with `scoring_points` if the data have them."""
     for row in rows:
         task = row.cells.get(TASK, "").strip()
         if task.lower() not in OPEN_TASKS:

@@ -103,16 +103,16 @@ def video_samples(rows: Iterable[Row]) -> Iterator[Sample]:
 
 
 def _groups(dimensions: tuple[str, ...]) -> dict[str, str]:
-    known = [
+    abilities = [
         ability
         for ability, members in ABILITIES.items()
         if {name.lower() for name in members} & {name.lower() for name in dimensions}
     ]
     sides = dict.fromkeys(
-        "Perception" if ability in _PERCEPTION else "Reasoning" for ability in known
+        "Perception" if ability in _PERCEPTION else "Reasoning" for ability in abilities
     )
-    found = {DIMENSION: dimensions, ABILITY: known, SIDE: sides}
-    return {column: SEPARATOR.join(labels) for column, labels in found.items() if labels}
+    groups = {DIMENSION: dimensions, ABILITY: abilities, SIDE: sides}
+    return {column: SEPARATOR.join(labels) for column, labels in groups.items() if labels}
 
 
 def _flow(
@@ -165,10 +165,13 @@ BENCHMARK = Declaration(
     ),
     aliases={
         "MMBench-Video": {},
-        **{f"MMBench_Video_{name}_nopack": shown for name, shown in _FRAME_OPTIONS.items()},
         **{
-            f"MMBench_Video_{name}_pack": {**shown, "pack": "on"}
-            for name, shown in _FRAME_OPTIONS.items()
+            f"MMBench_Video_{name}_nopack": frame_options
+            for name, frame_options in _FRAME_OPTIONS.items()
+        },
+        **{
+            f"MMBench_Video_{name}_pack": {**frame_options, "pack": "on"}
+            for name, frame_options in _FRAME_OPTIONS.items()
         },
     },
     options=_PACK,

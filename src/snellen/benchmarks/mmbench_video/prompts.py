@@ -44,8 +44,8 @@ _SIDES = " ,\"'{}"
 
 
 def single_messages(sample: Sample) -> tuple[Message, ...]:
-    """The frames after a note how many they are, then the question; of a whole video, or where
-    nothing is shown, the question before it."""
+    """A note on the number of frames, the frames, then the question. For a native video, or
+    without media, the question comes first."""
     count = sum(ref.kind == "image" for ref in sample.media)
     if not count:
         places = "".join(f"<image {number + 1}>" for number in range(len(sample.media)))
@@ -71,20 +71,24 @@ def add_pack(samples: Iterable[Sample]) -> list[Sample]:
     """The samples, each with all questions about its video as its hint: an object of ids."""
     sample_list = list(samples)
     questions: dict[str, dict[str, str]] = {}
-    for one in sample_list:
-        questions.setdefault(one.unit, {})[one.id] = one.question
-    return [structs.replace(one, hint=json.dumps(questions[one.unit])) for one in sample_list]
+    for sample in sample_list:
+        questions.setdefault(sample.unit, {})[sample.id] = sample.question
+    return [
+        structs.replace(sample, hint=json.dumps(questions[sample.unit])) for sample in sample_list
+    ]
 
 
 def find_answer_in_pack(sample: Sample, reply: str) -> str | None:
-    """The answer to the sample's question in a reply to all: by its id in the object, or in the
-    lines of one that is not well formed. None where it is not there. The reply to a single
-    question may be bare."""
-    found = _answers_by_id(reply)
-    if sample.id in found:
-        return found[sample.id]
+    """Find the answer to the sample's question in a reply to all questions of the video.
+
+    By its id in the object, or in the lines of an object that is malformed; None if it is missing.
+    The reply to a single question may be bare.
+    """
+    answers = _answers_by_id(reply)
+    if sample.id in answers:
+        return answers[sample.id]
     questions = msgspec.json.decode(sample.hint.rpartition("\n")[2], type=dict[str, str])
-    return reply if len(questions) == 1 and not found else None
+    return reply if len(questions) == 1 and not answers else None
 
 
 def _answers_by_id(reply: str) -> Mapping[str, str]:
@@ -93,9 +97,9 @@ def _answers_by_id(reply: str) -> Mapping[str, str]:
         return {str(key).strip(): str(value) for key, value in reply_object.items()}
     lines = reply.partition("{")[2]
     return {
-        one["id"].strip(): answer
-        for one in _LINE.finditer(lines)
-        if (answer := one["answer"].strip(_SIDES))
+        match["id"].strip(): answer
+        for match in _LINE.finditer(lines)
+        if (answer := match["answer"].strip(_SIDES))
     }
 
 

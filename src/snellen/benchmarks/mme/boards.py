@@ -26,25 +26,29 @@ def build_boards(scores: SubtaskScores, ranks: int = 10) -> list[Leaderboard]:
     """The 16 boards. A model without all subtasks of an area is not ranked in it."""
     sums = {
         area: {
-            model: sum(found[subtask] for subtask in subtasks)
-            for model, found in scores.items()
-            if all(subtask in found for subtask in subtasks)
+            model: sum(model_scores[subtask] for subtask in subtasks)
+            for model, model_scores in scores.items()
+            if all(subtask in model_scores for subtask in subtasks)
         }
         for area, subtasks in AREAS.items()
     }
     each = {
-        subtask: {model: found[subtask] for model, found in scores.items() if subtask in found}
+        subtask: {
+            model: model_scores[subtask]
+            for model, model_scores in scores.items()
+            if subtask in model_scores
+        }
         for subtask in SUBTASKS
     }
     return [rank_models(name, ranked, ranks) for name, ranked in {**sums, **each}.items()]
 
 
 def parse_printed_scores(table: Table) -> PrintedScores:
-    """Scores from a table with the columns model, subtask, acc and acc_plus (percentages).
+    """Parse scores from a table with the columns model, subtask, acc and acc_plus (percentages).
 
-    Printed percentages are rounded, so their counts are recovered first (`recover`): sums of
-    rounded numbers are off by 0.01. Raises DataError for a missing column, a cell that is no
-    percentage, or a model's subtask that stands there twice.
+    Printed percentages are rounded, so their counts are recovered first (`recover_counts`): sums of
+    rounded numbers are off by 0.01. Raises DataError for a missing column, a cell that is not a
+    percentage, or a duplicate.
     """
     scores: dict[str, dict[str, float]] = {}
     notices: list[str] = []

@@ -37,7 +37,9 @@ class _SubtaskSums(NamedTuple):
     def tallies(self) -> tuple[GroupSums, ...]:
         """Accuracy and accuracy+, of which the score is the sum."""
         return tuple(
-            group_sums(*zip(*one, strict=True)) for one in (self.by_question, self.by_image) if one
+            group_sums(*zip(*scores, strict=True))
+            for scores in (self.by_question, self.by_image)
+            if scores
         )
 
 
@@ -85,7 +87,7 @@ def summarise_mme(
         },
         groups={} if withheld else _group_metrics(by_subtask, headline_table, cluster_of_id),
         outcomes=count_outcomes(records),
-        n=sum(one.counts.questions for one in headline_table.values()),
+        n=sum(sums.counts.questions for sums in headline_table.values()),
         total=len(records),
         no_gold=sum(record.unscored == "no_gold" for record in records),
         bounds=_bounds(by_subtask) if owed else None,
@@ -102,17 +104,17 @@ def total_sums(
     judged = [_yes_no_item(record, parsing_rule, parsing_rule, failures) for record in records]
     added: list[list[RatioTerm]] = [[] for _ in records]
     by_subtask: dict[str, list[int]] = defaultdict(list)
-    for at, (record, one) in enumerate(zip(records, judged, strict=True)):
+    for index, (record, item) in enumerate(zip(records, judged, strict=True)):
         subtask = record.groups[SUBTASK]
-        if subtask in SUBTASKS and one.correct is not None:
-            by_subtask[subtask].append(at)
-            added[at].append(RatioTerm(subtask, float(one.correct)))
+        if subtask in SUBTASKS and item.correct is not None:
+            by_subtask[subtask].append(index)
+            added[index].append(RatioTerm(subtask, float(item.correct)))
     for subtask, places in by_subtask.items():
-        first = {judged[at].unit: at for at in reversed(places)}
-        pictures = count_by_image(judged[at] for at in places)
-        for place, picture in zip(sorted(first.values()), pictures, strict=True):
+        first = {judged[index].unit: index for index in reversed(places)}
+        pictures = count_by_image(judged[index] for index in places)
+        for index, picture in zip(sorted(first.values()), pictures, strict=True):
             if picture.pair:
-                added[place].append(RatioTerm(f"{subtask}+", picture.both))
+                added[index].append(RatioTerm(f"{subtask}+", picture.both))
     names = {share.ratio for shares in added for share in shares}
     if len(names) < 2 * len(SUBTASKS):
         return None
@@ -123,8 +125,8 @@ def total_sums(
 def _withhold_sums(sums: Mapping[str, Metric]) -> dict[str, Metric]:
     note = "withheld: samples failed or are missing"
     return {
-        name: Metric(name, None, one.n, note=note, unit="points", top=one.top)
-        for name, one in sums.items()
+        name: Metric(name, None, metric.n, note=note, unit="points", top=metric.top)
+        for name, metric in sums.items()
     }
 
 
@@ -147,11 +149,13 @@ def _other_rules(
 
 def _group_by_subtask(records: Sequence[Record]) -> dict[str, list[Record]]:
     """Records by subtask: MME's own in its order, then others by name."""
-    found: dict[str, list[Record]] = {}
+    by_subtask: dict[str, list[Record]] = {}
     for record in records:
-        found.setdefault(record.groups[SUBTASK], []).append(record)
-    order = {name: at for at, name in enumerate(SUBTASKS)}
-    return {name: found[name] for name in sorted(found, key=lambda n: (order.get(n, 99), n))}
+        by_subtask.setdefault(record.groups[SUBTASK], []).append(record)
+    order = {name: index for index, name in enumerate(SUBTASKS)}
+    return {
+        name: by_subtask[name] for name in sorted(by_subtask, key=lambda n: (order.get(n, 99), n))
+    }
 
 
 def _all_rules(
@@ -175,16 +179,16 @@ def _yes_no_item(
 
 
 def _subtask_sums(items: Sequence[tuple[YesNoItem, str]]) -> _SubtaskSums:
-    known = [(one, cluster) for one, cluster in items if one.correct is not None]
-    found = count_by_image(one for one, _ in known)
+    scored = [(item, cluster) for item, cluster in items if item.correct is not None]
+    counts = count_by_image(item for item, _ in scored)
     # In the order of the images: that in which their first questions come.
-    held = {one.unit: cluster for one, cluster in known}
+    cluster_of_image = {item.unit: cluster for item, cluster in scored}
     return _SubtaskSums(
-        sum_images(found),
-        [(float(one.correct or 0), cluster) for one, cluster in known],
+        sum_images(counts),
+        [(float(item.correct or 0), cluster) for item, cluster in scored],
         [
             (float(image.both), cluster)
-            for image, cluster in zip(found, held.values(), strict=True)
+            for image, cluster in zip(counts, cluster_of_image.values(), strict=True)
             if image.pair
         ],
     )
@@ -198,15 +202,15 @@ def _area_sums(table: Mapping[str, _SubtaskSums]) -> Iterator[tuple[str, Metric]
 
 def _sum_metric(name: str, subtasks: Sequence[str], table: Mapping[str, _SubtaskSums]) -> Metric:
     have = [table[subtask] for subtask in subtasks if subtask in table]
-    scores = [one.counts.score for one in have]
-    n = sum(one.counts.questions for one in have)
+    scores = [sums.counts.score for sums in have]
+    n = sum(sums.counts.questions for sums in have)
     top = TOP * len(subtasks)
-    known = [score for score in scores if score is not None]
-    if len(known) < len(subtasks):
-        note = f"{len(known)} of {len(subtasks)} subtasks have a score"
+    present = [score for score in scores if score is not None]
+    if len(present) < len(subtasks):
+        note = f"{len(present)} of {len(subtasks)} subtasks have a score"
         return Metric(name, None, n, note=note, unit="points", top=top)
-    interval = interval_of_mean([part for one in have for part in one.tallies], top=top)
-    return Metric(name, sum(known), n, interval, unit="points", top=top)
+    interval = interval_of_mean([part for sums in have for part in sums.tallies], top=top)
+    return Metric(name, sum(present), n, interval, unit="points", top=top)
 
 
 def _overall_metrics(
@@ -214,8 +218,8 @@ def _overall_metrics(
 ) -> Iterator[tuple[str, Metric]]:
     """Over all questions and images alike: plain means, no scores of MME's."""
     for name, scores in (
-        ("accuracy", [score for one in table.values() for score in one.by_question]),
-        ("accuracy_plus", [score for one in table.values() for score in one.by_image]),
+        ("accuracy", [score for sums in table.values() for score in sums.by_question]),
+        ("accuracy_plus", [score for sums in table.values() for score in sums.by_image]),
     ):
         if scores:
             yield name, _mean_metric(name, scores)
@@ -233,8 +237,8 @@ def _guess_metrics(by_subtask: Mapping[str, list[Record]]) -> Iterator[tuple[str
     for answer in (YES, NO):
         judged = {
             subtask: count_by_image(
-                YesNoItem(one.unit or one.id, answer in one.gold if one.gold else None)
-                for one in by_subtask[subtask]
+                YesNoItem(record.unit or record.id, answer in record.gold if record.gold else None)
+                for record in by_subtask[subtask]
             )
             for subtask in SUBTASKS
         }
@@ -247,6 +251,7 @@ def _group_metrics(
     table: Mapping[str, _SubtaskSums],
     cluster_of_id: Mapping[str, str],
 ) -> dict[str, dict[str, Metric]]:
+    """Scores by area and subtask, and accuracy, accuracy+ and yes rate by subtask."""
     areas = {area: _sum_metric(area, subtasks, table) for area, subtasks in AREAS.items()}
     groups: dict[str, dict[str, Metric]] = {
         ABILITY: {area: metric for area, metric in areas.items() if metric.value is not None},
@@ -255,16 +260,16 @@ def _group_metrics(
         "accuracy_plus": {},
         "yes_rate": {},
     }
-    for subtask, one in table.items():
-        counts = one.counts
-        interval = interval_of_mean(one.tallies, top=TOP) if counts.images else None
+    for subtask, sums in table.items():
+        counts = sums.counts
+        interval = interval_of_mean(sums.tallies, top=TOP) if counts.images else None
         groups[SUBTASK][subtask] = Metric(
             "score", counts.score, counts.questions, interval, unit="points", top=TOP
         )
         if counts.questions:
-            groups["accuracy"][subtask] = _mean_metric("accuracy", one.by_question)
+            groups["accuracy"][subtask] = _mean_metric("accuracy", sums.by_question)
         if counts.images:
-            groups["accuracy_plus"][subtask] = _mean_metric("accuracy_plus", one.by_image)
+            groups["accuracy_plus"][subtask] = _mean_metric("accuracy_plus", sums.by_image)
         yes = _yes_rate(by_subtask[subtask], cluster_of_id)
         if yes is not None:
             groups["yes_rate"][subtask] = yes
@@ -277,12 +282,12 @@ def _mean_metric(name: str, scores: Scores) -> Metric:
 
 def _yes_rate(records: Sequence[Record], cluster_of_id: Mapping[str, str]) -> Metric | None:
     """Share of yes among the answered, beside the share of yes in their gold: a bias shows."""
-    answered = [one for one in records if one.answer is not None and one.gold]
+    answered = [record for record in records if record.answer is not None and record.gold]
     if not answered:
         return None
-    gold = 100 * sum(YES in one.gold for one in answered) / len(answered)
+    gold = 100 * sum(YES in record.gold for record in answered) / len(answered)
     metric = _mean_metric(
-        "yes_rate", [(float(one.answer == YES), cluster_of_id[one.id]) for one in answered]
+        "yes_rate", [(float(record.answer == YES), cluster_of_id[record.id]) for record in answered]
     )
     bias = (metric.value or 0.0) - gold
     return _add_note(metric, f"gold {gold:.1f}, bias {bias:+.1f}")
@@ -296,12 +301,12 @@ def _bounds(by_subtask: Mapping[str, list[Record]]) -> Bounds | None:
             sum_images(
                 count_by_image(
                     YesNoItem(
-                        one.unit or one.id,
-                        (owed if one.is_retryable else None)
-                        if one.score is None
-                        else one.score == 1.0,
+                        record.unit or record.id,
+                        (owed if record.is_retryable else None)
+                        if record.score is None
+                        else record.score == 1.0,
                     )
-                    for one in by_subtask.get(subtask, ())
+                    for record in by_subtask.get(subtask, ())
                 )
             ).score
             for subtask in SUBTASKS
@@ -313,9 +318,9 @@ def _bounds(by_subtask: Mapping[str, list[Record]]) -> Bounds | None:
 
 
 def _notices(table: Mapping[str, _SubtaskSums]) -> Iterator[str]:
-    counts = [one.counts for one in table.values()]
-    halves = sum(one.incomplete for one in counts)
-    pictures = halves + sum(one.images for one in counts)
+    counts = [sums.counts for sums in table.values()]
+    halves = sum(count.incomplete for count in counts)
+    pictures = halves + sum(count.images for count in counts)
     if halves:
         yield (
             f"{halves} of {pictures} images have only one question with a score and are left out "
@@ -323,8 +328,10 @@ def _notices(table: Mapping[str, _SubtaskSums]) -> Iterator[str]:
         )
     absent = [name for name in SUBTASKS if name not in table or table[name].counts.score is None]
     if absent:
-        shown = ", ".join(absent[:4]) + (f" and {len(absent) - 4} more" if len(absent) > 4 else "")
-        yield f"no total: {len(absent)} of {len(SUBTASKS)} subtasks have no score ({shown})"
+        examples = ", ".join(absent[:4]) + (
+            f" and {len(absent) - 4} more" if len(absent) > 4 else ""
+        )
+        yield f"no total: {len(absent)} of {len(SUBTASKS)} subtasks have no score ({examples})"
     strange = [name for name in table if area_of(name) is None]
     if strange:
         yield f"not subtasks of MME, in neither sum: {', '.join(strange[:4])}"

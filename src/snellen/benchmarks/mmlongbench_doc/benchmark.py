@@ -61,7 +61,8 @@ def _grade_by_script(none_is_list: bool, answer: str, sample: Sample) -> float:
 
 
 def _add_evidence(sample: Sample, row: Row) -> Sample:
-    """The gold whole, which may be a list, and where its evidence is."""
+    """Keep the gold answer as one text, which may be a list, and group by evidence pages and
+    sources."""
     sources = ",".join(parse_items(row.cells.get("evidence_sources", "")))
     pages = len(parse_items(row.cells.get("evidence_pages", "")))
     counts = "unanswerable" if pages == 0 else "single page" if pages == 1 else "several pages"

@@ -39,7 +39,7 @@ def summarise_documents(context: SummaryContext, records: Sequence[Record]) -> S
     if summary.headline.value is None:
         headline = msgspec.structs.replace(summary.headline, name=F1)
         return msgspec.structs.replace(summary, headline=headline)
-    counted = [(one, counted_score(one, context.failures)) for one in records]
+    counted = [(record, counted_score(record, context.failures)) for record in records]
     scored = [(record, score) for record, score in counted if score is not None]
     headline = Metric(
         F1,
@@ -96,8 +96,8 @@ def _f1_of_sums(sums: NDArray[float64]) -> NDArray[float64]:
     wholes = sums[:, 1::2]
     shares = sums[:, 0::2] / np.where(wholes > 0, wholes, 1.0)
     total = shares.sum(axis=1)
-    found: NDArray[float64] = 200 * shares.prod(axis=1) / np.where(total > 0, total, 1.0)
-    return found
+    scores: NDArray[float64] = 200 * shares.prod(axis=1) / np.where(total > 0, total, 1.0)
+    return scores
 
 
 def _metrics_by_source(scored: Sequence[tuple[Record, float]]) -> dict[str, Metric]:

@@ -37,8 +37,8 @@ def put_images_first(sample: Sample) -> Sample:
 
 
 def interleave_images(sample: Sample, subtask: str) -> Sample:
-    """Each image where the question speaks of it; at the beginning, where the paper has them
-    there, and where the question is not worded as in the paper."""
+    """Put each image where the question mentions it; at the beginning if the paper does, or if
+    the question is not worded as in the paper."""
     rewording = _rewordings().get(subtask)
     match = rewording.images_first.search(sample.question) if rewording else None
     if rewording is None or match is None or len(sample.media) < 2:
@@ -57,8 +57,10 @@ def interleave_images(sample: Sample, subtask: str) -> Sample:
 def _fill_template(template: str, images: int, text: str) -> str:
     remaining = max(0, images - template.count(_IMAGE))
     lists = {
-        "{candidates}": ", ".join(f"Candidate {at}: {_IMAGE}" for at in range(1, remaining + 1)),
-        "{indexed}": ", ".join(f"Image {at}: {_IMAGE}" for at in range(remaining)),
+        "{candidates}": ", ".join(
+            f"Candidate {index}: {_IMAGE}" for index in range(1, remaining + 1)
+        ),
+        "{indexed}": ", ".join(f"Image {index}: {_IMAGE}" for index in range(remaining)),
         "{images}": _IMAGE * remaining,
     }
     for field, listed in lists.items():
@@ -79,6 +81,6 @@ def _rewordings() -> Mapping[str, Rewording]:
 def _compile_words(text: str) -> re.Pattern[str]:
     """The paper's words, whatever the line breaks between them."""
     pattern = r"\s+".join(re.escape(word) for word in text.split())
-    for field, found in _FIELDS.items():
-        pattern = pattern.replace(field, found)
+    for field, group in _FIELDS.items():
+        pattern = pattern.replace(field, group)
     return re.compile(pattern, re.DOTALL)

@@ -73,8 +73,8 @@ class MMTPromptVariant(NamedTuple):
 def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> Iterator[Sample]:
     """Samples of the chosen subtasks, with their regions, and with coordinates rewritten.
 
-    Raises DataError as `samples` does, for boxes that cannot be read, for written regions where
-    the data hold none, and for coordinates of an image of unknown size.
+    Raises DataError as `rows_to_samples` does, for malformed boxes, for written regions if the data
+    have none, and for coordinates in an image of unknown size.
     """
     path = str(getattr(rows, "path", "mmt-bench"))
 
@@ -187,8 +187,8 @@ def _image_names(sample: Sample) -> tuple[str, ...]:
     names: list[str] = []
     for name in task.image_names:
         repeated = "{" in name
-        for at in range(count - fixed if repeated else 1):
-            names.append(name.replace("{0}", str(at)).replace("{1}", str(at + 1)))
+        for index in range(count - fixed if repeated else 1):
+            names.append(name.replace("{0}", str(index)).replace("{1}", str(index + 1)))
     return tuple(names) if len(names) == count else default_names(count)
 
 

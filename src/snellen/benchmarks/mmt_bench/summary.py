@@ -74,19 +74,21 @@ def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclu
     cluster_ids = cluster_samples(records)
     base = summarise(records, headline=MICRO, failures=failures, cluster_ids=cluster_ids)
     lost = failures == "count-wrong"
-    scored = {id(one): 0.0 if lost and one.is_retryable else one.score for one in records}
+    scored = {
+        id(record): 0.0 if lost and record.is_retryable else record.score for record in records
+    }
     subtask_scores = _subtask_scores(records, cluster_ids, lambda one: scored[id(one)])
     members = _members(records)
-    every = [task for names in members.values() for task in names]
+    all_names = [task for names in members.values() for task in names]
     without_recognition = [
         task for meta, names in members.items() if meta != VISUAL_RECOGNITION for task in names
     ]
-    headline = subtask_scores.mean(OVERALL, every)
+    headline = subtask_scores.mean(OVERALL, all_names)
     withheld = failures == "withhold" and base.bounds is not None
     if withheld:
         headline = Metric(OVERALL, None, headline.n, note=base.headline.note)
     kept = {name: metric for name, metric in base.metrics.items() if name not in (CHANCE, FREQUENT)}
-    counted = [one for one in records if scored[id(one)] is not None]
+    counted = [record for record in records if scored[id(record)] is not None]
     guesses = _guess_scores(counted)
     without = (
         {}
@@ -100,14 +102,14 @@ def summarise_mmt(records: Sequence[Record], *, failures: FailurePolicy = "exclu
             OVERALL: headline,
             **kept,
             **without,
-            **dict(_guess_metrics(counted, guesses, every)),
+            **dict(_guess_metrics(counted, guesses, all_names)),
         },
         groups={}
         if withheld
         else _group_metrics(
             base, subtask_scores, members, _guess_groups(counted, guesses, members)
         ),
-        bounds=_bounds(records, every) if base.bounds else None,
+        bounds=_bounds(records, all_names) if base.bounds else None,
         notices=(*base.notices, *_notices(subtask_scores)),
         beside=(MICRO, WITHOUT_RECOGNITION),
     )
@@ -134,7 +136,7 @@ def _subtask_scores(
         if value is not None:
             scores.setdefault(_subtask_name(record), []).append(value)
             clusters_of_subtask.setdefault(_subtask_name(record), []).append(cluster)
-    order = {task.name: at for at, task in enumerate(subtasks())}
+    order = {task.name: index for index, task in enumerate(subtasks())}
     names = sorted(scores, key=lambda name: (order.get(name, len(order)), name))
     return _SubtaskScores(
         {name: scores[name] for name in names},
@@ -163,6 +165,8 @@ def _group_metrics(
     members: Members,
     guesses: dict[str, dict[str, Metric]],
 ) -> dict[str, dict[str, Metric]]:
+    """Scores by meta-task, subtask, image type, capability and prompt study, then the data's own
+    groups."""
     titles = {meta.abbreviation: meta.title for meta in meta_tasks()}
     groups = {
         META_TASK: {
@@ -176,7 +180,7 @@ def _group_metrics(
         **guesses,
     }
     kept = {
-        column: {label: one for label, one in labels.items() if one.value is not None}
+        column: {label: metric for label, metric in labels.items() if metric.value is not None}
         for column, labels in groups.items()
     }
     others = {name: labels for name, labels in base.groups.items() if name not in groups}
@@ -196,18 +200,24 @@ class _GuessScores(NamedTuple):
 
 
 def _guess_scores(records: Sequence[Record]) -> _GuessScores | None:
-    """None where a question has no gold, or its options are not known."""
-    if not records or any(not one.gold or not one.options for one in records):
+    """What guessing scores, by subtask; None if a question has no gold answer or no options."""
+    if not records or any(not record.gold or not record.options for record in records):
         return None
-    found: dict[str, list[Record]] = {}
+    by_subtask: dict[str, list[Record]] = {}
     for record in records:
-        found.setdefault(_subtask_name(record), []).append(record)
+        by_subtask.setdefault(_subtask_name(record), []).append(record)
     return _GuessScores(
-        {name: _mean([chance_of(one) for one in held]) for name, held in found.items()},
-        {name: _mean([_random_guess_score(one) for one in held]) for name, held in found.items()},
         {
-            name: Counter(one.gold[0] for one in held).most_common(1)[0][1] / len(held)
-            for name, held in found.items()
+            name: _mean([chance_of(record) for record in members])
+            for name, members in by_subtask.items()
+        },
+        {
+            name: _mean([_random_guess_score(record) for record in members])
+            for name, members in by_subtask.items()
+        },
+        {
+            name: Counter(record.gold[0] for record in members).most_common(1)[0][1] / len(members)
+            for name, members in by_subtask.items()
         },
     )
 
@@ -234,7 +244,7 @@ def _guess_metrics(
         FREQUENT: "the most frequent gold label of each subtask, on the same questions as in the "
         "paper: too high where a subtask has few",
     }
-    circular = any("vanilla" in one.values for one in records)
+    circular = any("vanilla" in record.values for record in records)
     for name, shares in zip(notes, guesses, strict=True):
         if circular and name != CHANCE:
             continue
@@ -245,30 +255,30 @@ def _guess_metrics(
 def _guess_groups(
     records: Sequence[Record], guesses: _GuessScores | None, members: Members
 ) -> dict[str, dict[str, Metric]]:
-    if guesses is None or any("vanilla" in one.values for one in records):
+    if guesses is None or any("vanilla" in record.values for record in records):
         return {}
     sizes = Counter(map(_subtask_name, records))
-    found: dict[str, dict[str, Metric]] = {}
+    groups: dict[str, dict[str, Metric]] = {}
     for name, shares in ((RANDOM_GUESS, guesses.chance), (FREQUENCY_GUESS, guesses.frequent)):
         for meta, names in members.items():
             present = [task for task in names if task in shares]
             if present:
                 value = 100 * _mean([shares[task] for task in present])
                 n = sum(sizes[task] for task in present)
-                found.setdefault(name, {})[meta] = Metric(name, value, n)
-    return found
+                groups.setdefault(name, {})[meta] = Metric(name, value, n)
+    return groups
 
 
 def _bounds(records: Sequence[Record], subtask_names: Sequence[str]) -> Bounds | None:
     """The headline if every failed or missing sample were wrong, or right."""
     ends = []
     for owed in (0.0, 1.0):
-        found: dict[str, list[float]] = {}
+        scores: dict[str, list[float]] = {}
         for record in records:
             if record.score is not None or record.is_retryable:
                 value = owed if record.score is None else record.score
-                found.setdefault(_subtask_name(record), []).append(value)
-        present = [_mean(found[task]) for task in subtask_names if task in found]
+                scores.setdefault(_subtask_name(record), []).append(value)
+        present = [_mean(scores[task]) for task in subtask_names if task in scores]
         if not present:
             return None
         ends.append(100 * _mean(present))
@@ -277,12 +287,12 @@ def _bounds(records: Sequence[Record], subtask_names: Sequence[str]) -> Bounds |
 
 def _notices(subtask_scores: _SubtaskScores) -> Iterator[str]:
     yield from small_group_notice(subtask_scores.tallies)
-    known = len(subtasks())
-    absent = known - sum(find_subtask(name) is not None for name in subtask_scores.scores)
+    subtask_count = len(subtasks())
+    absent = subtask_count - sum(find_subtask(name) is not None for name in subtask_scores.scores)
     if subtask_scores.scores and absent:
         yield (
-            f"{absent} of {known} subtasks have no scored question: means are over the others, "
-            "and no published number is comparable"
+            f"{absent} of {subtask_count} subtasks have no scored question: means are over "
+            "the others, and no published number is comparable"
         )
     strange = [name for name in subtask_scores.scores if find_subtask(name) is None]
     if strange:

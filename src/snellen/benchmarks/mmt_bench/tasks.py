@@ -88,8 +88,8 @@ def find_meta_task(name: str) -> MetaTask | None:
 @functools.cache
 def by_meta_task() -> Mapping[str, tuple[str, ...]]:
     """Names of the subtasks of each meta-task, by abbreviation in the order of Table 2."""
-    found = _group_names(lambda task: (task.meta_task,))
-    return {meta.abbreviation: found[meta.abbreviation] for meta in meta_tasks()}
+    names = _group_names(lambda task: (task.meta_task,))
+    return {meta.abbreviation: names[meta.abbreviation] for meta in meta_tasks()}
 
 
 @functools.cache
@@ -107,23 +107,23 @@ def by_capability() -> Mapping[str, tuple[str, ...]]:
 @functools.cache
 def by_cluster() -> Mapping[str, tuple[str, ...]]:
     """Table 4: names of the subtasks of each of 12 clusters."""
-    found = _group_names(lambda task: (task.cluster,))
-    return {cluster: found[cluster] for cluster in sorted(found, key=int)}
+    names = _group_names(lambda task: (task.cluster,))
+    return {cluster: names[cluster] for cluster in sorted(names, key=int)}
 
 
 @functools.cache
 def by_study() -> Mapping[str, tuple[str, ...]]:
     """Names of the 28, 14 and 19 subtasks of the prompt studies."""
-    found = _group_names(lambda task: task.studies)
-    return {study: found[study] for study in STUDIES}
+    names = _group_names(lambda task: task.studies)
+    return {study: names[study] for study in STUDIES}
 
 
 def _group_names(labels: Callable[[Subtask], Iterable[str]]) -> Mapping[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
+    names_by_label: dict[str, list[str]] = {}
     for task in subtasks():
         for label in labels(task):
-            found.setdefault(label, []).append(task.name)
-    return {label: tuple(names) for label, names in found.items()}
+            names_by_label.setdefault(label, []).append(task.name)
+    return {label: tuple(names) for label, names in names_by_label.items()}
 
 
 @functools.cache

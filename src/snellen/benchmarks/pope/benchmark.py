@@ -47,8 +47,10 @@ _OFFICIAL_NO = frozenset({"No", "no", "not"})
 
 
 def parse_official(reply: str, stop_reason: str = "stop") -> Answer:
-    """The published script's reading: of the text before the first full stop, commas taken out,
-    no if No, no or not is among its words (split at blanks), else yes. Nothing is unread."""
+    """Parse as the published script: the text before the first full stop, without commas.
+
+    No if No, no or not is among its words (split at blanks), else yes. Every reply has an answer.
+    """
     words = reply.split(".")[0].replace(",", "").split(" ")
     return ParsedAnswer(NO if _OFFICIAL_NO & set(words) else YES, "official")
 

@@ -34,8 +34,8 @@ def compute_intervals(by_track: Mapping[str, Sequence[Record]], answer_of: Answe
     and of the pooled F1; None for fewer than two images."""
     import numpy as np
 
-    records = {one.id: one for members in by_track.values() for one in members}
-    index_of_id = {name: at for at, name in enumerate(records)}
+    records = {record.id: record for members in by_track.values() for record in members}
+    index_of_id = {name: index for index, name in enumerate(records)}
     cells = np.zeros((len(by_track), len(records), _CELLS))
     for table, members in zip(cells, by_track.values(), strict=True):
         for record in members:
@@ -48,15 +48,19 @@ def compute_intervals(by_track: Mapping[str, Sequence[Record]], answer_of: Answe
         for track, counts in zip(by_track, cells, strict=True)
         if counts.any()
     }
-    found: dict[tuple[str, str], Interval | None] = {}
+    intervals: dict[tuple[str, str], Interval | None] = {}
     for track, numbers in tables.items():
         for name, ratio in numbers.items():
-            found[name, track] = _ratio_interval([ratio], cluster_ids)
+            intervals[name, track] = _ratio_interval([ratio], cluster_ids)
     if tables:
         for name in next(iter(tables.values())):
-            found[name, MEAN] = _ratio_interval([one[name] for one in tables.values()], cluster_ids)
-        found[POOLED, MEAN] = _ratio_interval([_track_ratios(cells.sum(axis=0))["f1"]], cluster_ids)
-    return found
+            intervals[name, MEAN] = _ratio_interval(
+                [ratios[name] for ratios in tables.values()], cluster_ids
+            )
+        intervals[POOLED, MEAN] = _ratio_interval(
+            [_track_ratios(cells.sum(axis=0))["f1"]], cluster_ids
+        )
+    return intervals
 
 
 class _Ratio(NamedTuple):
@@ -69,13 +73,13 @@ class _Ratio(NamedTuple):
 def _track_ratios(counts: NDArray[float64]) -> dict[str, _Ratio]:
     """The numbers of a track as ratios, of counts (samples, 5) in the order of `Confusion`."""
     true_yes, false_yes, true_no, missed, _ = counts.T
-    every = counts.sum(axis=1)
+    total = counts.sum(axis=1)
     return {
         "f1": _Ratio(2 * true_yes, 2 * true_yes + false_yes + missed),
-        "accuracy": _Ratio(true_yes + true_no, every),
+        "accuracy": _Ratio(true_yes + true_no, total),
         "precision": _Ratio(true_yes, true_yes + false_yes),
         "recall": _Ratio(true_yes, true_yes + missed),
-        "yes_rate": _Ratio(true_yes + false_yes, every),
+        "yes_rate": _Ratio(true_yes + false_yes, total),
     }
 
 

@@ -91,9 +91,9 @@ def f1_sums(
     added = []
     for record in records:
         reply = answer_of(record)
-        one = confusion([reply] if reply else [])
-        part = 2 * one.true_positive
-        share = (part, part + one.false_positive + one.false_negative)
+        counts = confusion([reply] if reply else [])
+        part = 2 * counts.true_positive
+        share = (part, part + counts.false_positive + counts.false_negative)
         added.append([RatioTerm(track, *share) for track in _tracks_of_record(record) if reply])
     return sum_of_ratios(added)
 
@@ -103,11 +103,11 @@ def _tracks_of_record(record: Record) -> list[str]:
 
 
 def _group_by_track(records: Sequence[Record]) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = defaultdict(list)
+    by_track: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         for track in _tracks_of_record(record):
-            found[track].append(record)
-    return {name: found[name] for name in sorted(found)}
+            by_track[track].append(record)
+    return {name: by_track[name] for name in sorted(by_track)}
 
 
 def _answer_by_rule(name: str, parsing_rule: str, failures: FailurePolicy = "exclude") -> AnswerOf:
@@ -121,10 +121,10 @@ def _answer_by_rule(name: str, parsing_rule: str, failures: FailurePolicy = "exc
             return YesNoReply(record.gold[0], None) if lost else None
         if name == parsing_rule:
             return YesNoReply(record.gold[0], record.answer)
-        said = YES_VALUE.format(reading=name)
-        if said not in record.values:
+        yes_value = YES_VALUE.format(reading=name)
+        if yes_value not in record.values:
             return None
-        if record.values[said] == 1.0:
+        if record.values[yes_value] == 1.0:
             return YesNoReply(record.gold[0], YES)
         read_no = record.values.get(name) == 1.0 or record.gold[0] == YES
         return YesNoReply(record.gold[0], NO if read_no else None)
@@ -146,7 +146,7 @@ def _confusion_tables(
     by_track: Mapping[str, Sequence[Record]], answer_of: AnswerOf
 ) -> dict[str, Confusion]:
     return {
-        track: confusion(reply for one in members if (reply := answer_of(one)) is not None)
+        track: confusion(reply for record in members if (reply := answer_of(record)) is not None)
         for track, members in by_track.items()
     }
 
@@ -185,6 +185,7 @@ def _pool_tables(tables: Mapping[str, Confusion]) -> Confusion:
 def _group_metrics(
     tables: Mapping[str, Confusion], intervals_by_number: Intervals
 ) -> dict[str, dict[str, Metric]]:
+    """F1 with its counts, and the other numbers, by track."""
     counted = {track: table for track, table in tables.items() if table.n}
     groups = {
         TRACK: {
@@ -242,5 +243,5 @@ def _headline_note(tables: Mapping[str, Confusion], parsing_rule: str) -> str:
 def _notices(tables: Mapping[str, Confusion]) -> Iterator[str]:
     absent = [track for track in TRACKS if track not in tables or not tables[track].n]
     if 0 < len(absent) < len(TRACKS):
-        given = ", ".join(track for track in TRACKS if track not in absent)
-        yield f"the mean F1 is over {given} alone: no sample of {', '.join(absent)}"
+        present = ", ".join(track for track in TRACKS if track not in absent)
+        yield f"the mean F1 is over {present} alone: no sample of {', '.join(absent)}"

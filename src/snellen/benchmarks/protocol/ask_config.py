@@ -1,4 +1,5 @@
-"""How the questions of a benchmark are put: wording, examples shown before, chain of thought."""
+"""How the questions of a benchmark are put: prompt template, few-shot examples, chain of
+thought."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from snellen.core.errors import UsageError
 from snellen.core.message import Message, Text
 from snellen.core.model import Capabilities
 from snellen.core.sample import Kind, Sample
-from snellen.extract.conclusion import find_conclusion, shift_span
+from snellen.extract.marks import find_conclusion, shift_span
 from snellen.prompts.choice import PromptTemplate, prompt
 from snellen.prompts.recipes import load_recipes
 from snellen.prompts.stored import CHAIN_OF_THOUGHT, load_template, with_chain_of_thought
@@ -37,8 +38,10 @@ COT_TOKENS = 2048
 
 
 def few_shot_options() -> dict[str, tuple[str, ...]]:
-    """Examples and thinking: options that every multiple-choice and yes/no benchmark has.
-    `shots_from` may also name a split or a data file; `open_benchmark` reads it."""
+    """The options about few-shot examples and chain of thought.
+
+    `shots_from` may also name a split or a data file.
+    """
     return {
         "shots": tuple(map(str, range(_MAX_SHOTS + 1))),
         "shots_seed": tuple(map(str, range(_SEEDS))),
@@ -48,15 +51,14 @@ def few_shot_options() -> dict[str, tuple[str, ...]]:
 
 
 def prompt_options(paper: str | None = None) -> dict[str, tuple[str, ...]]:
-    """The options of benchmarks whose wording may be chosen. `paper` names the stored wording of
-    a benchmark's own paper, which is then its default."""
+    """The options of benchmarks whose prompt template may be chosen. `paper` names the stored
+    template of the benchmark's paper, which is then the default."""
     first = (OWN_PROMPT,) if paper is None else ("paper", OWN_PROMPT)
     return {"prompt": (*first, *_LISTED_PROMPTS), **few_shot_options()}
 
 
 def allowed_values(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """The options with every value that they take: the wordings of all recipes too, where stored
-    wordings may be chosen."""
+    """The options with every value they take: the prompt templates of all recipes, too."""
     listed = options.get("prompt", ())
     if OWN_PROMPT not in listed:
         return dict(options)
@@ -67,8 +69,8 @@ def allowed_values(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
 def apply_prompt_options(
     config: AskConfig, chosen: Mapping[str, str], paper: str | None, shots: FewShotSelector | None
 ) -> AskConfig:
-    """The manner with the wording, examples and thinking that were chosen; where no wording
-    is, or it leaves out a string, that of the manner stays."""
+    """Apply the chosen prompt template, few-shot examples and chain of thought. Strings the
+    template does not set keep their defaults."""
     name = chosen["prompt"]
     if name != OWN_PROMPT:
         config = replace(
@@ -80,8 +82,10 @@ def apply_prompt_options(
 def apply_few_shot(
     config: AskConfig, chosen: Mapping[str, str], shots: FewShotSelector | None
 ) -> AskConfig:
-    """The manner with the examples and the thinking that were chosen. `shots` gives the examples
-    (`Variant.frames`), which are drawn when the first question is asked."""
+    """Apply the chosen few-shot examples and chain of thought.
+
+    `shots` selects the examples (`Variant.shots`) when the first question is asked.
+    """
     if chosen["cot"] == "on":
         config = replace(
             config,
@@ -99,7 +103,7 @@ def apply_few_shot(
 
 
 def prompt_parameters(chosen: Mapping[str, str], paper: str | None) -> dict[str, str]:
-    """What a run records: only what is not the plain manner, stored wordings with their digest."""
+    """What a run records: only what differs from the plain prompt, stored templates with digest."""
     parameters: dict[str, str] = {}
     if chosen["prompt"] != OWN_PROMPT:
         stored = load_template(_prompt_name(chosen["prompt"], paper))
@@ -108,7 +112,7 @@ def prompt_parameters(chosen: Mapping[str, str], paper: str | None) -> dict[str,
 
 
 def few_shot_parameters(chosen: Mapping[str, str]) -> dict[str, str]:
-    """The part of `prompt_parameters` about examples and thinking."""
+    """The part of `prompt_parameters` about few-shot examples and chain of thought."""
     parameters: dict[str, str] = {}
     if chosen["shots"] != "0":
         parameters |= {"shots": chosen["shots"], "shots_seed": chosen["shots_seed"]}
@@ -118,16 +122,16 @@ def few_shot_parameters(chosen: Mapping[str, str]) -> dict[str, str]:
 
 
 def max_reply_tokens(plain: int, chosen: Mapping[str, str]) -> int:
-    """Tokens a reply may have: more where the model is to think first."""
+    """Longest reply in tokens: longer if the model thinks first."""
     return max(plain, COT_TOKENS) if chosen["cot"] == "on" else plain
 
 
 def few_shot_requirements(
     own: Requirement, chosen: Mapping[str, str], control: str | None
 ) -> Requirement:
-    """What a model must take: examples come with pictures of their own.
+    """What a model must take: examples have images of their own.
 
-    Raises UsageError for examples under a control, which would not change their pictures.
+    Raises UsageError for examples under a control, which would not change their images.
     """
     if chosen["shots"] == "0":
         return own
@@ -154,8 +158,8 @@ def _few_shot_turns(
     @functools.cache
     def turns_of_kind(kind: Kind) -> FewShotTurns:
         chosen = shots(kind)
-        turns = [turn for one in chosen for turn in _example_messages(one, template)]
-        media = {digest: source for one in chosen for digest, source in one.sources().items()}
+        turns = [turn for sample in chosen for turn in _example_messages(sample, template)]
+        media = {digest: source for sample in chosen for digest, source in sample.sources().items()}
         return FewShotTurns(tuple(turns), media)
 
     return lambda sample: turns_of_kind(sample.kind)
@@ -197,5 +201,5 @@ def _parse_concluded_text(parse: OpenParser | YesNoParser) -> YesNoParser:
 
 
 def parse_conclusion(parse: YesNoParser, chosen: Mapping[str, str]) -> YesNoParser:
-    """The reading of conclusions, where the model was asked to think first."""
+    """The parser, applied to the conclusion only, if the model was asked to think first."""
     return _parse_concluded_text(parse) if chosen["cot"] == "on" else parse

@@ -1,4 +1,4 @@
-"""Any benchmark under a control: without its pictures, with others, or with other options first.
+"""Any benchmark under a control: without its images, with others, or with shuffled options.
 
 A control is named `blind`, `black`, `blur[:PERCENT]`, `wrong-image[:SEED]` or
 `shuffled-options[:SEED]`; a run records it with its setting, e.g. `blur:5`.
@@ -55,9 +55,9 @@ class ControlSetting:
 
 
 def parse_control(text: str) -> ControlSetting:
-    """Raises UsageError for a control or a setting that there is not."""
+    """Parse a control and its setting. Raises UsageError for an unknown one."""
     name, colon, setting_text = text.partition(":")
-    control = next((known for known in CONTROLS if known == name), None)
+    control = next((candidate for candidate in CONTROLS if candidate == name), None)
     if control is None:
         near = difflib.get_close_matches(name, CONTROLS, 1)
         meant = f"; did you mean {near[0]}?" if near else ""
@@ -74,8 +74,10 @@ def parse_control(text: str) -> ControlSetting:
 
 
 def apply_control(benchmark: Benchmark, control: str | None) -> Benchmark:
-    """The benchmark asked under a control, which is recorded in its parameters; unchanged for
-    None. Text-only models may be asked blind. Raises UsageError for an unknown control."""
+    """The benchmark asked under a control, which its parameters record; unchanged for None.
+
+    Text-only models may be asked blind. Raises UsageError for an unknown control.
+    """
     if control is None:
         return benchmark
     setting = parse_control(control)
@@ -106,13 +108,14 @@ def apply_control(benchmark: Benchmark, control: str | None) -> Benchmark:
 def _summarise_without_media(
     summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
 ) -> Summary:
-    """All black pictures of a size are the same, which is no reason to err together."""
+    """Summarise without media: black images of one size have one digest, which must not cluster
+    their samples."""
     return summarise([structs.replace(record, media=()) for record in records])
 
 
 def _prepare_under(benchmark: Benchmark, setting: ControlSetting) -> Callable[[Sample], Sample]:
-    """What is shown. Wrong pictures take the place of the data's own, and are then stitched or
-    boxed as these would be; the others change what would have been shown."""
+    """Change what is shown. Wrong images replace the data's own first, and are then stitched or
+    boxed as these would be; the other controls change the finished images."""
     own, lock = benchmark.prepare, Lock()
 
     @functools.cache
@@ -126,12 +129,14 @@ def _prepare_under(benchmark: Benchmark, setting: ControlSetting) -> Callable[[S
     def prepare(sample: Sample) -> Sample:
         if setting.control == "wrong-image":
             sample = image_pool().swap_images(sample, setting.seed)
-        shown = own(sample) if own else sample
+        prepared = own(sample) if own else sample
         if setting.control == "blind":
-            return remove_media(shown)
+            return remove_media(prepared)
         if setting.control == BLACK:
-            return blacken_images(shown)
-        return blur_images(shown, setting.number or BLUR) if setting.control == "blur" else shown
+            return blacken_images(prepared)
+        return (
+            blur_images(prepared, setting.number or BLUR) if setting.control == "blur" else prepared
+        )
 
     return prepare
 

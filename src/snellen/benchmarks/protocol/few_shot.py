@@ -1,10 +1,10 @@
-"""Examples shown before each question (`shots=k`): never a question that is asked itself.
+"""Few-shot examples before each question (`shots=k`), never a question that is asked itself.
 
-They are the same for all questions of a kind, drawn by `shots_seed`: from the source that the
+They are the same for all questions of a kind, drawn with `shots_seed` from the pool that the
 benchmark declares (`Benchmark.few_shot_pool`), from what `shots_from=` names (a value of the option
-`split`, or a data file or set), else (`shots_from=aside`) from the data that are asked. Whatever of
-the data is an example, asks the same about the same pictures, or is of one unit with either is set
-aside: not asked, not scored.
+`split`, or a data file or set), else (`shots_from=aside`) from the data that are asked. A question
+is excluded, neither asked nor scored, if it is an example, asks the same about the same images, or
+shares a unit with either.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _open_pool(
 
 
 def _lazily(select: Callable[[], FewShotSelection]) -> Callable[[], FewShotSelection]:
-    """Draws when first asked, once: questions are made ready in several threads."""
+    """Select when first needed, once: questions are prepared in several threads."""
     lock, cached = Lock(), functools.cache(select)
 
     def selection() -> FewShotSelection:
@@ -133,7 +133,7 @@ def _select(
                 f"{'ask for fewer, or ' if examples else ''}name another source with shots_from="
             )
     excluded = _excluded_ids(
-        [one for found in chosen.values() for one in found], data, pool is benchmark
+        [sample for samples in chosen.values() for sample in samples], data, pool is benchmark
     )
     kinds_remaining = {sample.kind for sample in data if sample.id not in excluded}
     for kind in sorted(kinds - kinds_remaining):
@@ -145,11 +145,11 @@ def _select(
 
 
 def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[Kind, list[Sample]]:
-    """The first `count` of each kind in an order by lot, no two of which ask the same."""
+    """The first `count` of each kind in a seeded order, no two of which ask the same."""
     chosen: dict[Kind, list[Sample]] = {}
     seen = set()
     for sample in sorted(
-        (one for one in pool if one.gold), key=lambda one: sampling_key(seed, one.id)
+        (sample for sample in pool if sample.gold), key=lambda one: sampling_key(seed, one.id)
     ):
         examples = chosen.setdefault(sample.kind, [])
         if len(examples) < count and (asks := _question_key(sample)) not in seen:
@@ -161,8 +161,10 @@ def _first_of_each_kind(count: int, seed: str, pool: Iterable[Sample]) -> dict[K
 def _excluded_ids(
     examples: Sequence[Sample], data: Sequence[Sample], of_data: bool
 ) -> frozenset[str]:
-    asks = {_question_key(one) for one in examples}
-    units = {one.unit for one in examples if of_data and one.unit}
+    """The ids of the data's questions that examples rule out: the same questions, and their
+    units."""
+    asks = {_question_key(sample) for sample in examples}
+    units = {sample.unit for sample in examples if of_data and sample.unit}
     units |= {sample.unit for sample in data if sample.unit and _question_key(sample) in asks}
     return frozenset(
         sample.id for sample in data if sample.unit in units or _question_key(sample) in asks
@@ -170,24 +172,24 @@ def _excluded_ids(
 
 
 def _question_key(sample: Sample) -> tuple[object, ...]:
-    """What tells two questions apart: the words and the pictures, without pictures the options."""
+    """What identifies a question: its words and images; without images its options, too."""
     media = tuple(ref.digest for ref in sample.media)
     return (sample.question, media, () if media else tuple(sorted(sample.options.values())))
 
 
 def _few_shot_info(selection: FewShotSelection) -> FewShotInfo:
-    examples = [one for found in selection.by_kind.values() for one in found]
+    examples = [sample for samples in selection.by_kind.values() for sample in samples]
     digest_fields = [
         (
-            one.id,
-            one.kind,
-            one.question,
-            one.hint,
-            dict(one.options),
-            one.gold,
-            _question_key(one)[1],
+            sample.id,
+            sample.kind,
+            sample.question,
+            sample.hint,
+            dict(sample.options),
+            sample.gold,
+            _question_key(sample)[1],
         )
-        for one in examples
+        for sample in examples
     ]
     digest = hashlib.sha256(msgspec.json.encode(digest_fields)).hexdigest()
-    return FewShotInfo(tuple(one.id for one in examples), digest, len(selection.excluded))
+    return FewShotInfo(tuple(sample.id for sample in examples), digest, len(selection.excluded))

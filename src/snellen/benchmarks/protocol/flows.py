@@ -1,4 +1,4 @@
-"""How one sample is asked: once, or circularly."""
+"""The flow of one sample: asked once, or circularly."""
 
 from __future__ import annotations
 
@@ -54,22 +54,22 @@ _YES_NO = ("Yes", "No")
 
 
 def parse_choice_by_rules(reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
-    """The reading of choices where no other rule is asked for."""
+    """Snellen's parser of choices."""
     return parse_choice(reply, options, stop_reason=stop_reason)
 
 
 def parse_yes_no_by_words(reply: str, stop_reason: str) -> Answer:
-    """The reading of yes/no replies where a benchmark names no other."""
+    """Snellen's parser of yes/no replies."""
     return parse_yes_no(reply, stop_reason=stop_reason)
 
 
 def parse_open_answer(reply: str, stop_reason: str) -> Answer:
-    """The reading of open replies where a benchmark names no other."""
+    """Snellen's parser of open replies."""
     return parse_open(reply, stop_reason=stop_reason)
 
 
 def equals_gold(answer: str, sample: Sample) -> float:
-    """1 for a gold answer after normalising (see `scoring.open_answer`), else 0."""
+    """1 for an answer equal to a gold answer after normalising (`scoring.open_answer`), else 0."""
     return float(matches_gold(answer, sample.gold) or has_same_labels(answer, sample.gold))
 
 
@@ -103,7 +103,7 @@ class PlannedPass(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AskConfig:
-    """How questions are asked and their replies read."""
+    """How questions are asked and their replies parsed."""
 
     settings: Generation
     extractor: bool = False
@@ -129,7 +129,7 @@ class FewShotTurns(NamedTuple):
 
 
 def single_pass_flow(config: AskConfig) -> Callable[[Sample], Flow]:
-    """Ask once, read the reply by the rules of the sample's kind, score 0 or 1."""
+    """Ask once, parse the reply by the rules of the sample's kind, score it."""
 
     def flow(sample: Sample) -> Flow:
         planned = PlannedPass(sample.options, sample.gold)
@@ -153,9 +153,11 @@ def circular_flow(config: AskConfig, mode: Circular) -> Callable[[Sample], Flow]
         for number, planned in enumerate(passes):
             result = yield from _ask_pass(sample, planned, number, config)
             done.append(result)
+            # A failed pass decides nothing, so the rest need not be asked: the question is retried.
             if failure_of(result) is not None or (mode == "early" and result.correct is False):
                 break
         record = finish(sample, tuple(done), config, saved=len(passes) - len(done), circular=True)
+        # Options such as "all of the above" cannot be rotated: the summary says how many there are.
         fixed = sample.kind == "choice" and len(passes) == 1
         missing_rotations = count_missing_rotations(sample)
         if fixed or missing_rotations:
@@ -166,12 +168,12 @@ def circular_flow(config: AskConfig, mode: Circular) -> Callable[[Sample], Flow]
 
 
 def count_missing_rotations(sample: Sample) -> int:
-    """Rotations that the data do not hold of a question of which they hold some."""
+    """How many rotations the data lack of a question of which they have some."""
     return max(0, len(sample.options) - 1 - len(sample.rotations)) if sample.rotations else 0
 
 
 def planned_passes(sample: Sample) -> list[PlannedPass]:
-    """The passes of a sample: rotations of a choice question, the file's own where it has them."""
+    """The passes of a sample: rotations of a choice question, those of the file if it has any."""
     first = PlannedPass(sample.options, sample.gold)
     if sample.kind != "choice":
         return [first]
@@ -190,6 +192,10 @@ def planned_passes(sample: Sample) -> list[PlannedPass]:
 
 
 def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfig) -> Steps[Pass]:
+    """Ask one pass, parse the reply, and have the extractor parse it if no rule can.
+
+    Messages are built late: images are decoded only when the request is sent.
+    """
     messages = LazyMessages(partial(_messages, sample, planned, config))
     choices = tuple(planned.options) if sample.kind == "choice" else ()
     ref = Ref(sample.id, index, planned.row)
@@ -200,6 +206,7 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         media=_sources(sample, config) if sample.media or config.few_shot else {},
         choices=_YES_NO if sample.kind == "yes_no" else choices,
     )
+    # `by_rules` stays what the rules alone make of the reply; `answer` may become the extractor's.
     by_rules = answer = parse_output(sample, planned, output, config)
     extraction = None
     if config.extractor and isinstance(output, Generated):
@@ -214,6 +221,8 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
         answer=answer,
         gold=planned.gold,
         correct=None if earned is None else earned == 1.0,
+        # Stored only if it says more than `correct`, and options only if they were rotated: records
+        # of plain choices stay small.
         credit=earned if earned not in (None, 0.0, 1.0) else None,
         options=dict(planned.options) if planned.options is not sample.options else {},
         row=planned.row,
@@ -223,8 +232,8 @@ def _ask_pass(sample: Sample, planned: PlannedPass, index: int, config: AskConfi
 
 
 def _messages(sample: Sample, planned: PlannedPass, config: AskConfig) -> tuple[Message, ...]:
-    asked = prompt(sample, planned.options, config.template)
-    return (*config.few_shot(sample).messages, *asked) if config.few_shot else asked
+    messages = prompt(sample, planned.options, config.template)
+    return (*config.few_shot(sample).messages, *messages) if config.few_shot else messages
 
 
 def _sources(sample: Sample, config: AskConfig) -> Mapping[str, Source]:
@@ -243,7 +252,7 @@ def _extraction_steps(
     ref: Ref,
     config: AskConfig,
 ) -> Steps[Extraction] | None:
-    """How the extractor reads a reply; None where it is not asked about it."""
+    """Ask the extractor about a reply; None if it is not needed."""
     if sample.kind == "open":
         extract = config.open.extract
         says = not output.is_refusal and bool(output.text.strip())
@@ -258,21 +267,24 @@ def _extraction_steps(
 
 
 def _extract_yes_no(sample: Sample, reply: str, ref: Ref) -> Steps[Extraction]:
-    """Matched with the options Yes and No; the extractor may give the word for the label."""
+    """Ask the extractor to match a reply with Yes and No; it may give the word for the label."""
     labels = dict(zip("AB", _YES_NO, strict=True))
-    found = yield from extract_choice(sample.question, labels, reply, ref)
-    if isinstance(found.answer, ParsedAnswer):
-        return Extraction(found.output, ParsedAnswer(labels[found.answer.value], found.answer.rule))
-    if isinstance(found.answer, Unparsed) and isinstance(found.output, Generated):
-        said = parse_yes_no(model_text(found.output))
-        if isinstance(said, ParsedAnswer):
-            return Extraction(found.output, ParsedAnswer(said.value, RULE))
-    return found
+    extraction = yield from extract_choice(sample.question, labels, reply, ref)
+    if isinstance(extraction.answer, ParsedAnswer):
+        return Extraction(
+            extraction.output, ParsedAnswer(labels[extraction.answer.value], extraction.answer.rule)
+        )
+    if isinstance(extraction.answer, Unparsed) and isinstance(extraction.output, Generated):
+        word = parse_yes_no(model_text(extraction.output))
+        if isinstance(word, ParsedAnswer):
+            return Extraction(extraction.output, ParsedAnswer(word.value, RULE))
+    return extraction
 
 
 def parse_output(
     sample: Sample, planned: PlannedPass, output: Output, config: AskConfig
 ) -> Answer | None:
+    """Parse a reply by the rules of the sample's kind; None if the model failed."""
     if not isinstance(output, Generated):
         return None
     if output.is_refusal:
@@ -297,7 +309,8 @@ def parse_output(
 def credit(
     sample: Sample, planned: PlannedPass | Pass, answer: Answer, config: AskConfig
 ) -> float | None:
-    """What an answer earns, 0..1: right or wrong but for open questions; None without gold."""
+    """The score of an answer, 0..1, which only open questions have in between; None without
+    gold."""
     gold = planned.gold
     if not gold:
         return None
@@ -307,19 +320,21 @@ def credit(
         return config.open.grade(answer.value, sample)
     options = planned.options or sample.options
     if config.by_meaning and _is_text_answer(answer) and options.get(answer.value, "").strip():
-        return float(any(_same_text(options, answer.value, one) for one in gold))
+        return float(any(_same_text(options, answer.value, label) for label in gold))
     return float(answer.value in gold)
 
 
 def _is_text_answer(answer: ParsedAnswer) -> bool:
-    """Whether the reply gave an option's text, not its label. A label of an option that only reads
-    like the gold is wrong, as every published script has it."""
+    """Whether the reply gave an option's text rather than its label.
+
+    The label of an option that reads like the gold option is wrong, as in every published script.
+    """
     start, end = answer.span or (0, 0)
     return end - start > 1 or "content" in answer.rule
 
 
 def _same_text(options: Mapping[str, str], label: str, gold: str) -> bool:
-    """Whether two options are one answer, because they read the same."""
+    """Whether two options have the same text."""
     return label == gold or options[label].split() == options.get(gold, "").split()
 
 
@@ -331,12 +346,12 @@ def finish(
     saved: int = 0,
     circular: bool = False,
 ) -> Record:
-    """The sample's record. The outcome is that of the pass that decided: the one that failed,
-    else the first that was not right, else the last."""
+    """Build the sample's record. The deciding pass gives the outcome: the one that failed, else
+    the first that was not right, else the last."""
     first, last = passes[0], passes[-1]
     deciding = last
     if len(passes) > 1 and failure_of(last) is None:
-        deciding = next((one for one in passes if not one.correct), last)
+        deciding = next((result for result in passes if not result.correct), last)
     failure = failure_of(deciding)
     outcome, unscored = _outcome(deciding, failure)
     score = None
@@ -363,12 +378,12 @@ def finish(
 
 
 def _as_dict(mapping: Mapping[str, str]) -> dict[str, str]:
-    """Itself where it is one: nobody changes what a sample or a record holds."""
+    """The mapping itself if it is a dict: samples and records are never changed."""
     return mapping if isinstance(mapping, dict) else dict(mapping)
 
 
 def failure_of(result: Pass) -> Failure | None:
-    """The failure that leaves a pass without an answer: the model's, or the extractor's."""
+    """The failure, of the model or the extractor, that leaves a pass without an answer."""
     if isinstance(result.output, Failure):
         return result.output
     return result.extraction if isinstance(result.extraction, Failure) else None
@@ -379,10 +394,10 @@ def _pass_score(result: Pass) -> float:
 
 
 def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[str, float]:
-    """The further grades of an answer that could be graded."""
-    found = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
+    """The secondary metrics of an answer."""
+    answer = result.answer.value if isinstance(result.answer, ParsedAnswer) else None
     return {
-        name: 0.0 if found is None else grade(found, sample)
+        name: 0.0 if answer is None else grade(answer, sample)
         for name, grade in config.open.secondary.items()
     }
 
@@ -390,19 +405,19 @@ def _secondary_grades(sample: Sample, result: Pass, config: AskConfig) -> dict[s
 def _values(
     sample: Sample, passes: tuple[Pass, ...], config: AskConfig, circular: bool, score: float | None
 ) -> dict[str, float]:
-    """Numbers beside the score: VanillaEval, and what the rules alone would have read."""
+    """Numbers beside the score: VanillaEval, and the scores by the rules alone."""
     first = passes[0]
     if first.correct is None:
         return {}
-    found = _secondary_grades(sample, first, config) if sample.kind == "open" else {}
+    values = _secondary_grades(sample, first, config) if sample.kind == "open" else {}
     if circular:
-        found["vanilla"] = float(first.correct)
+        values["vanilla"] = float(first.correct)
     if config.extractor:
-        found[MATCH_RATE] = float(isinstance(_rules_answer(first), ParsedAnswer))
-        found["vanilla_by_rules"] = _score_by_rules(sample, first, config)
+        values[MATCH_RATE] = float(isinstance(_rules_answer(first), ParsedAnswer))
+        values["vanilla_by_rules"] = _score_by_rules(sample, first, config)
         if score is not None:
-            found["by_rules"] = min(_score_by_rules(sample, one, config) for one in passes)
-    return found
+            values["by_rules"] = min(_score_by_rules(sample, result, config) for result in passes)
+    return values
 
 
 def _rules_answer(result: Pass) -> Answer | None:

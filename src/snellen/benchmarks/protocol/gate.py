@@ -1,4 +1,4 @@
-"""A headline is withheld where too many samples have no score: `withhold>5%`, for any benchmark."""
+"""Withhold the headline if too many samples have no score: `withhold>5%`, for any benchmark."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ GATE_EXAMPLE = "withhold>5%"
 
 
 class GateOption(NamedTuple):
-    """The variant that a benchmark knows, and the share of samples, 0..1, above which there is no
-    headline; None without such a gate."""
+    """The variant without gate, and the fraction of samples, 0..1, above which there is no
+    headline; None without a gate."""
 
     variant: Variant
     max_fraction: float | None
 
 
 def split_gate(variant: Variant) -> GateOption:
-    """Take the gate off a variant; up to its share, failed and missing samples are left out.
+    """Split the gate off a variant; below it, failed and missing samples are left out.
 
-    Raises UsageError for something like a gate that is none.
+    Raises UsageError for a malformed gate.
     """
-    found = _GATE.fullmatch(variant.failures)
-    if found is None:
+    match = _GATE.fullmatch(variant.failures)
+    if match is None:
         if ">" in variant.failures:
             raise UsageError(
                 f"--failures {variant.failures!r}: expected a share of the samples, e.g. "
                 f"'{GATE_EXAMPLE}'"
             )
         return GateOption(variant, None)
-    share = float(found["share"]) / 100
+    share = float(match["share"]) / 100
     if not 0 < share < 1:
         raise UsageError(
             f"--failures {variant.failures!r}: expected a share between 0 and 100 %; `withhold` "
@@ -71,7 +71,7 @@ def _withhold(summary: Summary, missing: int, max_fraction: float) -> Summary:
     note = f"withheld: {missing} of {summary.total} samples failed or are missing, more than "
     note += f"{100 * max_fraction:g} %"
     headline = structs.replace(summary.headline, value=None, interval=None, note=note)
-    kept = {name: one for name, one in summary.metrics.items() if name in GUESSES}
+    kept = {name: metric for name, metric in summary.metrics.items() if name in GUESSES}
     return structs.replace(
         summary,
         headline=headline,

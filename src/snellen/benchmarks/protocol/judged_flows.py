@@ -1,4 +1,4 @@
-"""Asked once, then graded: by judges alone, or by rules with judges for what no rule can read."""
+"""Ask once, then grade: by judges alone, or by rules with judges for what no rule can parse."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ JUDGE_RULE = "judge"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedScoring:
-    """A reply is graded by judges; `score` brings their common grade to 0..1."""
+    """Judges grade each reply; `score` scales their consensus to 0..1."""
 
     settings: Generation
     panel: JudgePanel
@@ -56,8 +56,10 @@ class JudgedScoring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedScoring:
-    """A reply is read by rules; what they cannot match goes to judges, who only copy out the
-    answer. It is then compared by rule. Recorded verdicts decide every reply they are about."""
+    """Rules parse each reply; judges copy out the answer of replies that no rule can parse.
+
+    The answer is then compared by rule. Recorded verdicts decide every reply they are about.
+    """
 
     settings: Generation
     panel: JudgePanel
@@ -78,7 +80,7 @@ class ExtractedScoring:
 def ask_model(
     sample: Sample, messages: tuple[Message, ...], settings: Generation, index: int = 0
 ) -> Steps[Output]:
-    """The model's reply to messages about a sample."""
+    """Ask the model the messages about a sample."""
     return (
         yield Generate(
             messages=messages,
@@ -91,9 +93,11 @@ def ask_model(
 
 
 def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
-    """Ask, then have the reply graded. One that is empty or refused is worth nothing, and no judge
-    is asked.
-    Without judges the reply is kept, ungraded."""
+    """Ask, then have judges grade the reply.
+
+    An empty or refused reply scores 0, and no judge is asked. Without judges the reply is kept,
+    ungraded.
+    """
 
     def flow(sample: Sample) -> Flow:
         messages = scoring.build_messages(sample)
@@ -103,27 +107,27 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
         no_answer = non_answer(output)
         if no_answer is not None:
             values = dict.fromkeys(scoring.names, 0.0) if len(scoring.names) > 1 else {}
-            one = Pass(messages, output, no_answer, sample.gold, False)
-            return build_record(sample, (one,), score=0.0, values=values)
+            result = Pass(messages, output, no_answer, sample.gold, False)
+            return build_record(sample, (result,), score=0.0, values=values)
         fields = scoring.fields(sample, output.text)
-        found = yield from ask_judges(
+        verdicts = yield from ask_judges(
             scoring.panel, scoring.rubric, fields, scoring.parse, Ref(sample.id), about=output.text
         )
         answer = ParsedAnswer(output.text.strip(), "whole reply")
-        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
-        grade = found.grade(scoring.names[0])
-        if grade is None or found.failure is not None:
-            return ungraded_record(sample, (one,), found)
-        values = dict(judge_values(found, scoring.score, scoring.names[0]))
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        grade = verdicts.grade(scoring.names[0])
+        if grade is None or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
+        values = dict(judge_values(verdicts, scoring.score, scoring.names[0]))
         if len(scoring.names) > 1:
-            values |= {name: scoring.score(found.grade(name) or 0.0) for name in scoring.names}
-        return build_record(sample, (one,), score=scoring.score(grade), values=values)
+            values |= {name: scoring.score(verdicts.grade(name) or 0.0) for name in scoring.names}
+        return build_record(sample, (result,), score=scoring.score(grade), values=values)
 
     return flow
 
 
 class ExtractedAnswers(NamedTuple):
-    """What a reply answers: read by rules, or copied out by judges, one answer for each."""
+    """The answers to one reply: the rules' own, or one copied out by each judge."""
 
     answers: tuple[Answer, ...]
     by_rules: bool
@@ -138,15 +142,17 @@ class ExtractedAnswers(NamedTuple):
 
     @property
     def is_unread(self) -> bool:
-        """Whether judges were asked, and one failed or none could be read."""
+        """Whether judges were asked and one failed, or no verdict could be parsed."""
         return not self.answers or self.verdicts.failure is not None
 
 
 def extract_answers(
     sample: Sample, output: Generated, scoring: ExtractedScoring
 ) -> Steps[ExtractedAnswers]:
-    """Read a reply by rules, and where they match nothing in it, have judges copy out the answer.
-    Where these find none either, a reply known as refused or cut short stays so."""
+    """Parse a reply by rules; if they match nothing, have judges copy out the answer.
+
+    If the judges find none either, a refused or truncated reply stays refused or truncated.
+    """
     if output.is_refusal:
         return ExtractedAnswers((FILTER_REFUSAL,), by_rules=True)
     answer = scoring.parse(sample, output.text, output.stop_reason)
@@ -156,7 +162,7 @@ def extract_answers(
     if decided or not scoring.panel or not output.text.strip():
         return ExtractedAnswers((answer,), by_rules=True)
     fields = scoring.fields(sample, output.text)
-    found = yield from ask_judges(
+    verdicts = yield from ask_judges(
         scoring.panel,
         scoring.rubric,
         fields,
@@ -164,64 +170,69 @@ def extract_answers(
         Ref(sample.id),
         step=EXTRACTION,
     )
-    if isinstance(answer, ParsedAnswer) and not scoring.always and found.is_missing:
+    if isinstance(answer, ParsedAnswer) and not scoring.always and verdicts.is_missing:
         return ExtractedAnswers((answer,), by_rules=True)
     answers = tuple(
-        resolve_answer(answer, _parse_copied(sample, one.text or "", scoring)) or answer
-        for one in found.readable
+        resolve_answer(answer, _parse_copied(sample, verdict.text or "", scoring)) or answer
+        for verdict in verdicts.readable
     )
-    return ExtractedAnswers(answers, False, found, answer)
+    return ExtractedAnswers(answers, False, verdicts, answer)
 
 
 def ask_and_extract(
     sample: Sample, scoring: ExtractedScoring
 ) -> Steps[Record | tuple[Pass, ExtractedAnswers]]:
-    """The pass with what its reply answers; the record where there is nothing to compare."""
+    """Ask, and parse the reply: the pass with its answers, or the record if nothing can be
+    compared."""
     messages = scoring.build_messages(sample)
     output = yield from ask_model(sample, messages, scoring.settings)
     if not isinstance(output, Generated):
         return build_record(sample, (Pass(messages, output, gold=sample.gold),))
-    found = yield from extract_answers(sample, output, scoring)
-    one = Pass(
-        messages, output, found.answer, sample.gold,
-        verdicts=found.verdicts.verdicts, by_rules=found.rules_answer,
+    extracted = yield from extract_answers(sample, output, scoring)
+    result = Pass(
+        messages, output, extracted.answer, sample.gold,
+        verdicts=extracted.verdicts.verdicts, by_rules=extracted.rules_answer,
     )  # fmt: skip
-    if found.is_unread:
-        return ungraded_record(sample, (one,), found.verdicts)
-    return (one, found) if sample.gold else build_record(sample, (one,))
+    if extracted.is_unread:
+        return ungraded_record(sample, (result,), extracted.verdicts)
+    return (result, extracted) if sample.gold else build_record(sample, (result,))
 
 
 def extracted_flow(scoring: ExtractedScoring) -> Callable[[Sample], Flow]:
-    """Ask, read by rules, and have judges copy out the answer where no rule matched one."""
+    """Ask, parse by rules, and have judges copy out the answer if no rule matches."""
 
     def flow(sample: Sample) -> Flow:
         read = yield from ask_and_extract(sample, scoring)
         if isinstance(read, Record):
             return read
-        one, found = read
+        result, extracted = read
         rights = [
             float(isinstance(answer, ParsedAnswer) and scoring.is_right(sample, answer.value))
-            for answer in found.answers
+            for answer in extracted.answers
         ]
         score = consensus_grade(rights)
         values = {}
         if scoring.panel:
-            alone = found.rules_answer if found.rules_answer is not None else found.answer
+            alone = (
+                extracted.rules_answer if extracted.rules_answer is not None else extracted.answer
+            )
             values[BY_RULES] = float(
                 isinstance(alone, ParsedAnswer) and scoring.is_right(sample, alone.value)
             )
         if len(rights) > 1:
             values[AGREEMENT] = float(len(set(rights)) == 1)
-            values |= judge_variance(zip(found.verdicts.readable, rights, strict=True))
-            values |= dict(zip([one.judge for one in found.verdicts.readable], rights, strict=True))
-        one = structs.replace(one, correct=score > 0.5)
-        return build_record(sample, (one,), score=score, values=values)
+            values |= judge_variance(zip(extracted.verdicts.readable, rights, strict=True))
+            values |= dict(
+                zip([verdict.judge for verdict in extracted.verdicts.readable], rights, strict=True)
+            )
+        result = structs.replace(result, correct=score > 0.5)
+        return build_record(sample, (result,), score=score, values=values)
 
     return flow
 
 
 def ungraded_record(sample: Sample, passes: tuple[Pass, ...], verdicts: PanelVerdicts) -> Record:
-    """A reply that nobody graded: failed where a judge did not answer, else ungraded."""
+    """The record of a reply without a grade: failed if a judge did not answer, else ungraded."""
     failure = verdicts.failure
     if failure is not None:
         missing = failure.kind == "missing"
@@ -245,8 +256,8 @@ def build_record(
     unscored: Unscored | None = None,
     failure_of: Output | None = None,
 ) -> Record:
-    """A sample's record. Without a score or a reason, the last pass tells: it failed, or the
-    sample has no gold."""
+    """Build a sample's record. Without a score or a reason, the last pass decides: it failed, or
+    the sample has no gold."""
     last = passes[-1]
     failure = failure_kind(failure_of if failure_of is not None else last.output)
     if outcome is None and failure is not None:

@@ -1,4 +1,4 @@
-"""Summaries of graded replies: accuracy with what judges add, and questions of several labels."""
+"""Summaries of judged replies: agreement of judges, and questions with several labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JUDGE_MISSING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedSummaryOptions:
-    """How graded records are summed up."""
+    """How judged records are summarised."""
 
     headline: str
     panel: JudgePanel
@@ -40,21 +40,21 @@ class GradedSummaryOptions:
 
 def summarise_judged(records: Sequence[Record], options: GradedSummaryOptions) -> Summary:
     """Mean score in percent, per group, and how far several judges agree."""
-    found = summarise(records, headline=options.headline, failures=options.failures)
+    summary = summarise(records, headline=options.headline, failures=options.failures)
     if options.must_judge and not options.panel:
-        headline = structs.replace(found.headline, note="needs a judge: give one with --judge")
+        headline = structs.replace(summary.headline, note="needs a judge: give one with --judge")
         return structs.replace(
-            found, headline=headline, metrics={**found.metrics, options.headline: headline}
+            summary, headline=headline, metrics={**summary.metrics, options.headline: headline}
         )
-    metrics = {**found.metrics, **kappa_metrics(records, options.panel)}
+    metrics = {**summary.metrics, **kappa_metrics(records, options.panel)}
     groups = {
         column: mean_by_label(records, column, options.headline)
         if column in options.multi_label
         else labels
-        for column, labels in found.groups.items()
+        for column, labels in summary.groups.items()
     }
-    beside = (*found.beside, *(name for name in (AGREEMENT, KAPPA) if name in metrics))
-    return structs.replace(found, metrics=metrics, groups=groups, beside=beside)
+    beside = (*summary.beside, *(name for name in (AGREEMENT, KAPPA) if name in metrics))
+    return structs.replace(summary, metrics=metrics, groups=groups, beside=beside)
 
 
 def mean_by_label(records: Sequence[Record], column: str, name: str) -> dict[str, Metric]:
@@ -71,7 +71,9 @@ def mean_by_label(records: Sequence[Record], column: str, name: str) -> dict[str
 
 def kappa_metrics(records: Sequence[Record], panel: JudgePanel) -> Mapping[str, Metric]:
     """Cohen's kappa of two judges, Fleiss' of more, over the samples that all of them graded.
-    The share of samples with one verdict stands among the values."""
+
+    The fraction of samples with identical verdicts is the value `agreement`.
+    """
     if len(panel.roles) < 2:
         return {}
     rows = [

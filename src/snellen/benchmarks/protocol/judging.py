@@ -1,9 +1,9 @@
-"""Judges as steps of a flow: `judgement = yield from judged(panel, "mm-vet", ...)`.
+"""Judges as steps of a flow: `verdicts = yield from ask_judges(panel, "mm-vet", ...)`.
 
-A judge is whatever model has the role `judge` (`judge-2`, ... where there are several). Each is
-asked with a stored rubric; its reply is read by a function of `extract.verdicts`. A reply that
-cannot be read is asked for again, a little warmer each time; after the last try that judge has no
-verdict. It is then never replaced by a number: with no verdict at all the sample is `ungraded`.
+A judge is whatever model has the role `judge` (`judge-2`, ... if there are several). Each is asked
+with a stored rubric; a function of `extract.verdicts` parses its reply. If it cannot, the judge is
+asked again at a higher temperature; after the last try it has no verdict. No number ever stands in
+for a verdict: without any the sample is `ungraded`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def judge_roles(count: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class JudgePanel:
-    """The judges there are, and how each is asked."""
+    """The judges of a run, and how each is asked."""
 
     roles: tuple[str, ...] = ()
     votes: int = 1
@@ -71,7 +71,7 @@ class JudgePanel:
 
 
 def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) -> JudgePanel:
-    """The judges that a run has."""
+    """The judges of a run."""
     roles = judge_roles(variant.judges)
     return JudgePanel(
         roles, votes, variant.judge_repeats, max_new_tokens, variant.recorded_verdicts
@@ -79,40 +79,42 @@ def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) ->
 
 
 def judge_parameters(panel: JudgePanel, *rubrics: str) -> dict[str, str]:
-    """What a run records about how its judges are asked; who they are stands in its roles."""
+    """What a run records about how its judges are asked; which models they are is in its roles."""
     if not panel:
         return {}
-    found = rubric_parameter(*rubrics)
+    parameters = rubric_parameter(*rubrics)
     counts = {"votes": panel.votes, JUDGE_REPEATS: panel.repeats}
-    return found | {name: str(count) for name, count in counts.items() if count > 1}
+    return parameters | {name: str(count) for name, count in counts.items() if count > 1}
 
 
 def rubric_parameter(*rubrics: str) -> dict[str, str]:
-    """The digests of tasks for judges or an extractor, as a run records them."""
+    """The digests of rubrics for judges or an extractor, as a run records them."""
     return {f"{RUBRIC_PREFIX}{name}": load_rubric(name).short_digest for name in rubrics}
 
 
 class PanelVerdicts(NamedTuple):
-    """What all judges said about one reply."""
+    """The verdicts of all judges on one reply."""
 
     verdicts: tuple[Verdict, ...]
 
     @property
     def failure(self) -> Failure | None:
-        """The first judge that did not answer: the sample failed, and is asked again later."""
+        """The first judge that did not answer: the sample failed, and is asked again on resume."""
         outputs = (verdict.output for verdict in self.verdicts)
         return next((output for output in outputs if isinstance(output, Failure)), None)
 
     @property
     def is_missing(self) -> bool:
-        """Whether nobody's verdict about the reply is recorded."""
-        kinds = [one.output.kind for one in self.verdicts if isinstance(one.output, Failure)]
+        """Whether no verdict about the reply is recorded."""
+        kinds = [
+            verdict.output.kind for verdict in self.verdicts if isinstance(verdict.output, Failure)
+        ]
         return len(kinds) == len(self.verdicts) and set(kinds) <= {"missing"}
 
     @property
     def readable(self) -> tuple[Verdict, ...]:
-        """The verdicts that could be read."""
-        return tuple(one for one in self.verdicts if one.is_legible)
+        """The verdicts that could be parsed."""
+        return tuple(verdict for verdict in self.verdicts if verdict.is_legible)
 
     def by_judge(self, name: str = GRADE) -> dict[str, float]:
         """Each judge's mean grade, in the range of the rubric."""
@@ -122,14 +124,14 @@ class PanelVerdicts(NamedTuple):
         return {judge: sum(values) / len(values) for judge, values in grades.items()}
 
     def grade(self, name: str = GRADE) -> float | None:
-        """The judges' common grade (see `consensus_grade`); None where nobody's could be read."""
+        """The judges' consensus (see `consensus_grade`); None if no verdict could be parsed."""
         grades = [verdict.values[name] for verdict in self.readable]
         return consensus_grade(grades) if grades else None
 
 
 def consensus_grade(grades: Sequence[float]) -> float:
-    """One grade of several: of rights and wrongs (1 and 0) the majority, a tie being worth one
-    half because nobody's vote is preferred; of other grades the mean."""
+    """One grade of several: of grades 0 and 1 the majority, a tie being one half because
+    nobody's vote is preferred; of other grades the mean."""
     mean = sum(grades) / len(grades)
     if set(grades) <= {0.0, 1.0}:
         return float(mean > 0.5) if mean != 0.5 else 0.5
@@ -146,12 +148,12 @@ def ask_judges(
     about: str = "",
     step: str = GRADE,
 ) -> Steps[PanelVerdicts]:
-    """Ask every judge, each as often as there are votes and repeats, and read what they say.
+    """Ask every judge, each as often as there are votes and repeats, and parse their verdicts.
 
     `fields` fill the rubric; `step` names the task in the records. `about` is the reply that is
-    judged: what a judge only repeats from it is no verdict (`extract.quotes`); it is left out where
-    the task is to copy from the reply, and where the authors' own reading is asked for. Without
-    judges nothing is asked, and the judgement is empty.
+    judged: what a judge merely quotes from it is no verdict (`extract.quotes`). It is empty if the
+    task is to copy from the reply, or if the authors' own parsing is requested. Without judges
+    there are no requests and no verdicts.
     """
     messages = load_rubric(rubric_name).messages(**fields)
     if about:
@@ -170,8 +172,8 @@ def _parse_own_text(verdict: str, *, parse: VerdictParser, about: str) -> Parsed
 def judge_values(
     verdicts: PanelVerdicts, score: Callable[[float], float], name: str = GRADE
 ) -> Iterator[tuple[str, float]]:
-    """Values of a record where there are several verdicts: each judge's score under its role, and
-    whether all agree."""
+    """Values of a record with several verdicts: each judge's score under its role, and whether
+    all agree."""
     grades = [verdict.values[name] for verdict in verdicts.readable]
     if len(verdicts.verdicts) < 2 or not grades:
         return
@@ -187,16 +189,16 @@ def judge_values(
 
 
 def judge_variance(scored: Iterable[tuple[Verdict, float]]) -> Iterator[tuple[str, float]]:
-    """The value `judge_variance`: how much the scores (0..1) of repeated verdicts of one judge
-    differ, the mean over the judges; nothing where no verdict was repeated."""
+    """The value `judge_variance`: the variance of the scores (0..1) of one judge's repeated
+    verdicts, mean over the judges; nothing if no verdict was repeated."""
     scores_by_judge: dict[str, list[float]] = {}
     repeated = False
     for verdict, score in scored:
         scores_by_judge.setdefault(verdict.judge, []).append(score)
         repeated = repeated or verdict.repeat > 0
-    found = [variance(scores) for scores in scores_by_judge.values() if len(scores) > 1]
-    if repeated and found:
-        yield JUDGE_VARIANCE, fmean(found)
+    variances = [variance(scores) for scores in scores_by_judge.values() if len(scores) > 1]
+    if repeated and variances:
+        yield JUDGE_VARIANCE, fmean(variances)
 
 
 def _ask_judge(
@@ -208,8 +210,14 @@ def _ask_judge(
     parse: VerdictParser,
     ref: Ref,
 ) -> Steps[Verdict]:
+    """Ask one judge until its reply can be parsed, at most `len(_TEMPERATURES)` times.
+
+    Without a legible reply the verdict has the last output and no grade.
+    """
     output: Output = Failure("request", "not asked")
     for number, temperature in enumerate(_TEMPERATURES):
+        # Attempts count through the votes: the store keeps a reply by its attempt, and a retry of
+        # one vote must not stand in for another vote.
         attempt = vote * len(_TEMPERATURES) + number
         temperature_used = temperature or (_VOTE_TEMPERATURE if vote else 0.0)
         output = yield Generate(

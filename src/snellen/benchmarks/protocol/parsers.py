@@ -1,7 +1,7 @@
-"""Whose rules read the replies: Snellen's, VLMEvalKit's, or the benchmark authors' own.
+"""Whose rules parse the replies: Snellen's, VLMEvalKit's, or the benchmark authors' own.
 
-`vlmevalkit@2025-04` reads as VLMEvalKit did at the end of that month, where it reads by its rule
-for all choices; other readers of its own are known as of one commit.
+`vlmevalkit@2025-04` parses as VLMEvalKit did at the end of that month, in benchmarks for which it
+uses its rule for all choices; its other parsers are known as of one commit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
 
 class ParserSet(NamedTuple):
-    """How one rule reads, and how it reads and grades open questions."""
+    """How one rule parses replies of each kind, and how it grades open questions."""
 
     choice: ChoiceParser
     yes_no: YesNoParser
@@ -60,21 +60,21 @@ PARSERS: Mapping[str, ParserSet] = {
 def rules_of(
     official: ParserSet | None, vlmevalkit: ParserSet | None = PARSERS[VLMEVALKIT]
 ) -> Mapping[str, ParserSet]:
-    """The rules a benchmark has. `official` is None where its authors published none,
-    `vlmevalkit` where VLMEvalKit has none, or one that is not restated here."""
+    """The rules of a benchmark. `official` is None if its authors published none, `vlmevalkit`
+    if VLMEvalKit has none, or one that is not restated here."""
     parsers_by_rule = {OWN: PARSERS[OWN], VLMEVALKIT: vlmevalkit, "official": official}
     return {name: readers for name, readers in parsers_by_rule.items() if readers is not None}
 
 
 def select_rule(name: str, variant: Variant, rules: Mapping[str, object]) -> str:
-    """The variant's rule, Snellen's where none is asked for. Raises UsageError."""
+    """The variant's rule, by default Snellen's. Raises UsageError."""
     rule = variant.rule or OWN
     _check_rule(name, rule, rules)
     return rule
 
 
 def parsers_of(rule: str, rules: Mapping[str, ParserSet]) -> ParserSet:
-    """The readers of a chosen rule, as they were in the release that it names."""
+    """The parsers of a rule, as of the release that it names."""
     base, _, release = rule.partition(_RELEASE)
     parsers = rules[base]
     if not release:
@@ -95,8 +95,8 @@ def parsing_rule_of(
 
 
 def rule_parameter(variant: Variant) -> dict[str, str]:
-    """What a run records of its rule: nothing of Snellen's, which is the default, and of
-    VLMEvalKit's the commit that it restates."""
+    """What a run records of its rule: nothing for Snellen's, which is the default; for
+    VLMEvalKit's also the commit."""
     if variant.rule is None or variant.rule == OWN:
         return {}
     parameters = {"rule": variant.rule}
@@ -104,13 +104,13 @@ def rule_parameter(variant: Variant) -> dict[str, str]:
 
 
 def describe_rules(rules: Iterable[str]) -> str:
-    """The rules of a benchmark in a line, VLMEvalKit's with its commit."""
+    """The rules of a benchmark in one line, VLMEvalKit's with its commit."""
     notes = {OWN: " (default)", VLMEVALKIT: f" (commit {COMMIT}, {LATEST_RELEASE})"}
     return ", ".join(f"{rule}{notes.get(rule, '')}" for rule in rules)
 
 
 def check_rule(benchmark: Benchmark, variant: Variant) -> None:
-    """Raises UsageError where a benchmark was made without the rule that is asked for."""
+    """Raise UsageError if a benchmark does not have the requested rule."""
     if variant.rule is not None:
         _check_rule(
             benchmark.name, variant.rule, dict.fromkeys(benchmark.rules, PARSERS[VLMEVALKIT])
@@ -118,15 +118,17 @@ def check_rule(benchmark: Benchmark, variant: Variant) -> None:
 
 
 def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:
-    base, at, release = rule.partition(_RELEASE)
-    if base not in RULES or (at and base != VLMEVALKIT):
+    """Raise UsageError for an unknown rule, one that the benchmark does not have, or a release
+    of a parser that is known as of one commit only."""
+    base, mark, release = rule.partition(_RELEASE)
+    if base not in RULES or (mark and base != VLMEVALKIT):
         raise UsageError(
             f"--rule {rule!r}: expected one of {', '.join(RULES)}, or a release such as "
             "vlmevalkit@2025-04"
         )
     if base not in rules:
         raise UsageError(f"{name} cannot be read by the rule {base!r}, only {_comma_list(rules)}")
-    if not at:
+    if not mark:
         return
     if not (_MONTH.fullmatch(release) and FIRST_RELEASE <= release <= LATEST_RELEASE):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Replies about videos that judges mark in points: 0 to 3, or two marks added up."""
+"""Replies about videos that judges grade in points: 0 to 3, or two marks added up."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BARE_TEMPLATE = PromptTemplate(hint="{hint}", open="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointScale:
-    """How one kind of question is marked."""
+    """How one kind of question is graded."""
 
     rubric: str
     parse: VerdictParser
@@ -38,7 +38,7 @@ class PointScale:
 
 
 def question_messages(sample: Sample) -> tuple[Message, ...]:
-    """The media, what stands before the question about them, and the question."""
+    """The media, the hint about them, and the question."""
     return prompt(sample, template=BARE_TEMPLATE)
 
 
@@ -81,21 +81,21 @@ def point_graded_flow(
             "gold": sample.gold[0] if sample.gold else "",
             "reply": judged_text,
         }
-        found = yield from ask_judges(
+        verdicts = yield from ask_judges(
             panel, scale.rubric, fields, scale.parse, Ref(sample.id), about=judged_text
         )
         answer = ParsedAnswer(
             judged_text.strip(), "whole reply" if judged_text == output.text else "pack"
         )
-        one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
-        marks = {name: found.grade(name) for name in scale.names}
+        result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+        marks = {name: verdicts.grade(name) for name in scale.names}
         top_of_mark = scale.top / len(scale.names)
         readable_marks = {name: mark for name, mark in marks.items() if mark is not None}
-        if len(readable_marks) < len(scale.names) or found.failure is not None:
-            return ungraded_record(sample, (one,), found)
+        if len(readable_marks) < len(scale.names) or verdicts.failure is not None:
+            return ungraded_record(sample, (result,), verdicts)
         return build_record(
             sample,
-            (one,),
+            (result,),
             score=sum(readable_marks.values()) / scale.top,
             values={name: mark / top_of_mark for name, mark in readable_marks.items()}
             if len(readable_marks) > 1
@@ -108,8 +108,10 @@ def point_graded_flow(
 def summarise_in_points(
     context: SummaryContext, records: Sequence[Record], *, top: float
 ) -> Summary:
-    """The summary with its headline, overall and by group, in points up to `top`; failed and
-    ungraded samples are left out."""
+    """The summary with its headline, overall and by group, in points up to `top`.
+
+    Failed and ungraded samples are left out.
+    """
     summary = context.plain(records)
     headline = to_points(summary.headline, top)
     return structs.replace(
@@ -122,7 +124,7 @@ def summarise_in_points(
 
 
 def to_points(metric: Metric, top: float) -> Metric:
-    """A metric of percent as one of points."""
+    """A metric in percent as one in points."""
     scale = top / 100
     value, interval = metric.value, metric.interval
     return structs.replace(

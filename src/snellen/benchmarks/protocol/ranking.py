@@ -1,9 +1,9 @@
 """Answer ranking: the option whose text the model finds likeliest (SEED-Bench-H, Sec. 3.5.1).
 
 The options are never shown and no letter is generated, so neither their order nor the model's
-obedience plays a part. The paper leaves open how options of different length are compared: the
-headline takes the mean log-likelihood per token of the option's text, and the sum is always
-computed beside it (`values["accuracy_sum"]`).
+instruction following matters. The paper leaves open how options of different length are compared:
+the headline takes the mean log-likelihood per token of the option's text, and the sum is always
+computed too (`values["accuracy_sum"]`).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def ranked_flow(sample: Sample) -> Flow:
 
 
 def rank_options(sample: Sample) -> Steps[RankedPass]:
-    """Ask for the likelihood of every option's text after the media and the question alone.
+    """Ask for the log-likelihood of every option's text after the media and the question alone.
 
-    Texts are sent sorted and once each, so that the request, its stored answer and its rounding
-    are the same in whatever order the options stand. A recorded reply (`Generated`) is read as
-    the letter or text that was ranked first.
+    Texts are sent sorted and once each, so that the request, its stored reply and its rounding do
+    not depend on the order of the options. A recorded reply (`Generated`) is parsed as the letter
+    or text that was ranked first.
     """
     messages = bare_question(sample)
     texts = tuple(sorted(set(sample.options.values())))
@@ -66,12 +66,12 @@ def rank_options(sample: Sample) -> Steps[RankedPass]:
     by_mean = likeliest({text: mean_logprob(score) for text, score in scores.items()})
     by_sum = likeliest({text: sum_logprob(score) for text, score in scores.items()})
     # In the order of the options, as a reader of the record expects them.
-    shown = Ranked(
+    in_order = Ranked(
         tuple(scores[text] for text in sample.options.values()), output.usage, output.seconds
     )
     label = next(label for label, text in sample.options.items() if text == by_mean)
     return RankedPass(
-        Pass(messages, shown, ParsedAnswer(label, RULE), sample.gold, _is_gold(sample, by_mean)),
+        Pass(messages, in_order, ParsedAnswer(label, RULE), sample.gold, _is_gold(sample, by_mean)),
         _is_gold(sample, by_sum),
     )
 
@@ -82,7 +82,7 @@ def bare_question(sample: Sample) -> tuple[Message, ...]:
 
 
 def mean_logprob(score: CandidateScore) -> float:
-    """Mean log-likelihood per token, in nats; a text of no tokens can never win."""
+    """Mean log-likelihood per token, in nats; a text without tokens can never win."""
     return score.logprob / score.tokens if score.tokens else float("-inf")
 
 
@@ -111,17 +111,17 @@ def build_ranked_record(
     """
     last = passes[-1]
     outcome, unscored = outcome_of_last(last)
-    answers = [one for one in passes if one.answer is not None]
-    found = last.answer.value if isinstance(last.answer, ParsedAnswer) else None
+    answers = [result for result in passes if result.answer is not None]
+    answer = last.answer.value if isinstance(last.answer, ParsedAnswer) else None
     image_digests = tuple(ref.digest for ref in (*sample.media, *sample.option_images.values()))
     return Record(
         id=sample.id,
         kind=sample.kind,
         question=sample.question,
         outcome=outcome,
-        score=float(all(one.correct for one in answers)) if unscored is None else None,
+        score=float(all(result.correct for result in answers)) if unscored is None else None,
         unscored=unscored,
-        answer=found,
+        answer=answer,
         gold=sample.gold,
         options=dict(sample.options),
         groups=dict(sample.groups),
@@ -134,7 +134,7 @@ def build_ranked_record(
 
 
 def outcome_of_last(last: Pass) -> tuple[Outcome, Unscored | None]:
-    """How a sample ended whose last pass is this one."""
+    """Outcome of a sample by its last pass."""
     if isinstance(last.output, Failure):
         missing = last.output.kind == "missing"
         return ("missing", "missing") if missing else ("failed", "failed")
@@ -148,7 +148,7 @@ def failure_kind(output: Output) -> FailureKind | None:
 
 
 def _is_gold(sample: Sample, text: str) -> bool | None:
-    """By text: two options that read the same are the same answer."""
+    """Whether an option's text is a gold option's text."""
     if not sample.gold:
         return None
     return any(sample.options.get(label) == text for label in sample.gold)

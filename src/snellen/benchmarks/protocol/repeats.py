@@ -1,7 +1,7 @@
 """Numbers of a run that asked each question several times.
 
-Draw r of all questions is a run of its own, which the benchmark sums up by its own rule, whatever
-that is; the numbers are the means over those runs. Counts of outcomes are of draws.
+Draw r of all questions is a run of its own, which the benchmark summarises by its own rule; the
+numbers are the means over these runs. Outcomes are counted over all draws.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OF_SAMPLES = re.compile(r"^(\d+ of \d+) samples?\b")
 def summary_of(
     benchmark: Benchmark, records: Sequence[Record], examples: FewShotInfo | None = None
 ) -> Summary:
-    """The benchmark's numbers, also of questions or verdicts that were asked for several times."""
+    """The benchmark's summary, also of questions or verdicts that were asked for several times."""
     verdicts = int(benchmark.parameters.get(JUDGE_REPEATS, "1"))
     if verdicts > 1 or any(record.repeats for record in records):
         plain = benchmark.headline_sums is None
@@ -54,7 +54,10 @@ def summary_of(
 def _summarise_draws(
     summarise: Summarise, verdicts: int, is_plain_mean: bool, records: Sequence[Record]
 ) -> Summary:
-    """`is_plain_mean`: whether the headline is the plain mean of the samples' scores."""
+    """Summarise each draw as a run of its own, and average.
+
+    `is_plain_mean`: whether the headline is the plain mean of the samples' scores.
+    """
     repeats = max((len(record.repeats) for record in records), default=0)
     if not repeats:
         summary = summarise(records)
@@ -78,7 +81,10 @@ def _summarise_draws(
         for drawn in draws_by_question
         for draw in drawn
     ])  # fmt: skip
-    # Other numbers take samples for more than the mean of their scores: draws would count as more.
+    # The draws of a question as samples of one unit give the interval of the mean over runs,
+    # clustered by question. Headlines that are not plain means (F1, means of subtasks) use samples
+    # for more than their scores, so draws would count as further questions: these keep the
+    # interval of one run.
     pooled = all_draws if is_plain_mean else structs.replace(all_draws, metrics={}, groups={})
     metrics = _mean_metrics([run.metrics for run in runs], pooled.metrics)
     headline = _mean_metric(
@@ -106,14 +112,14 @@ def _summarise_draws(
         ),
         beside=runs[0].beside,
     )
-    asked = [draws_of(record) for record in records if record.repeats]
+    repeated = [draws_of(record) for record in records if record.repeats]
     return structs.replace(
-        averaged, draws=_draw_statistics(asked, repeats, verdicts, runs, averaged)
+        averaged, draws=_draw_statistics(repeated, repeats, verdicts, runs, averaged)
     )
 
 
 def _drop_judge_variance(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """The metrics but for the variance of a judge, which is told among the draws."""
+    """The metrics without a judge's variance, which is among the draws' statistics."""
     return {name: metric for name, metric in metrics.items() if name != JUDGE_VARIANCE}
 
 
@@ -128,39 +134,50 @@ def _mean_metrics(
 
 
 def _mean_metric(runs: Sequence[Metric], pooled: Metric | None) -> Metric:
-    """The mean over runs. Where that is the mean over all draws (`all_draws`) too, the interval is
-    that of these, clustered by question; else it is as wide as that of one run, which the mean of
-    several never needs."""
-    values = [one.value for one in runs if one.value is not None]
+    """The mean of one metric over runs.
+
+    If it is also the metric over all draws (`pooled`), the interval is that one's, clustered by
+    question. Otherwise it is as wide as one run's interval, which is conservative for a mean.
+    """
+    values = [metric.value for metric in runs if metric.value is not None]
     if not values:
         return runs[0]
     value = fmean(values)
-    n = max(one.n for one in runs)
+    n = max(metric.n for metric in runs)
     if pooled is not None and _is_mean_over_all(value, pooled):
         return structs.replace(pooled, value=value, n=n)
-    found = [one.interval for one in runs if one.interval is not None]
+    intervals = [metric.interval for metric in runs if metric.interval is not None]
     interval = None
-    if len(found) == len(values):
-        low, high = fmean(one.low for one in found), fmean(one.high for one in found)
-        interval = Interval(low, high, f"{found[0].method}, as of one draw", found[0].level)
+    if len(intervals) == len(values):
+        low, high = (
+            fmean(interval.low for interval in intervals),
+            fmean(interval.high for interval in intervals),
+        )
+        interval = Interval(low, high, f"{intervals[0].method}, as of one draw", intervals[0].level)
     return structs.replace(runs[0], value=value, n=n, interval=interval)
 
 
 def _is_mean_over_all(value: float, pooled: Metric) -> bool:
-    """Whether the number over all draws is the mean over runs, with an interval that knows draws of
-    a question for what they are. That of a mean of subtasks takes the size of a subtask for a
-    measure of how well its variance is known, and draws would inflate it."""
+    """Whether the metric over all draws is the mean over runs, with an interval that clusters
+    draws.
+
+    Intervals of means of subtasks do not: they take a subtask's size for how well its variance is
+    known, and draws would inflate it.
+    """
     if pooled.value is None or abs(value - pooled.value) > _CLOSE:
         return False
     return pooled.interval is None or "combined" not in pooled.interval.method
 
 
 def _bounds(runs: Sequence[Summary]) -> Bounds | None:
-    """Draws without failures are their own bounds."""
+    """Mean bounds of the runs; a run without failures is its own bounds."""
     if not any(run.bounds for run in runs):
         return None
-    found = [bounds for run in runs if (bounds := _bounds_of(run)) is not None]
-    return Bounds(fmean(one.worst for one in found), fmean(one.best for one in found))
+    bounds_of_runs = [bounds for run in runs if (bounds := _bounds_of(run)) is not None]
+    return Bounds(
+        fmean(interval.worst for interval in bounds_of_runs),
+        fmean(interval.best for interval in bounds_of_runs),
+    )
 
 
 def _bounds_of(run: Summary) -> Bounds | None:
@@ -188,15 +205,17 @@ def _draw_statistics(
     scored_draws = [
         kept
         for draws in draws_by_question
-        if (kept := [one for one in draws if one.score is not None])
+        if (kept := [record for record in draws if record.score is not None])
     ]
-    scores = [[one.score or 0.0 for one in draws] for draws in scored_draws]
+    scores = [[record.score or 0.0 for record in draws] for draws in scored_draws]
     variances = _variance_components(scored_draws, scores, repeats, verdicts)
     if summary is None:
         return structs.replace(variances, runs=(runs[0].headline.value,))
-    # What is said of k draws is said of questions whose every draw has a score.
-    complete = [one for one in scores if len(one) == repeats]
-    answers = [[one.answer for one in draws] for draws in scored_draws if len(draws) == repeats]
+    # Numbers by count of draws are comparable only over questions whose every draw has a score.
+    complete = [draw_scores for draw_scores in scores if len(draw_scores) == repeats]
+    answers = [
+        [record.answer for record in draws] for draws in scored_draws if len(draws) == repeats
+    ]
     answer_scores = _score_by_answer(answers, complete)
     return structs.replace(
         variances,
@@ -204,22 +223,27 @@ def _draw_statistics(
         these=_headline_interval(scores, runs, summary.headline),
         alike=summary.headline.interval,
         best={
-            k: _percent([best_of(one, k) for one in complete])
+            k: _percent([best_of(draw_scores, k) for draw_scores in complete])
             for k in draw_counts(repeats)
             if complete
         },
-        right_or_wrong=all(score in (0.0, 1.0) for one in scores for score in one),
+        right_or_wrong=all(score in (0.0, 1.0) for draw_scores in scores for score in draw_scores),
         majority={
             k: _percent(
-                [majority_of(one, of, k) for one, of in zip(answers, answer_scores, strict=True)]
+                [
+                    majority_of(draw_answers, of, k)
+                    for draw_answers, of in zip(answers, answer_scores, strict=True)
+                ]
             )
             for k in draw_counts(repeats)
             if answer_scores
         },
-        same_answer=_percent([agreement_of(one) or 0.0 for one in answers])
+        same_answer=_percent([agreement_of(draw_answers) or 0.0 for draw_answers in answers])
         if answer_scores
         else None,
-        same_score=_percent([agreement_of(one) or 0.0 for one in complete]) if complete else None,
+        same_score=_percent([agreement_of(draw_scores) or 0.0 for draw_scores in complete])
+        if complete
+        else None,
     )
 
 
@@ -229,12 +253,12 @@ def _variance_components(
     repeats: int,
     verdicts: int,
 ) -> Draws:
-    """Where the variance comes from, and the standard error that other numbers of draws would
-    have."""
+    """Variance between questions, within them and of judges, and the standard errors that other
+    numbers of draws would have."""
     parts, total = variance_components(scores), None
     if len(scores) > 1:
         cluster_ids = cluster_samples([draws[0] for draws in scored_draws])
-        total = standard_error([fmean(one) for one in scores], cluster_ids)
+        total = standard_error([fmean(draw_scores) for draw_scores in scores], cluster_ids)
     drawn = draw_variance(scores)
     errors, floor = {}, None
     if total is not None and drawn is not None:
@@ -242,10 +266,10 @@ def _variance_components(
         errors = {k: 100 * expected_error(total**2, drawn, repeats, k) for k in counts}
         floor = 100 * expected_error(total**2, drawn, repeats, math.inf)
     judge = [
-        one.values[JUDGE_VARIANCE]
+        record.values[JUDGE_VARIANCE]
         for draws in scored_draws
-        for one in draws
-        if JUDGE_VARIANCE in one.values
+        for record in draws
+        if JUDGE_VARIANCE in record.values
     ]
     return Draws(
         repeats=repeats,
@@ -262,30 +286,32 @@ def _variance_components(
 def _score_by_answer(
     answers: Sequence[Sequence[str | None]], scores: Sequence[Sequence[float]]
 ) -> list[Mapping[str, float]]:
-    """For each question what each answer is worth; empty where an answer has several scores, as
-    where rotations or a judge decide, or where no answer was read."""
-    found: list[Mapping[str, float]] = []
-    for given, earned in zip(answers, scores, strict=True):
+    """The score of each answer, by question; empty if some answer has several scores (rotations,
+    judges), or if no answer was parsed."""
+    scores_by_question: list[Mapping[str, float]] = []
+    for draw_answers, earned in zip(answers, scores, strict=True):
         worth: dict[str, float] = {}
-        for answer, score in zip(given, earned, strict=True):
+        for answer, score in zip(draw_answers, earned, strict=True):
             if answer is not None and worth.setdefault(answer, score) != score:
                 return []
-        found.append(worth)
-    agree = any(len(set(given)) < len(given) for given in answers)
-    return found if any(found) and agree else []
+        scores_by_question.append(worth)
+    agree = any(len(set(draw_answers)) < len(draw_answers) for draw_answers in answers)
+    return scores_by_question if any(scores_by_question) and agree else []
 
 
 def _headline_interval(
     scores: Sequence[Sequence[float]], runs: Sequence[Summary], headline: Metric
 ) -> Interval | None:
-    """Of the headline where the questions stay the same. Of a mean of scores by the variance of
-    each question's draws; of any other number by what the draws make of it, one by one: Student's
-    t over the runs."""
+    """Interval of the headline for these very questions, over draws.
+
+    For a mean of scores from the variance within questions; for any other headline Student's t over
+    the runs.
+    """
     value = headline.value
     if value is None or not scores:
         return None
     half = draws_half_width(scores)
-    mean = fmean(fmean(one) for one in scores)
+    mean = fmean(fmean(draw_scores) for draw_scores in scores)
     top = headline.top
     if half is not None and math.isclose(value, top * mean, abs_tol=1e-6):
         low, high = max(0.0, value - top * half), min(top, value + top * half)

@@ -1,4 +1,4 @@
-"""One reply, several named readings: so that a number says how its replies were read."""
+"""One reply parsed by several named rules, all of them in the record."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ YES_VALUE = "yes_{reading}"
 def flow_reporting_all_rules(
     config: AskConfig, parsers: Mapping[str, YesNoParser]
 ) -> Callable[[Sample], Flow]:
-    """Ask once; `how.yes_no` decides the score, and `values` keeps what each of `parsers` makes
-    of the same reply: under its own name 1 where that is right, under `yes_<name>` 1 where it
-    is a yes."""
+    """Ask once; `config.yes_no` decides the score, and `values` keeps the result of each parser.
+
+    Under the parser's own name: 1 if it is right; under `yes_<name>`: 1 if it is a yes.
+    """
     ask = single_pass_flow(config)
 
     def flow(sample: Sample) -> Flow:
@@ -41,7 +42,7 @@ def _rule_values(record: Record, parsers: Mapping[str, YesNoParser]) -> Iterator
         return
     for name, reader in parsers.items():
         answer = reader(output.text, output.stop_reason)
-        said = answer.value if isinstance(answer, ParsedAnswer) else None
+        value = answer.value if isinstance(answer, ParsedAnswer) else None
         if record.gold:
-            yield name, float(said in record.gold)
-        yield YES_VALUE.format(reading=name), float(said == YES)
+            yield name, float(value in record.gold)
+        yield YES_VALUE.format(reading=name), float(value == YES)

@@ -1,9 +1,8 @@
-"""How alike a free reply and the gold are, by a judge, 1 to 5 (MMBench, appendix C, Table 7).
+"""Similarity of an open reply to the gold answer, by a judge, 1 to 5 (MMBench, Table 7).
 
-Beside the exact rule of any benchmark of open questions: with `--judge MODEL` each open reply also
-gets a whole number from 1 (completely wrong) to 5 (completely right), and `similarity` is their
-mean. The score itself stays that of the rule. A reply of nothing is worth 1; a verdict that cannot
-be read leaves the sample out of `similarity` alone.
+With `--judge MODEL` each open reply also gets an integer from 1 (completely wrong) to 5 (completely
+right), and `similarity` is their mean. The score itself stays that of the rule. An empty reply is
+worth 1; a verdict that cannot be parsed leaves the sample out of `similarity` alone.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _OR = " or "
 
 
 def compares_open_answers(benchmark: Benchmark) -> bool:
-    """Whether its judges are there for open questions alone, of which the data may have none."""
+    """Whether its judges grade open questions alone, of which the data may have none."""
     return f"rubric_{RUBRIC}" in benchmark.parameters
 
 
@@ -59,17 +58,19 @@ def flow_with_similarity(
             "reply": output.text.strip(),
         }
         read = partial(parse_grade, low=float(LOW), high=float(HIGH), integers_only=True)
-        found = yield from ask_judges(
+        verdicts = yield from ask_judges(
             panel, RUBRIC, fields, read, Ref(sample.id), about=output.text, step=SIMILARITY
         )
-        return _add_verdicts(record, found)
+        return _add_verdicts(record, verdicts)
 
     return compare_reply
 
 
 def _add_verdicts(record: Record, verdicts: PanelVerdicts) -> Record:
-    first, *rest = record.passes
-    passes = (structs.replace(first, verdicts=(*first.verdicts, *verdicts.verdicts)), *rest)
+    """Add the judges' verdicts to a record: a failed judge fails the sample, an unparsed verdict
+    only leaves the similarity out."""
+    first, *others = record.passes
+    passes = (structs.replace(first, verdicts=(*first.verdicts, *verdicts.verdicts)), *others)
     record = structs.replace(record, holds_verdict=any(map(states_verdict, passes)))
     failure = verdicts.failure
     if failure is not None:
@@ -91,23 +92,24 @@ def _add_verdicts(record: Record, verdicts: PanelVerdicts) -> Record:
 
 
 def _to_fraction(grade: float) -> float:
-    """1..5 as 0..1, as all values of records are."""
+    """A grade of 1..5 as 0..1, like all values of records."""
     return (grade - LOW) / (HIGH - LOW)
 
 
 def summarise_with_similarity(
     summarise: Callable[[Sequence[Record]], Summary], records: Sequence[Record]
 ) -> Summary:
-    found = summarise(records)
-    told = found.metrics.get(SIMILARITY)
-    if told is None or told.value is None:
-        return found
-    metrics = {**found.metrics, SIMILARITY: _to_points(told)}
-    return structs.replace(found, metrics=metrics, beside=(*found.beside, SIMILARITY))
+    """The summary, with the mean similarity in points from 1 to 5."""
+    summary = summarise(records)
+    similarity = summary.metrics.get(SIMILARITY)
+    if similarity is None or similarity.value is None:
+        return summary
+    metrics = {**summary.metrics, SIMILARITY: _to_points(similarity)}
+    return structs.replace(summary, metrics=metrics, beside=(*summary.beside, SIMILARITY))
 
 
 def _to_points(metric: Metric) -> Metric:
-    """The mean from 1 to 5, as the paper gives it."""
+    """The mean as 1..5, like the paper's."""
 
     def to_scale(percent: float) -> float:
         return LOW + (HIGH - LOW) * percent / 100

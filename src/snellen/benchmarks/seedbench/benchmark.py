@@ -158,7 +158,7 @@ class SeedScoring:
         own = {**declaration.data.options, **declaration.options}
         return {**own, **few_shot_options(), **drawing_options()}
 
-    def allowed(
+    def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
         """Sizes and numbers of drawings are any that `split_drawing_options` takes."""
@@ -231,14 +231,14 @@ def _for_version(declaration: Declaration, variant: Variant) -> Declaration:
     """The version, level and protocol of a variant; a value that is not allowed stands for the
     default here, and is refused when the options are resolved."""
 
-    def chosen(name: str) -> str:
+    def choice_of(name: str) -> str:
         values = {**declaration.data.options, **declaration.options}[name]
         value = variant.options.get(name, values[0])
         return value if value in values else values[0]
 
-    version = cast(Version, chosen("version"))
-    level = cast(CapabilityLevel, chosen("level"))
-    protocol = cast(Protocol, chosen("protocol"))
+    version = cast(Version, choice_of("version"))
+    level = cast(CapabilityLevel, choice_of("level"))
+    protocol = cast(Protocol, choice_of("protocol"))
     is_default = "protocol" not in variant.options
     rules = _RULES["generate" if is_default else protocol]
     if is_default and variant.rule not in (None, OWN):

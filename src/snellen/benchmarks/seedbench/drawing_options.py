@@ -33,7 +33,7 @@ class DrawingOptions(NamedTuple):
 
 
 def drawing_options() -> dict[str, tuple[str, ...]]:
-    """The options there are, the default first; sizes and numbers stand for any."""
+    """The options about drawing, the default first; listed sizes and numbers stand for any."""
     return {
         "draw_size": (MODEL_DEFAULT, "512x512", "1024x1024"),
         "draw_steps": (MODEL_DEFAULT, "20", "50"),
@@ -44,8 +44,8 @@ def drawing_options() -> dict[str, tuple[str, ...]]:
 
 def split_drawing_options(variant: Variant) -> DrawingOptions:
     """What the variant's options say about drawing. Raises UsageError."""
-    known = drawing_options()
-    defaults = {name: values[0] for name, values in known.items()}
+    options = drawing_options()
+    defaults = {name: values[0] for name, values in options.items()}
     chosen = {name: variant.options.get(name, value) for name, value in defaults.items()}
     size = _optional(chosen, "draw_size", _parse_size)
     settings = Drawing(
@@ -55,9 +55,9 @@ def split_drawing_options(variant: Variant) -> DrawingOptions:
         guidance=_optional(chosen, "draw_guidance", _parse_number),
         seed=_parse_whole_number(_SEED, chosen[_SEED]),
     )
-    rest = {name: value for name, value in variant.options.items() if name not in known}
+    other_options = {name: value for name, value in variant.options.items() if name not in options}
     changed = {name: value for name, value in chosen.items() if value != defaults[name]}
-    return DrawingOptions(replace(variant, options=rest), settings, changed)
+    return DrawingOptions(replace(variant, options=other_options), settings, changed)
 
 
 def _optional(values: Mapping[str, str], name: str, parse: Callable[[str, str], _T]) -> _T | None:
@@ -65,13 +65,13 @@ def _optional(values: Mapping[str, str], name: str, parse: Callable[[str, str], 
 
 
 def _parse_size(name: str, text: str) -> tuple[int, int]:
-    found = _SIZE.fullmatch(text)
-    if found is None or max(map(int, found.groups())) > _MAX_EDGE:
+    match = _SIZE.fullmatch(text)
+    if match is None or max(map(int, match.groups())) > _MAX_EDGE:
         raise UsageError(
             f"{name}={text}: expected width and height in pixels, at most {_MAX_EDGE} each, "
             "e.g. 512x512"
         )
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _parse_whole_number(name: str, text: str) -> int:

@@ -53,7 +53,7 @@ def drawing_flow(settings: Drawing) -> Callable[[Sample], Flow]:
 def text_then_drawing_flow(
     text: Callable[[Sample], Flow], settings: Drawing
 ) -> Callable[[Sample], Flow]:
-    """`text` answers first; a picture is drawn only after a right answer."""
+    """Answer by `text` first; draw only after a right answer."""
 
     def flow(sample: Sample) -> Flow:
         text_record: Record = yield from text(sample)
@@ -75,10 +75,9 @@ def text_then_drawing_flow(
 def draw_and_compare(
     sample: Sample, messages: tuple[Message, ...], settings: Drawing
 ) -> Steps[DrawnImage]:
-    """Two passes: the drawing, and CLIP's choice among the candidate pictures.
+    """Two passes: the drawing, and CLIP's choice among the candidate images.
 
-    A reply in words (`Generated`) refuses the drawing, or is a recorded one that names the letter
-    that was chosen.
+    A reply in words (`Generated`) refuses the drawing, or is a recorded letter.
     """
     ref = Ref(sample.id)
     output = yield Draw(messages=messages, ref=ref, settings=settings, media=sample.sources())
@@ -126,9 +125,9 @@ def caption_messages(sample: Sample) -> tuple[Message, ...]:
 def illustration_messages(sample: Sample, text_record: Record) -> tuple[Message, ...]:
     """The question and the answer the model chose, as what is to be illustrated. The paper does
     not say how the picture is asked for; this wording is ours."""
-    (asked,) = bare_question(sample)
+    (question,) = bare_question(sample)
     answer = sample.options.get(text_record.answer or "", "")
-    return (Message(asked.role, (*asked.parts, Text(answer))),)
+    return (Message(question.role, (*question.parts, Text(answer))),)
 
 
 def _sources(sample: Sample, drawn_images: Mapping[str, bytes]) -> dict[str, Source]:

@@ -67,17 +67,19 @@ def dimensions_of_version(version: Version) -> tuple[Dimension, ...]:
     if version == "H":
         return dimensions()
     if version == "2-plus":
-        return tuple(one for one in dimensions() if one.name == TEXT_RICH)
-    return tuple(one for one in dimensions() if version in one.types)
+        return tuple(dimension for dimension in dimensions() if dimension.name == TEXT_RICH)
+    return tuple(dimension for dimension in dimensions() if version in dimension.types)
 
 
 def dimension_by_type(version: Version, number: int) -> Dimension | None:
     """The dimension of a `question_type_id`; those of version H are the dimensions' numbers."""
     if version == "H":
-        return next((one for one in dimensions() if one.number == number), None)
+        return next((dimension for dimension in dimensions() if dimension.number == number), None)
     if version == "2-plus":
         return dimensions_of_version(version)[0]
-    return next((one for one in dimensions() if one.types.get(version) == number), None)
+    return next(
+        (dimension for dimension in dimensions() if dimension.types.get(version) == number), None
+    )
 
 
 def dimension_by_name(name: str) -> Dimension | None:
@@ -87,7 +89,11 @@ def dimension_by_name(name: str) -> Dimension | None:
 
 @functools.cache
 def _dimensions_by_name() -> dict[str, Dimension]:
-    return {_key(name): one for one in dimensions() for name in (one.name, *one.other_names)}
+    return {
+        _key(name): dimension
+        for dimension in dimensions()
+        for name in (dimension.name, *dimension.other_names)
+    }
 
 
 def _key(name: str) -> str:
@@ -95,11 +101,10 @@ def _key(name: str) -> str:
 
 
 def level_of(capabilities: Capabilities) -> CapabilityLevel | None:
-    """The highest level a model reaches (Sec. 3.1): each level includes those below it.
+    """The highest level a model reaches (Sec. 3.1); each level includes those below it.
 
-    L0 text from text; L1 images in a fixed place before the text, several of them; L2 text and
-    images interleaved; L3 pictures as answers; L4 text and pictures interleaved in the answer.
-    None for what gives no text, such as a pure image generator.
+    L0 text from text; L1 several images before the text; L2 text and images interleaved; L3 images
+    as answers; L4 text and images interleaved in the answer. None for a model without text output.
     """
     steps: tuple[tuple[CapabilityLevel, bool], ...] = (
         ("L0", "text" in capabilities.inputs and "text" in capabilities.outputs),
@@ -132,28 +137,31 @@ def group_by_part(selected: Iterable[Dimension]) -> list[DimensionGroup]:
 
 
 def group_by_level(selected: Sequence[Dimension]) -> list[DimensionGroup]:
-    """Each level with its own dimensions and those of the levels below it."""
-    found = []
-    for place, level in enumerate(LEVELS):
-        if any(one.level == level for one in selected):
-            below = LEVELS[: place + 1]
-            found.append(
-                DimensionGroup(level, tuple(one.name for one in selected if one.level in below))
+    """Each level with its own dimensions and those of lower levels."""
+    groups = []
+    for index, level in enumerate(LEVELS):
+        if any(dimension.level == level for dimension in selected):
+            below = LEVELS[: index + 1]
+            groups.append(
+                DimensionGroup(
+                    level,
+                    tuple(dimension.name for dimension in selected if dimension.level in below),
+                )
             )
-    return found
+    return groups
 
 
 def average(values: Mapping[str, float | None], members: Iterable[str]) -> float | None:
-    """Plain mean over the dimensions, or None if one of them has no value."""
-    found = [values.get(name) for name in members]
-    present = [value for value in found if value is not None]
-    return sum(present) / len(present) if present and len(present) == len(found) else None
+    """Plain mean over the dimensions; None if one of them has no value."""
+    member_values = [values.get(name) for name in members]
+    present = [value for value in member_values if value is not None]
+    return sum(present) / len(present) if present and len(present) == len(member_values) else None
 
 
 def _group_dimensions(
     selected: Iterable[Dimension], label: Callable[[Dimension], str]
 ) -> list[DimensionGroup]:
     members: dict[str, list[str]] = {}
-    for one in selected:
-        members.setdefault(label(one), []).append(one.name)
+    for dimension in selected:
+        members.setdefault(label(dimension), []).append(dimension.name)
     return [DimensionGroup(name, tuple(names)) for name, names in members.items()]

@@ -37,9 +37,10 @@ _NUMBERED_ID = re.compile(r"(\d+)_\d+(?: \(row \d+\))?")
 def seed_samples(
     rows: Iterable[Row], *, version: Version, level: CapabilityLevel, path: str
 ) -> Iterator[Sample]:
-    """Samples of the dimensions up to `level`; those of no known dimension are kept.
+    """Samples of the dimensions up to `level`, and of unknown dimensions.
 
-    Raises DataError for a row without a question, a gold that is no option, or an id held twice.
+    Raises DataError for a row without a question, a gold answer that is no option, or a duplicate
+    id.
     """
     seen: dict[str, int] = {}
     for row in rows:
@@ -86,7 +87,7 @@ def groups_of(
 
 
 def _with_image_options(sample: Sample, row: Row, path: str) -> Sample:
-    """The last media of a row are its options where the answer is a picture."""
+    """Make the last media of a row its options, if the answer is an image."""
     count = int(row.cells.get(IMAGE_OPTIONS, "0"))
     if not count:
         return sample
@@ -95,7 +96,7 @@ def _with_image_options(sample: Sample, row: Row, path: str) -> Sample:
             f"{path}, row {row.index + 1}: {count} options are pictures, but the row names "
             f"{len(row.media)} files"
         )
-    shown, options = row.media[:-count], row.media[-count:]
+    question_media, options = row.media[:-count], row.media[-count:]
     return replace(
-        sample, media=shown, option_images=dict(zip(sample.options, options, strict=True))
+        sample, media=question_media, option_images=dict(zip(sample.options, options, strict=True))
     )

@@ -66,18 +66,22 @@ def summarise_seed(
     sums = sums_by_label(records, DIMENSION, failures, cluster_ids)
     averages = {
         LEVEL: [group for group in group_by_level(dimensions) if group.name <= level],
-        PART: group_by_part([one for one in dimensions if one.level <= level]),
-        SUBPART: group_by_subpart([one for one in dimensions if one.level <= level]),
+        PART: group_by_part([dimension for dimension in dimensions if dimension.level <= level]),
+        SUBPART: group_by_subpart(
+            [dimension for dimension in dimensions if dimension.level <= level]
+        ),
     }
     groups = {
-        column: {group.name: _group_mean(group, metrics_by_dimension, sums) for group in found}
-        for column, found in averages.items()
+        column: {
+            group.name: _group_mean(group, metrics_by_dimension, sums) for group in groups_of_column
+        }
+        for column, groups_of_column in averages.items()
     }
     has_dimensions = bool(metrics_by_dimension)
     metrics = dict(base.metrics)
     if has_dimensions:
         metrics |= groups[LEVEL]
-        metrics |= {name: one for name, one in groups[PART].items() if name != "part-1"}
+        metrics |= {name: metric for name, metric in groups[PART].items() if name != "part-1"}
     metrics |= base.groups.get(MEDIA, {})
     head = headline_name(version, level)
     headline = metrics.get(head) or Metric(
@@ -88,8 +92,8 @@ def summarise_seed(
         for column, labels in base.groups.items()
         if column not in (DIMENSION, PART, SUBPART)
     }
-    shown = {**groups, DIMENSION: metrics_by_dimension} if has_dimensions else {}
-    level_group = next((one for one in averages[LEVEL] if one.name == head), None)
+    known_groups = {**groups, DIMENSION: metrics_by_dimension} if has_dimensions else {}
+    level_group = next((group for group in averages[LEVEL] if group.name == head), None)
     absent = (f"{head} has {headline.note}",) if headline.note.startswith(_NO_VALUE) else ()
     members = level_group.members if level_group and headline.value is not None else ()
     tiny = small_group_notice({name: sums[name] for name in members})
@@ -97,7 +101,7 @@ def summarise_seed(
         base,
         headline=headline,
         metrics={head: headline, **metrics},
-        groups={**shown, **other_groups},
+        groups={**known_groups, **other_groups},
         bounds=_level_bounds(records, level_group) if level_group and base.bounds else base.bounds,
         notices=(
             *base.notices,
@@ -115,7 +119,12 @@ def headline_sums(
     """The level's average as a function of sums; None for the versions headed by accuracy."""
     head = headline_name(version, level)
     group = next(
-        (one for one in group_by_level(dimensions_of_version(version)) if one.name == head), None
+        (
+            dimension
+            for dimension in group_by_level(dimensions_of_version(version))
+            if dimension.name == head
+        ),
+        None,
     )
     return group and partial(_level_sums, group, failures)
 
@@ -127,8 +136,8 @@ def _level_sums(
         name = record.groups.get(DIMENSION)
         return name if name in group.members else None
 
-    found = mean_of_groups(records, dimension, failures)
-    return found if found and found.rows.shape[1] == 2 * len(group.members) else None
+    sums = mean_of_groups(records, dimension, failures)
+    return sums if sums and sums.rows.shape[1] == 2 * len(group.members) else None
 
 
 def _dimension_metrics(
@@ -141,10 +150,12 @@ def _dimension_metrics(
             by_name.setdefault(record.groups[DIMENSION], []).append(record)
     scored = base.groups.get(DIMENSION, {})
     cells = {}
-    for one in dimensions_of_version(version):
-        if one.name in by_name:
-            metric = scored.get(one.name) or Metric(base.headline.name, None, 0)
-            cells[one.name] = structs.replace(metric, note=validity_note(by_name[one.name]))
+    for dimension in dimensions_of_version(version):
+        if dimension.name in by_name:
+            metric = scored.get(dimension.name) or Metric(base.headline.name, None, 0)
+            cells[dimension.name] = structs.replace(
+                metric, note=validity_note(by_name[dimension.name])
+            )
     return cells
 
 
@@ -188,10 +199,10 @@ def _group_mean(
 
 def _level_bounds(records: Sequence[Record], group: DimensionGroup) -> Bounds | None:
     """The level's average if what failed were wrong, and if it were right."""
-    found = [_average_with_failures(records, group, right) for right in (0.0, 1.0)]
-    if found[0] is None or found[1] is None:
+    averages = [_average_with_failures(records, group, right) for right in (0.0, 1.0)]
+    if averages[0] is None or averages[1] is None:
         return None
-    return Bounds(found[0], found[1])
+    return Bounds(averages[0], averages[1])
 
 
 def _average_with_failures(
@@ -203,7 +214,7 @@ def _average_with_failures(
             scores.setdefault(record.groups.get(DIMENSION, ""), []).append(failed_score)
         elif record.score is not None:
             scores.setdefault(record.groups.get(DIMENSION, ""), []).append(record.score)
-    means = {name: 100 * sum(found) / len(found) for name, found in scores.items()}
+    means = {name: 100 * sum(values) / len(values) for name, values in scores.items()}
     return average(means, group.members)
 
 

@@ -75,9 +75,9 @@ def task_samples(rows: Iterable[Row], task: str) -> Iterator[Sample]:
 def task_of(row: Row) -> Task:
     """Told by a column `task_type`, else seen from the question."""
     cells = row.cells
-    told = _TASK_OF_CELL.get(cells.get("task_type", "").strip().lower())
-    if told is not None:
-        return told
+    task = _TASK_OF_CELL.get(cells.get("task_type", "").strip().lower())
+    if task is not None:
+        return task
     if "mc_question" in cells:
         return "captioning"
     if {gold.strip().lower() for gold in row_gold(row)} <= {"yes", "no"} and row_gold(row):
@@ -103,10 +103,10 @@ def _sample(row: Row, task: Task) -> Sample:
 
 
 def _adjust_choice(sample: Sample, cells: Mapping[str, str]) -> Sample:
-    found = split_inline_options(sample.question)
+    split = split_inline_options(sample.question)
     golds = tuple(label_of(gold) or gold for gold in sample.gold)
     return structs.replace(
-        sample, kind="choice", question=found.question, options=found.options, gold=golds
+        sample, kind="choice", question=split.question, options=split.options, gold=golds
     )
 
 

@@ -24,7 +24,7 @@ from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.tempcompass import (
     parse_sentence_match,
-    parse_sentence_match_ignoring_case,
+    parse_sentence_match_any_case,
     parse_tempcompass_choice,
     parse_tempcompass_yes_no,
     sentences_by_name,
@@ -79,7 +79,7 @@ def parse_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Ans
         sentences = sentences_by_name(sample.question)
         if rule == "official":
             return parse_sentence_match(reply, sentences)
-        answer = parse_sentence_match_ignoring_case(reply, sentences)
+        answer = parse_sentence_match_any_case(reply, sentences)
         return _parse_sentence(answer, reply, sentences, stop_reason)
     if sample.kind == "yes_no":
         if rule == "official":
@@ -93,20 +93,21 @@ def parse_reply(sample: Sample, reply: str, stop_reason: str, rule: Rule) -> Ans
 def _parse_sentence(
     answer: Answer, reply: str, sentences: Mapping[str, str], stop_reason: str
 ) -> Answer:
-    """What the authors' rule cannot read is read as a choice among the named sentences."""
+    """Parse what the authors' rule cannot as a choice among the named sentences."""
     labels = {name.split()[-1]: name for name in sentences}
     if not isinstance(answer, Unparsed) or not all(label.isalpha() for label in labels):
         return answer
     options = {label: sentences[name] for label, name in labels.items()}
-    found = parse_choice(reply, options, stop_reason=stop_reason)
+    choice = parse_choice(reply, options, stop_reason=stop_reason)
     return (
-        ParsedAnswer(labels[found.value], found.rule, found.span)
-        if isinstance(found, ParsedAnswer)
-        else found
+        ParsedAnswer(labels[choice.value], choice.rule, choice.span)
+        if isinstance(choice, ParsedAnswer)
+        else choice
     )
 
 
 def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
+    """Ask, parse by rule, and have a judge grade what no rule can parse."""
     messages = _messages(sample)
     output = yield from ask_model(sample, messages, settings)
     if not isinstance(output, Generated):
@@ -118,11 +119,11 @@ def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: 
     decided = no_answer or (isinstance(answer, ParsedAnswer) and not panel.has_recorded_verdicts)
     right = answer.value in sample.gold if isinstance(answer, ParsedAnswer) else False
     by_rules = right if sample.gold else None
-    one = Pass(messages, output, answer, sample.gold, by_rules)
+    result = Pass(messages, output, answer, sample.gold, by_rules)
     score = None if by_rules is None else float(by_rules)
     if decided or not panel or score is None:
-        return build_record(sample, (one,), score=score)
-    found = yield from ask_judges(
+        return build_record(sample, (result,), score=score)
+    verdicts = yield from ask_judges(
         panel,
         RUBRICS["answer"],
         _fields(sample, output.text),
@@ -130,24 +131,30 @@ def _answer_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: 
         Ref(sample.id),
         about=_quoted_text(output, rule),
     )
-    if isinstance(answer, ParsedAnswer) and found.is_missing:
-        return build_record(sample, (one,), score=score)
-    one = structs.replace(one, verdicts=found.verdicts)
-    grade = found.grade()
-    if grade is None or found.failure is not None:
-        return ungraded_record(sample, (one,), found)
-    one = structs.replace(one, correct=grade > 0.5)
+    if isinstance(answer, ParsedAnswer) and verdicts.is_missing:
+        return build_record(sample, (result,), score=score)
+    result = structs.replace(result, verdicts=verdicts.verdicts)
+    grade = verdicts.grade()
+    if grade is None or verdicts.failure is not None:
+        return ungraded_record(sample, (result,), verdicts)
+    result = structs.replace(result, correct=grade > 0.5)
     return build_record(
-        sample, (one,), score=grade, outcome="answered", values=dict(judge_values(found, float))
+        sample,
+        (result,),
+        score=grade,
+        outcome="answered",
+        values=dict(judge_values(verdicts, float)),
     )
 
 
 def _quoted_text(output: Generated, rule: Rule) -> str:
-    """What a judge's verdict is held against; nothing where it is read as the authors read it."""
+    """The reply in which a judge's verdict must not be a mere quotation; empty if verdicts are
+    parsed as the authors do."""
     return output.text if rule == "snellen" else ""
 
 
 def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule: Rule) -> Flow:
+    """Ask for a caption, and have a judge answer the question from it."""
     messages = _messages(sample)
     output = yield from ask_model(replace(sample, options={}), messages, settings)
     if not isinstance(output, Generated):
@@ -158,7 +165,7 @@ def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule:
             sample, (Pass(messages, output, no_answer, sample.gold, False),), score=0.0
         )
     fields = {"reply": output.text, "question": sample.options.get(ABOUT_CAPTION, "")}
-    found = yield from ask_judges(
+    verdicts = yield from ask_judges(
         panel,
         RUBRICS["caption"],
         fields,
@@ -167,12 +174,12 @@ def _caption_flow(sample: Sample, settings: Generation, panel: JudgePanel, rule:
         about=_quoted_text(output, rule),
     )
     answer = ParsedAnswer(output.text.strip(), "whole reply")
-    one = Pass(messages, output, answer, sample.gold, verdicts=found.verdicts)
-    grade = found.grade()
-    if grade is None or found.failure is not None:
-        return ungraded_record(sample, (one,), found)
-    one = structs.replace(one, correct=grade > 0.5)
-    return build_record(sample, (one,), score=grade, values=dict(judge_values(found, float)))
+    result = Pass(messages, output, answer, sample.gold, verdicts=verdicts.verdicts)
+    grade = verdicts.grade()
+    if grade is None or verdicts.failure is not None:
+        return ungraded_record(sample, (result,), verdicts)
+    result = structs.replace(result, correct=grade > 0.5)
+    return build_record(sample, (result,), score=grade, values=dict(judge_values(verdicts, float)))
 
 
 def _parse_judge_choice(sample: Sample) -> VerdictParser:
@@ -180,9 +187,11 @@ def _parse_judge_choice(sample: Sample) -> VerdictParser:
 
 
 def _parse_gold_choice(reply: str, gold: tuple[str, ...]) -> ParsedVerdict | None:
-    """1 where the judge chose the gold label and no other, 0 where it chose another or none; its
-    choice stands after "Answer:", or alone. A recorded verdict (1, 0, Correct, Incorrect) is taken
-    as it is."""
+    """1 if the judge chose the gold label alone, 0 if another or none.
+
+    Its choice follows "Answer:", or is the whole reply. A recorded verdict (1, 0, Correct,
+    Incorrect) counts as it is.
+    """
     if reply.strip().lower() in _VERDICTS:
         return parse_correctness(reply)
     answers = _ANSWER.findall(reply)

@@ -1,5 +1,5 @@
-"""`snellen analyse`: what stands behind the numbers of finished runs. No model is asked, unless
-`errors` is told a judge."""
+"""`snellen analyse`: what is behind the numbers of finished runs. No model is asked, unless
+`errors` has a judge."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def main(arguments: Namespace) -> int:
 
 
 def load_runs(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
-    """The runs, each once, and a name for each."""
+    """The runs of all sources without duplicates, and a name for each."""
     from snellen.report.terminal.comparison import comparison_names
     from snellen.store.runs import distinct_runs
 
@@ -161,7 +161,7 @@ def load_runs(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
 
 
 def _load_single_runs(arguments: Namespace) -> tuple[list[RunFolder], list[str]]:
-    """Runs whose replies are looked at one by one. Raises UsageError for several draws."""
+    """Runs whose replies are analysed one by one. Raises UsageError for runs with repeats."""
     from snellen.store.runs import require_single
 
     runs, names = load_runs(arguments.sources)
@@ -170,7 +170,7 @@ def _load_single_runs(arguments: Namespace) -> tuple[list[RunFolder], list[str]]
 
 
 def _load_scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
-    """Scores from one CSV file, or from runs, which are returned too."""
+    """Scores from one CSV file, or from runs; the runs come with them."""
     from snellen.analysis.findings.score_tables import (
         scores_from_csv,
         scores_from_reports,
@@ -179,8 +179,8 @@ def _load_scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
     from snellen.api import report_of
     from snellen.data.tables.open_table import open_table
 
-    groups = [one.strip() for one in arguments.only.split(",") if one.strip()]
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
+    groups = [name.strip() for name in arguments.only.split(",") if name.strip()]
+    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
     if files:
         if len(arguments.sources) > 1:
             raise UsageError("give one CSV of scores, or runs, and not several sources of both")
@@ -232,10 +232,10 @@ def _save_cards(arguments: Namespace, table: ScoreTable, runs: list[RunFolder]) 
     if not runs:
         raise UsageError("--cards shows samples, which a CSV of scores does not hold; give runs")
     ordered = abilities(table)[: arguments.hardest]
-    names = [one.name for one in ordered]
-    found = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
-    shown = image_urls([WrongAnswer(runs[0], one.ability, one.record) for one in found])
-    cards = build_cards(found, ordered, list(table.scores), shown)
+    names = [ability.name for ability in ordered]
+    samples = hard_samples(runs, arguments.group, names, max(1, arguments.samples))
+    images = image_urls([WrongAnswer(runs[0], sample.ability, sample.record) for sample in samples])
+    cards = build_cards(samples, ordered, list(table.scores), images)
     save_plot(draw_cards("Wrong in every run", cards), Path(arguments.cards))
 
 
@@ -247,6 +247,7 @@ def _radar(arguments: Namespace) -> Finding:
 
 
 def _languages(arguments: Namespace) -> Finding:
+    """English next to Chinese, from runs or from two tables of scores."""
     from snellen.analysis.causes.gains import gains
     from snellen.analysis.findings.score_tables import scores_from_csv
     from snellen.data.tables.open_table import open_table
@@ -287,6 +288,7 @@ def _errors(arguments: Namespace) -> Finding:
 
 
 def _error_page(arguments: Namespace) -> Finding:
+    """Write the page to label wrong answers, with the labels of the judge if one is named."""
     from snellen.analysis.samples.error_samples import draw_wrong_answers, write_error_labels
     from snellen.api.error_labels import image_urls, propose_labels
     from snellen.core.atomic_write import save

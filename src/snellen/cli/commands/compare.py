@@ -32,6 +32,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Print the differences, tests and ranks of runs."""
     from snellen.analysis.comparison.paired import compare
     from snellen.report.terminal.comparison import (
         COMPARISON_EXPORTS,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
+    """Add the actions `pull`, `verify`, `info`, `check` and `convert`."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
     pull = actions.add_parser(
         "pull", help="fetch and index the data of benchmarks, several at once"

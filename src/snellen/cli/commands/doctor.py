@@ -1,5 +1,5 @@
-"""`snellen doctor`: what works here, what is missing, and what to type to get it; and whether a
-store of replies is sound."""
+"""`snellen doctor`: what works on this machine, what is missing and how to install it; and whether
+a store of replies is intact."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ def examine(settings: Settings) -> Iterator[HealthCheck]:
 
 
 def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
+    """Check every row of a store of replies; with `repair`, copy the intact ones to a new store."""
     from snellen.store.repair import check
     from snellen.store.repair import repair as repair_store
 
@@ -100,7 +101,7 @@ def examine_store(path: Path, *, repair: bool) -> Iterator[HealthCheck]:
 
 
 def count_with_noun(count: int, name: str) -> str:
-    """`1 reply`, `2 replies`."""
+    """A count with its noun: `1 reply`, `2 replies`."""
     if count != 1:
         name = f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
     return f"{count:,} {name}"
@@ -117,7 +118,7 @@ def _check_folder(what: str, path: Path) -> Iterator[HealthCheck]:
 
 
 def _check_extras() -> Iterator[HealthCheck]:
-    """Every extra of the package that has requirements, and which of them are missing."""
+    """Check the requirements of each extra of the package."""
     packages: dict[str, list[str]] = {}
     for line in metadata("snellen").get_all("Requires-Dist") or []:
         requirement, _, marker = line.partition(";")

@@ -1,4 +1,4 @@
-"""`snellen export`: runs in the formats that other people's tools and tables use."""
+"""`snellen export`: runs in the formats of other tools, leaderboards and papers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _write_pages(arguments: Namespace) -> int:
 
 def _print_content(content: str | bytes) -> None:
     if isinstance(content, str):
-        # Another program gets what is submitted as it is.
+        # Control characters are escaped for people only: programs get the exact text.
         sys.stdout.write(escape_controls(content) if sys.stdout.isatty() else content)
     elif sys.stdout.isatty():
         raise UsageError("a workbook is no text for a terminal: name a file with -o FILE.xlsx")

@@ -38,6 +38,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Print, and draw, what a setting is worth in these runs."""
     from snellen.store.runs import distinct_runs
 
     runs = distinct_runs(arguments.runs)

@@ -74,6 +74,7 @@ def _facts(name: str) -> dict[str, str]:
 
 
 def _benchmark_facts(name: str) -> dict[str, str]:
+    """What a benchmark declares, and the evidence that its numbers are right."""
     benchmark = open_benchmark(name, Variant())
     evidence = evidence_of(benchmark.name)
     (aliases,) = [
@@ -102,19 +103,19 @@ def _benchmark_facts(name: str) -> dict[str, str]:
 
 
 def _advice(name: str) -> str:
-    """What has to be said for a published file of results, if anything."""
+    """Advice on published files of results for this benchmark, or ""."""
     results_file = RESULTS_FILES.get(name)
     return "" if results_file is None else results_file.advice
 
 
 def _option_line(option: OptionDoc) -> str:
-    """An option's default, values and meaning in a line."""
+    """Values, default and meaning of an option, in one line."""
     line = f"{option.values.replace('`', '')} (default {option.default})"
     return f"{line}: {option.meaning}" if option.meaning else line
 
 
 def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
-    """The catalog's facts, and what this machine can tell of the model, or why it cannot."""
+    """Facts of the catalog, and of the model on this machine, or why it cannot be opened here."""
     from snellen.report.terminal.catalog import entry_facts
 
     try:

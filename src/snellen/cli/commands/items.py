@@ -28,6 +28,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Print what many runs show about samples."""
     from snellen.analysis.samples.items import analyse_items
     from snellen.api.items import similar_images
     from snellen.report.terminal.comparison import comparison_names

@@ -31,20 +31,22 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Write a labelling sheet, or compare extractors with a filled one."""
     runs = distinct_runs(arguments.runs)
     require_single(runs, "label")
     if arguments.labels is not None:
         labels = read_labels(Path(arguments.labels))
         for run in runs:
-            found = extractor_agreement(run, labels)
-            low, high = 100 * found.interval.low, 100 * found.interval.high
+            agreement = extractor_agreement(run, labels)
+            low, high = 100 * agreement.interval.low, 100 * agreement.interval.high
             print_line(
-                f"{found.extractor}: {100 * found.share:.1f} % of {found.labelled} labelled "
-                f"replies read as people do (95 % interval {low:.1f}-{high:.1f}; {run.name})"
+                f"{agreement.extractor}: {100 * agreement.share:.1f} % of {agreement.labelled} "
+                f"labelled replies read as people do "
+                f"(95 % interval {low:.1f}-{high:.1f}; {run.name})"
             )
         return COMPLETE
-    replies = [one for run in runs for one in unread_replies(run.records())]
-    distinct = list({(one.id, one.pass_index, one.text): one for one in replies}.values())
+    unread = [reply for run in runs for reply in unread_replies(run.records())]
+    distinct = list({(reply.id, reply.pass_index, reply.text): reply for reply in unread}.values())
     if not distinct:
         print_line("every reply was read by a rule: nothing to label")
         return COMPLETE

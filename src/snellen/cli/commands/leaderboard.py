@@ -34,6 +34,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Print the leaderboards of runs and printed scores, or the table of a suite."""
     from snellen.api import report_of
     from snellen.benchmarks.mme.boards import parse_printed_scores
     from snellen.data.tables.open_table import open_table
@@ -47,37 +48,37 @@ def main(arguments: Namespace) -> int:
         return _print_suite(arguments)
     if not arguments.sources:
         raise UsageError("no sources; give run folders, a folder of runs or a CSV of numbers")
-    files = [one for one in arguments.sources if Path(one).suffix.lower() in _TABLE_SUFFIXES]
-    folders = [one for one in arguments.sources if one not in files]
-    printed = [parse_printed_scores(open_table(one)) for one in files]
+    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
+    folders = [path for path in arguments.sources if path not in files]
+    tables = [parse_printed_scores(open_table(path)) for path in files]
     runs = distinct_runs(folders)
     if arguments.filter:
         from snellen.models.naming.filters import model_filter
 
         fits = model_filter(arguments.filter)
-        runs = [one for one in runs if fits(one.info.model)]
-        printed = [
-            one._replace(scores={name: found for name, found in one.scores.items() if fits(name)})
-            for one in printed
+        runs = [run for run in runs if fits(run.info.model)]
+        tables = [
+            table._replace(scores={name: row for name, row in table.scores.items() if fits(name)})
+            for table in tables
         ]
-        if not runs and not any(any(one.scores.values()) for one in printed):
+        if not runs and not any(any(table.scores.values()) for table in tables):
             raise UsageError(
                 f"no model here fulfils --filter {arguments.filter!r}; a model that is not in the "
                 "catalog fulfils no filter"
             )
-    found = rank_comparable_runs(runs, [report_of(run) for run in runs], printed, arguments.top)
+    standings = rank_comparable_runs(runs, [report_of(run) for run in runs], tables, arguments.top)
     if arguments.output is not None:
         from snellen.report.plots.figure import save_plot
         from snellen.report.plots.ranks import leaderboard_plot
 
-        sheets = {standing.title: standing.boards for standing in found}
+        sheets = {standing.title: standing.boards for standing in standings}
         save_plot(leaderboard_plot(sheets), Path(arguments.output))
-    print_result(arguments.format, found, print_leaderboards, EXPORTS)
+    print_result(arguments.format, standings, print_leaderboards, EXPORTS)
     return COMPLETE
 
 
 def _print_suite(arguments: Namespace) -> int:
-    """The table of a suite, over runs and imported results."""
+    """Print the table of a suite, from runs and from results of elsewhere."""
     from snellen.api import report_of
     from snellen.benchmarks.declaration.suites import find_suite
     from snellen.data.tables.open_table import open_table
@@ -89,20 +90,22 @@ def _print_suite(arguments: Namespace) -> int:
     )
     from snellen.store.runs import distinct_runs
 
-    results = [one for file in arguments.results for one in read_imported_scores(open_table(file))]
+    results = [
+        result for file in arguments.results for result in read_imported_scores(open_table(file))
+    ]
     runs = distinct_runs(arguments.sources)
     if arguments.filter:
         from snellen.models.naming.filters import model_filter
 
         fits = model_filter(arguments.filter)
-        runs = [one for one in runs if fits(one.info.model)]
-        results = [one for one in results if fits(one.model)]
+        runs = [run for run in runs if fits(run.info.model)]
+        results = [result for result in results if fits(result.model)]
     reports = [report_of(run) for run in runs]
-    found = suite_table(find_suite(arguments.suite), runs, reports, results)
-    if not found.rows:
+    table = suite_table(find_suite(arguments.suite), runs, reports, results)
+    if not table.rows:
         raise UsageError(
             f"nothing of the suite {arguments.suite} is there; run it with -b {arguments.suite}, "
             "or give results of elsewhere by --with FILE.csv (model,member,value)"
         )
-    print_result(arguments.format, found, print_suite, SUITE_EXPORTS)
+    print_result(arguments.format, table, print_suite, SUITE_EXPORTS)
     return COMPLETE

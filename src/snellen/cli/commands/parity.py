@@ -30,6 +30,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Ask both backends and print where they differ."""
     import msgspec
 
     from snellen.api import parity

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "–"
 _MAX_NAMED = 3
-"""Most lines of the table that a sentence names; of more it tells their number."""
+"""Lines of the table that a sentence names at most; more are only counted."""
 _COLUMNS = ("model", "benchmark", "asks", "most", "stored", "in", "out", "$", "time")
 """`asks`: expected requests; `most`: if every pass were right; `in`, `out`: tokens."""
 
 
 def add(parser: ArgumentParser) -> None:
-    """Every flag of `run`, so that a command is planned by another first word, and what is assumed
-    where nothing was measured."""
+    """Add every flag of `run`, so that a command is planned by changing its first word, and flags
+    for what is assumed where nothing was measured."""
     add_questions(parser)
     add_options(parser, RunOptions, help={"html": "as for `run`; changes nothing here"})
     parser.add_argument("-q", "--quiet", action="store_true", help="show the table alone")
@@ -49,7 +49,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def _add_study(parser: ArgumentParser) -> None:
-    """What a comparison of two models is to show, and what is assumed about the two."""
+    """Add what a study of two models is to show, and what is assumed about the two."""
     study = parser.add_argument_group(
         "a study of two models", "how many samples, repeats and dollars it takes to compare them"
     )
@@ -87,6 +87,7 @@ def _add_study(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Print what a run would ask, cost and need."""
     import msgspec
 
     from snellen.api.planning import plan
@@ -127,8 +128,8 @@ def _assumptions(arguments: Namespace) -> Assumptions:
 
 
 def _aims(arguments: Namespace) -> Aims | None:
-    """What a study is to tell, where something was asked for. Raises UsageError for flags that
-    belong to a study where there is none."""
+    """The aims of a study; None if no study was asked for. Raises UsageError for flags of a study
+    without its aim."""
     from snellen.analysis.comparison.planned_study import Aims
 
     shares = ("discordance", "correlation", "draw_share")
@@ -156,7 +157,7 @@ def _aims(arguments: Namespace) -> Aims | None:
 
 
 def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
-    """The table, and sentences unless `quiet`."""
+    """Print a plan: the table, and the sentences unless `quiet`."""
     from snellen.report.findings.finding import FindingTable, TableColumn, print_table
     from snellen.report.terminal.planned_study import study_lines, study_table
 
@@ -194,6 +195,7 @@ def _cells(line: PlanLine) -> tuple[str, ...]:
 
 
 def _notice_lines(planned: Planned) -> list[str]:
+    """Sentences under the table. One that several lines share names these lines, or their count."""
     from snellen.report import format as fmt
 
     lines: dict[str, list[str]] = {}
@@ -201,8 +203,8 @@ def _notice_lines(planned: Planned) -> list[str]:
         for text in _line_notices(line):
             lines.setdefault(text, []).append(f"{line.model} on {line.benchmark}")
     notices = [
-        f"{', '.join(places) if len(places) <= _MAX_NAMED else f'{len(places)} lines'}: {text}"
-        for text, places in lines.items()
+        f"{', '.join(runs) if len(runs) <= _MAX_NAMED else f'{len(runs)} lines'}: {text}"
+        for text, runs in lines.items()
     ]
     notices += planned.notes
     notices += [f"to download: {what}" for what in planned.downloads]

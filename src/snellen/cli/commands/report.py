@@ -50,8 +50,7 @@ def _print_reports(reports: list[Report], form: str) -> None:
 
 
 def _print_reasons(runs: list[RunFolder]) -> None:
-    """Why samples failed, and what the scores owe to pictures, thinking or examples, where runs
-    tell it."""
+    """Print why samples failed, and gains by images, thinking or examples if the runs have them."""
     from snellen.analysis.causes.gains import gains
     from snellen.report.console import Terminal
     from snellen.report.terminal.gains import print_gains

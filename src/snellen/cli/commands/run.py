@@ -44,6 +44,7 @@ def add_questions(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Run every model on every benchmark and print the results."""
     from snellen.api import evaluate
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
@@ -72,7 +73,7 @@ def main(arguments: Namespace) -> int:
 
 
 def _print_results(results: Results, command: str) -> int:
-    """Print what came of it; the exit code."""
+    """Print the results; returns the exit code."""
     from snellen.analysis.causes.gains import gains_with_neighbours
     from snellen.report.console import Terminal
     from snellen.report.terminal.gains import print_gains

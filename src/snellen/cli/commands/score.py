@@ -23,6 +23,7 @@ def _parse_rule_or_all(text: str) -> str:
 
 
 def add(parser: ArgumentParser) -> None:
+    """Predictions, the data they answer, and who grades them."""
     parser.add_argument(
         "benchmark", metavar="BENCHMARK",
         help="a name, a data file, or one file that holds questions, answers and predictions",
@@ -66,6 +67,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Score recorded predictions and print the numbers."""
     variant = Variant(data=arguments.data, circular=arguments.circular, failures=arguments.failures)
     if arguments.rule == EVERY_RULE:
         _refuse_roles(arguments)
@@ -104,11 +106,12 @@ def main(arguments: Namespace) -> int:
         if measured_parsers is not None:
             print_line()
             print_finding(measured_parsers, Terminal())
-    ungraded = any(one.unscored == "ungraded" for one in scored.records)
+    ungraded = any(record.unscored == "ungraded" for record in scored.records)
     return INCOMPLETE if ungraded else _exit_code([scored.summary])
 
 
 def _score_by_every_rule(arguments: Namespace, variant: Variant) -> int:
+    """Print the numbers by each parsing rule, and the replies that the rules parse differently."""
     from snellen.api import score_by_rules
     from snellen.report.terminal.rule_comparison import print_rule_scorecard, rule_scorecard
     from snellen.scoring.disagreements import disagreements
@@ -137,7 +140,7 @@ def _score_by_every_rule(arguments: Namespace, variant: Variant) -> int:
 
 
 def _refuse_roles(arguments: Namespace) -> None:
-    """Raises UsageError: rules are compared by what they read alone."""
+    """Raises UsageError for judges, extractor or labels: rules are compared by themselves."""
     flags = [flag for flag in ("judge", "extractor", "labels") if getattr(arguments, flag)]
     if flags:
         raise UsageError(

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from snellen.taskmap.training import VectorProgress
 
     ScoresWithOverall = tuple[TaskScores, dict[str, float] | None]
-    """Scores on tasks, and overall where they are known apart."""
+    """Scores on tasks, and overall scores by model if they are not the mean over tasks."""
 
 _FILE = "taskmap.json"
 _PUBLISHED_CLUSTERS = "mmt-bench"
-"""What is given to --clusters for those of the paper."""
+"""The value of --clusters that stands for the clusters of the paper."""
 
 
 LINKAGES = ("average", "complete", "single", "weighted", "ward")
@@ -58,6 +58,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def _add_map(parser: ArgumentParser) -> None:
+    """Add which tasks of which benchmark are mapped, and how they are clustered."""
     parser.add_argument("-m", "--model", metavar="MODEL",
                         help="the model that is fine-tuned: hf/... or snellen/...")  # fmt: skip
     parser.add_argument("-b", "--benchmark", metavar="BENCHMARK", help="whose tasks are mapped")
@@ -89,6 +90,7 @@ def _add_map(parser: ArgumentParser) -> None:
 
 
 def _add_vectors(parser: ArgumentParser) -> None:
+    """Add how the model is fine-tuned on each task."""
     parser.add_argument("--epochs", type=int, default=3, metavar="N",
                         help="times each sample is seen (default: 3)")  # fmt: skip
     parser.add_argument("--rank", type=int, default=8, metavar="N",
@@ -111,6 +113,7 @@ def _add_vectors(parser: ArgumentParser) -> None:
 
 
 def _add_scores(parser: ArgumentParser) -> None:
+    """Add the scores of models, and how their agreement on tasks is computed."""
     parser.add_argument(
         "--scores", metavar="FILE.csv",
         help="scores of many models: the columns model, subtask (or task, category), accuracy (or "
@@ -145,6 +148,7 @@ def _add_scores(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Map tasks, or compare models on a map; write and print the findings."""
     import msgspec
 
     from snellen.report.console import Terminal
@@ -214,7 +218,7 @@ def _load_scores(arguments: Namespace) -> ScoresWithOverall | None:
 def _load_clusters(
     arguments: Namespace, scored: ScoresWithOverall | None
 ) -> dict[str, tuple[str, ...]] | None:
-    """None where clusters are to be found."""
+    """Clusters from a file or of the paper; None if they are to be computed."""
     from snellen.taskmap.scores import published_clusters, read_clusters
 
     if _is_number(arguments.clusters):
@@ -234,6 +238,7 @@ def _is_number(text: str) -> bool:
 
 
 def _build_map(arguments: Namespace, console: Console) -> TaskMap:
+    """Fine-tune on each task and map the tasks, as the flags say."""
     from snellen.api.task_map import TaskMapOptions, task_map
     from snellen.models.hf.lora import LoraOptions
     from snellen.taskmap.tasks import TaskSelection

@@ -43,7 +43,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def _add_ask(parser: ArgumentParser) -> None:
-    """Further runs, and on what terms they are asked."""
+    """Add the flags of `--ask`: further runs, and how they are made."""
     parser.add_argument(
         "--ask", action="store_true",
         help="where causes differ together, ask what tells them apart, e.g. A's model with B's "
@@ -55,6 +55,7 @@ def _add_ask(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Split the difference of two runs, after making further runs with `--ask`."""
     from snellen.report.terminal.why import WHY_EXPORTS, print_why
 
     if arguments.examples < 0:
@@ -99,7 +100,7 @@ def _explain(arguments: Namespace, crossed_runs: tuple[RunFolder, ...]) -> Expla
 
 
 def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[RunFolder, ...]:
-    """The further runs that tell the causes apart, once they are agreed to."""
+    """Make the runs that separate the causes, once the user has agreed to the plan."""
     from snellen.analysis.causes.why import open_combinations
     from snellen.api.crossed_runs import CrossedRuns
     from snellen.engine.loop.progress import NoProgress
@@ -132,7 +133,7 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
 
 
 def _confirm(arguments: Namespace, crossed_runs: CrossedRuns, console: Console) -> None:
-    """Show the plan, and have it agreed to. Raises UsageError where it is not."""
+    """Print the plan and ask for consent. Raises UsageError without it."""
     from snellen.cli.commands.plan import print_plan
 
     print_plan(crossed_runs.plan, console, quiet=arguments.quiet)

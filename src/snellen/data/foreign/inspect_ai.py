@@ -11,9 +11,8 @@ from typing import Any
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
-from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import column_name
-from snellen.data.json_values import decode_json
+from snellen.data.documents import decode_json, read_bounded
 from snellen.data.tables.typed_rows import Record
 from snellen.data.zip_members import check_members, read_member
 

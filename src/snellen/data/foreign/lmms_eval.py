@@ -19,7 +19,6 @@ from typing import Any
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, check_size
-from snellen.data.bounded_read import read_lines
 from snellen.data.columns import (
     DATA_ROW,
     GOLD_COLUMNS,
@@ -29,7 +28,7 @@ from snellen.data.columns import (
     is_image_column,
     option_letters,
 )
-from snellen.data.json_values import decode_json
+from snellen.data.documents import decode_json, read_lines
 from snellen.data.tables.typed_rows import Record
 
 _DOC = re.compile(rb'"doc"\s*:\s*\{')

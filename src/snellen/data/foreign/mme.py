@@ -11,7 +11,7 @@ from pathlib import Path
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
-from snellen.data.bounded_read import read_bounded
+from snellen.data.documents import read_bounded
 from snellen.data.tables.typed_rows import Record
 
 _CELL_COUNT = 4

@@ -14,7 +14,7 @@ import msgspec
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits, is_too_deep, nesting_error
-from snellen.data.bounded_read import read_lines
+from snellen.data.documents import read_lines
 from snellen.data.tables.typed_rows import Record
 
 _COLUMN_NAMES = {"q_id": "question_id", "gt_answer": "answer", "gt": "answer"}

@@ -18,7 +18,7 @@ from snellen.data.columns import (
     option_letters,
     parse_list,
 )
-from snellen.data.json_values import replace_surrogates
+from snellen.data.documents import replace_surrogates
 from snellen.data.media.image_cells import StoredMedium
 from snellen.data.media.video_cells import parse_video
 from snellen.data.tables.index import IndexedRow

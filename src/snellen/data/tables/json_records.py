@@ -11,8 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.core.media import digest_bytes
-from snellen.data.bounded_read import read_bounded, read_lines
-from snellen.data.json_values import decode_json
+from snellen.data.documents import decode_json, read_bounded, read_lines
 from snellen.data.media.image_cells import JsonLocation, StoredMedium
 from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows

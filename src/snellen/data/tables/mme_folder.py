@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
-from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import join_columns, rename_columns
+from snellen.data.documents import read_bounded
 from snellen.data.media.image_cells import NamedImage
 from snellen.data.tables.index import IndexedRow, Scan
 

@@ -17,8 +17,8 @@ from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
-from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import row_id
+from snellen.data.documents import read_bounded
 from snellen.data.locate import datasets_folder
 from snellen.data.media.image_cells import (
     BrokenCell,
@@ -30,7 +30,13 @@ from snellen.data.media.image_cells import (
     SliceLocation,
     StoredMedium,
 )
-from snellen.data.media.image_files import FileDigests, MediaFolders, locate_image, media_folders
+from snellen.data.media.image_files import (
+    FileDigests,
+    MediaFolders,
+    is_file,
+    locate_image,
+    media_folders,
+)
 from snellen.data.media.sources import Base64Slice, BrokenSource, DataFile, JsonCell, ParquetCell
 from snellen.data.media.video_cells import locate_video
 from snellen.data.tables.hub import (
@@ -127,7 +133,10 @@ def open_table(
     """
     settings = settings or Settings.from_environment()
     column_map = dict(columns or {})
+    path = Path(spec).expanduser()
     try:
+        if is_file(path):
+            return _open_file(path, spec, column_map, settings)
         return _open_spec(spec, column_map, settings)
     except PermissionError as error:
         raise DataError(f"{spec} cannot be read: {error.strerror}") from error
@@ -139,6 +148,7 @@ def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> 
         return _open_mme(Path(name.name), spec, column_map, settings)
     if not name.local or Path(name.name).is_dir():
         return _open_dataset(name, spec, column_map, settings)
+    # Not a file: the error says so, or which suffixes are read.
     return _open_file(Path(spec).expanduser(), spec, column_map, settings)
 
 

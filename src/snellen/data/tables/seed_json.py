@@ -24,9 +24,8 @@ from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.core.media import FileSource, digest_bytes
 from snellen.core.origin import Origin
 from snellen.core.sample import MediaRef, Row
-from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import column_name
-from snellen.data.json_values import decode_json
+from snellen.data.documents import decode_json, read_bounded
 from snellen.data.media.image_files import (
     FileDigests,
     MediaFolders,

@@ -14,8 +14,8 @@ from typing import Any
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits, raising_advice
 from snellen.core.media import digest_bytes
-from snellen.data.bounded_read import read_bounded
 from snellen.data.columns import column_name, join_columns, rename_columns
+from snellen.data.documents import read_bounded
 from snellen.data.tables.cells import cell_text, finish_row, flat_cells
 from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.zip_members import check_members

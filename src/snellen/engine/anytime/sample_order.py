@@ -86,7 +86,7 @@ class SampleLinks(NamedTuple):
 
 
 def _group_units(samples: Sequence[Sample], by_media: bool) -> Iterable[list[Sample]]:
-    """Lists of correlated samples; a sample without any is a list of its own."""
+    """Lists of correlated samples; an uncorrelated sample is a list of length 1."""
     links = [
         SampleLinks(sample.unit, tuple(ref.digest for ref in sample.media) if by_media else ())
         for sample in samples

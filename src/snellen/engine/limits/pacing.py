@@ -111,6 +111,7 @@ class ConcurrencyWindow:
                 self._threshold = self.size
                 self._narrowed_at = self._sent
         elif kind in ("server", "timeout"):
+            # No clear sign of too many requests: stop growing for a while, and end slow start.
             self._threshold = min(self._threshold, self.size)
             self._hold_end = now + _HOLD_SECONDS
 

@@ -153,15 +153,18 @@ def run_comparison(
     comparison = ComparisonStop((first.model_name, second.model_name))
     monitors = (comparison.monitor(0), comparison.monitor(1))
     monitored_plans = [
-        replace(plan, stop_rule=side) for plan, side in zip(plans, monitors, strict=True)
+        replace(plan, stop_rule=monitor) for plan, monitor in zip(plans, monitors, strict=True)
     ]
     models = [model for plan in plans for model in (plan.model, *plan.roles.values())]
     while True:
-        for plan, side in zip(monitored_plans, monitors, strict=True):
+        # Each `run` asks one slice and then ends as interrupted, waiting for the other model; the
+        # next one resumes it from its folder.
+        for plan, monitor in zip(monitored_plans, monitors, strict=True):
             keep_servers(*models)
             folder = run(plan, store)
-            if folder.info.status == "interrupted" and not side.waits_for and not side.reason:
-                # A spent budget, a model that does not answer: the other waits for nothing.
+            if folder.info.status == "interrupted" and not monitor.waits_for and not monitor.reason:
+                # Interrupted for another reason (a spent budget, a model that does not answer):
+                # the comparison cannot be decided, so the other model is not asked any further.
                 return [folder]
         if not comparison.extend_slice():
             return [run(plan, store) for plan in monitored_plans]

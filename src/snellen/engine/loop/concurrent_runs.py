@@ -44,6 +44,8 @@ class ConcurrentRuns:
             return
         self._in_flight = in_flight = InFlightRequests(self._store.path)
         in_flight.enter()
+        # A run that was alone until now writes its requests to the table only at its next renewal.
+        # Until then this run could send one of them a second time.
         with suppress(TimeoutError):
             async with asyncio.timeout(_START_TIMEOUT):
                 while not in_flight.others_share:

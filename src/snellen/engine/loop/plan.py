@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -21,12 +23,13 @@ from snellen.core.output import Failure
 from snellen.core.price import Price
 from snellen.core.record import Pass, Record, merge_draws
 from snellen.core.request import Compare, Draw, Generate, Rank, Request, Sampling
-from snellen.core.run import RunConfig
+from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Sample, sampling_key
 from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
+from snellen.store.runs import find_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +151,7 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
             # The record names the prepared images; the original ones let a resumed run see
             # whether the data have changed.
             data_media = tuple(ref.digest for ref in sample.media)
-            return msgspec.structs.replace(record, data_media=data_media)
+            return replace(record, data_media=data_media)
         return Record(
             id=sample.id,
             kind=sample.kind,
@@ -232,3 +235,50 @@ def _apply_sampling(request: Request, index: int, sampling: Sampling) -> Request
     repeat = index if request.to == MAIN else 0
     settings = sampling.apply_to(request.settings, repeat)
     return request if settings == request.settings else replace(request, settings=settings)
+
+
+LATEST = ""
+"""`--fresh` without a name: continue the latest unfinished fresh command, else start a new one."""
+_FRESH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_GENERATED_NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+
+
+def check_fresh(name: str | None) -> None:
+    """Raises UsageError if the name is invalid."""
+    if name and not _FRESH_NAME.fullmatch(name):
+        raise UsageError(f"--fresh {name!r}: expected a name of letters, digits and . _ -")
+
+
+def fresh_name(plans: Sequence[RunPlan]) -> str:
+    """The name that `LATEST` stands for: that of the last command of these runs if one of its runs
+    is unfinished, so that the command continues it; else a new name."""
+    supported = [plan for plan in plans if not plan.benchmark.requires(plan.model.capabilities)]
+    named_runs = [dict(_generated_runs(plan)) for plan in supported]
+    started = {name: run.created for runs in named_runs for name, run in runs.items()}
+    if started:
+        last = max(started, key=lambda name: (started[name], name))
+        if not all(last in runs and runs[last].status == "complete" for runs in named_runs):
+            return last
+    # The random part: two commands may start in one second, and a clock may be set back.
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def _generated_runs(plan: RunPlan) -> Iterator[tuple[str, RunInfo]]:
+    """Existing runs of this plan whose names were generated here, with their names."""
+    if not plan.out.is_dir():
+        return
+    config = _without_name(run_config(plan, plan.benchmark.open()))
+    try:
+        runs = find_runs(plan.out)
+    except UsageError:
+        return
+    for run in runs:
+        name = run.info.config.fresh
+        if _GENERATED_NAME.fullmatch(name) and _without_name(run.info.config) == config:
+            yield name, run.info
+
+
+def _without_name(config: RunConfig) -> RunConfig:
+    """The config without its name, and without what a stop rule adds when the run starts."""
+    seed = config.seed if config.limit is not None else 0
+    return replace(config, fresh="", until="", seed=seed)

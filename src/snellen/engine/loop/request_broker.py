@@ -1,9 +1,10 @@
-"""Answers requests from the store, or from a model, whose output is stored before it is used."""
+"""Answers requests from the store, or from a model, whose output is checked and stored first."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, StorageError
+from snellen.core.errors import MediaError, ModelError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.message import Media
 from snellen.core.model import (
@@ -24,15 +25,14 @@ from snellen.core.model import (
     SingleModel,
     abilities,
 )
-from snellen.core.output import Failure, Output
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.price import Price
-from snellen.core.request import Request, request_digest
+from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
 from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
 from snellen.engine.loop.batching import Batcher, failure_from_error
-from snellen.engine.loop.check_output import as_output, check_output, is_refusal
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
@@ -83,7 +83,8 @@ class ModelClient:
         fresh: str = "",
     ) -> None:
         self._identity = model.identity.digest() + (f"/fresh/{fresh}" if fresh else "")
-        self._by_row = abilities(model).by_row
+        self.is_recording = abilities(model).by_row
+        """Whether the model is a recording, which answers by row id, not by the prompt."""
         self._abort_signal = abort_signal or AbortSignal()
         self._budget = limits.budget
         self.model_key = store.model_key(model.identity)
@@ -100,17 +101,13 @@ class ModelClient:
             retrying = RetryingClient(model, window, limits.retries, self.usage, self._abort_signal)
             self._send: Send = retrying.send
         else:
-            self._send = self._count_sends(self._build_send(model))
-
-    @property
-    def is_recording(self) -> bool:
-        """Whether the model is a recording, which answers by row id, not by the prompt."""
-        return self._by_row
+            self._answer = self._build_answer(model)
+            self._send = self._send_locally
 
     def identity_for(self, request: Request) -> str:
-        """The identity that enters the request's digest. A recording (`by_row`) may have different
-        replies to rows with equal prompts, so its identity includes the row."""
-        if not self._by_row:
+        """The identity that enters the request's digest. A recording may have different replies to
+        rows with equal prompts, so its identity includes the row."""
+        if not self.is_recording:
             return self._identity
         ref = request.ref
         return f"{self._identity}/{ref.sample}/{ref.turn}/{ref.row}"
@@ -153,18 +150,18 @@ class ModelClient:
         if self._batcher is not None:
             self._batcher.close()
 
-    def _count_sends(self, send: Send) -> Send:
-        async def send_counted(request: Request) -> Output:
-            self._abort_signal.raise_if_aborted()
-            self.usage.sent += 1
-            return await send(request)
+    async def _send_locally(self, request: Request) -> Output:
+        """Send a request to a model that is not behind a server: no pacing, no retries."""
+        self._abort_signal.raise_if_aborted()
+        self.usage.sent += 1
+        return await self._answer(request)
 
-        return send_counted
-
-    def _build_send(self, model: Model) -> Send:
+    def _build_answer(self, model: Model) -> Send:
+        """How a local model is asked: in batches, by an async function, or one request at a time in
+        a thread. Raises TypeError if it is no model."""
         if isinstance(model, BatchModel):
-            ahead = model.prepare if isinstance(model, PreparingModel) else None
-            self._batcher = Batcher(model.answer_batch, lambda: model.batch_size, ahead)
+            prepare = model.prepare if isinstance(model, PreparingModel) else None
+            self._batcher = Batcher(model.answer_batch, lambda: model.batch_size, prepare)
             return self._batcher.answer
         if not isinstance(model, SingleModel):
             raise TypeError(f"{type(model).__name__} has neither `answer` nor `answer_batch`")
@@ -410,3 +407,74 @@ async def ask_all(
     finally:
         broker.close()
         await disconnect(model)
+
+
+_OUTPUT_TYPES: dict[type, type] = {
+    Generate: Generated,
+    Rank: Ranked,
+    Draw: Drawn,
+    Compare: Compared,
+}
+
+
+def as_output(value: object) -> Output:
+    """Convert a model's return value: plain text becomes `Generated`. Raises ModelError for
+    anything that is neither text nor an Output."""
+    if isinstance(value, str):
+        return Generated(value)
+    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
+        return value
+    raise ModelError(
+        f"the model returned {type(value).__name__}; expected text or an Output "
+        "(Generated, Ranked, Drawn, Compared or Failure)"
+    )
+
+
+def check_output(request: Request, output: Output) -> Output:
+    """Return the output if it answers that kind of request; else a Failure.
+
+    A text refusal is a valid answer to an image request. Log-likelihoods and similarities that
+    are not finite are a Failure of kind `nan`: candidates cannot be ranked by them, and JSON
+    cannot store them.
+    """
+    if isinstance(request, Draw) and is_refusal(output):
+        return output
+    if not isinstance(output, (_OUTPUT_TYPES[type(request)], Failure)):
+        got, kind = type(output).__name__, type(request).__name__
+        return Failure("unsupported", f"the model answered {kind} with {got}")
+    numbers: list[float] = []
+    if isinstance(output, Generated):
+        return _replace_surrogates(output)
+    if isinstance(output, Ranked):
+        numbers = [candidate.logprob for candidate in output.candidates]
+    elif isinstance(output, Compared):
+        numbers = list(output.similarities)
+    elif isinstance(output, Drawn):
+        images = {name: output.data.get(name) for name in output.images}
+        if not images or any(data is None for data in images.values()):
+            return Failure("request", "the model drew nothing, or named images it did not return")
+    if isinstance(request, Rank | Compare) and not isinstance(output, Failure):
+        expected = len(request.candidates)
+        if len(numbers) != expected:
+            return Failure("request", f"{len(numbers)} scores came back for {expected} candidates")
+    if all(map(math.isfinite, numbers)):
+        return output
+    return Failure("nan", "the model's scores of the candidates are not all finite numbers")
+
+
+def is_refusal(output: Output) -> bool:
+    """Whether a content filter replied instead of the model."""
+    return isinstance(output, Generated) and output.is_refusal
+
+
+def _replace_surrogates(output: Generated) -> Output:
+    """Replace unpaired surrogates (an emoji cut at the token limit) by U+FFFD: they cannot be
+    encoded as UTF-8, so neither JSON nor the store can keep them."""
+    if not isinstance(output.text, str):
+        return Failure("request", f"the reply is {type(output.text).__name__}; expected text")
+    try:
+        output.text.encode()
+    except UnicodeEncodeError:
+        text = output.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return replace(output, text=text)
+    return output

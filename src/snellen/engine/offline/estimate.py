@@ -28,7 +28,7 @@ _ROW_BYTES = 120
 
 
 class Assumptions(Struct, frozen=True, kw_only=True):
-    """Values that an estimate uses if no stored replies tell better."""
+    """Values that an estimate uses if there are too few stored replies."""
 
     accuracy: float = 0.6
     """Fraction of passes answered right, independently of each other."""
@@ -259,6 +259,6 @@ def cluster_sizes(plan: RunPlan) -> list[int]:
         for sample in plan.benchmark.samples(table)
         if sample.id in selected
     ]
-    # A sample without a cluster is one of its own.
+    # A sample without a cluster is a cluster of size 1.
     counts = Counter(name or f"\0{index}" for index, name in enumerate(cluster_samples(links)))
     return list(counts.values())

@@ -168,7 +168,7 @@ class Servers:
 
     @property
     def running(self) -> bool:
-        """Whether any of them was started and not stopped since."""
+        """Whether any server was started and not stopped since."""
         return any(server.running for server in self._servers.values())
 
     def open_managed(self, spec: str) -> ManagedModel | None:

@@ -28,8 +28,10 @@ REPLY_SEPARATOR = "\0"
 _BOX = r"\boxed{"
 _FINAL_ANSWER = re.compile(r"\b(?:final\s+answer|correct\s+answer)\b", re.IGNORECASE)
 _COLON = re.compile(r"[:：]\s*")
-_ANSWER_FORMS = tuple(
-    re.compile(form) for form in (r"Answer': '(.*?)'", r'Answer": "(.*?)"', r"Answer': (\d)")
+_ANSWER_FORMS = (
+    re.compile(r"Answer': '(.*?)'"),
+    re.compile(r'Answer": "(.*?)"'),
+    re.compile(r"Answer': (\d)"),
 )
 _LABEL_RANGES = ("I understand", "A through J", "A through E", "A through D")
 _ANSWER_NOUN = re.compile(r"\b(?:[Cc]orrect|[Aa]nswer|[Oo]ption)\b")

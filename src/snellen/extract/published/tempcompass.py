@@ -68,7 +68,7 @@ def parse_sentence_match(reply: str, sentences: Mapping[str, str]) -> Answer:
     return Unparsed()
 
 
-def parse_sentence_match_ignoring_case(reply: str, sentences: Mapping[str, str]) -> Answer:
+def parse_sentence_match_any_case(reply: str, sentences: Mapping[str, str]) -> Answer:
     """As `parse_sentence_match`, but ignoring case, the sign behind a name and a final full stop.
 
     Text behind a bracket is not searched.

@@ -1,5 +1,5 @@
-"""Transformers checkpoints in this process.
+"""Checkpoints of transformers, run in this process.
 
-Loading, prompts, batches, prefix sharing, generation, log-likelihoods and LoRA; served checkpoints
-are in `models.remote`.
+Finding and loading, prompts, tokenisation ahead of the model, prefix sharing, batch sizes,
+generation, log-likelihoods and LoRA; checkpoints behind a server are in `models.remote`.
 """

@@ -84,8 +84,8 @@ class Checkpoint:
             raise hub_error(self.name, error, self.commit) from error
         if not _weight_files(Path(folder)):
             raise UsageError(
-                f"{self.name} has no weights that are read (*.safetensors or *.bin), or the hub's "
-                "cache lacks them; choose another revision, or fetch them where there is a network"
+                f"{self.name} has no weights (*.safetensors or *.bin), or the hub's cache lacks "
+                "them; choose another revision, or download them on a machine with a network"
             )
         return folder
 

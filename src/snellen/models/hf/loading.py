@@ -72,8 +72,8 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     )
     if uses_profile_prompt and (profile is None or not profile.prompt):
         raise UsageError(
-            f"{checkpoint.name} has no chat template, so there is no telling how it wants to "
-            "be asked; add a chat_template.jinja to the folder, or choose its instruct version"
+            f"{checkpoint.name} has no chat template, so the format of its prompts is unknown; "
+            "add a chat_template.jinja to the folder, or choose its instruct version"
         )
     eos_token_ids = _find_eos_token_ids(model, tokenizer)
     _use_greedy_decoding(model, tokenizer, eos_token_ids)

@@ -120,7 +120,7 @@ class HuggingFace(ModelDefaults):
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the results should know about their computation."""
         reason = self._shared_generation.disabled_reason if self._shared_generation else None
-        return (f"what prompts share was computed for each: {reason}",) if reason else ()
+        return (f"shared prefixes were computed for each prompt: {reason}",) if reason else ()
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
         """The prompt after the chat template, and the images' sizes before the processor."""
@@ -142,7 +142,7 @@ class HuggingFace(ModelDefaults):
         text_requests: dict[int, Generate | Rank] = {}
         for index, request in enumerate(requests):
             if isinstance(request, Compare):
-                outputs[index] = Failure("unsupported", "the model does not compare pictures")
+                outputs[index] = Failure("unsupported", "the model does not compare images")
             elif isinstance(request, Draw):
                 outputs[index] = self._draw(loaded, request)
             else:

@@ -434,6 +434,11 @@ class PrefixSharing:
         kept_logits: int,
         **inputs: Tensor,
     ) -> Any:
+        """One forward pass of new tokens on top of a cache, which it extends.
+
+        `ids` is (rows, tokens), `mask` (rows, tokens in the cache and new ones), `positions`
+        (rows, tokens) or (axes, rows, tokens).
+        """
         import torch
 
         with torch.inference_mode():

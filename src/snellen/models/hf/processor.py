@@ -30,7 +30,7 @@ def load_processor(checkpoint: Checkpoint, options: LoadOptions, folder: str) ->
     if checkpoint.multimodal and getattr(processor, "tokenizer", None) is None:
         raise UsageError(
             f"{checkpoint.name} describes an image model, but its folder has no processor that "
-            "joins pictures and text (processor_config.json); add the files of the original"
+            "joins images and text (processor_config.json); add the files of the original"
         )
     return processor
 

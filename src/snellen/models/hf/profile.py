@@ -49,7 +49,7 @@ class FamilyProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         image_count = sum(len(message.media()) for message in messages)
         if self.max_images is not None and image_count > self.max_images:
             raise Unsupported(
-                f"the model takes {self.max_images} picture in a prompt, this one has "
+                f"the model takes {self.max_images} image in a prompt, this one has "
                 f"{image_count}; take images=first, or have the benchmark stitch them"
             )
         lines = []

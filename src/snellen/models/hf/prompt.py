@@ -29,9 +29,9 @@ def check_concatenable(loaded: LoadedModel) -> None:
     if loaded.profile is None or not loaded.profile.concatenates:
         family = loaded.model.config.model_type
         raise Unsupported(
-            f"images={CONCAT_EMBEDDINGS}: in {family} models embeddings of pictures cannot be put "
-            "next to each other; take images=native, images=first, or have the benchmark stitch "
-            "the pictures"
+            f"images={CONCAT_EMBEDDINGS}: the embeddings of several images cannot be concatenated "
+            f"in {family} models; take images=native, images=first, or have the benchmark stitch "
+            "the images"
         )
 
 
@@ -83,7 +83,7 @@ def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, polic
             raise Unsupported(f"the model takes no {part.kind} input")
     placeholder = str(getattr(loaded.processor, "image_token", None) or "")
     if placeholder and any(placeholder in message.text() for message in messages):
-        raise Unsupported(f"the text holds {placeholder}, the model's own sign for a picture")
+        raise Unsupported(f"the text contains {placeholder}, the model's image token")
     images = tuple(image_cache.get(part.digest, request.media) for part in media)
     if policy == CONCAT_EMBEDDINGS and len(images) > 1:
         check_concatenable(loaded)

@@ -1,5 +1,5 @@
 """From a model's name to a model.
 
-The registry, providers, plug-ins, user files, and the catalog with prices; the backends themselves
-are elsewhere in `models`.
+The registry, built-in providers, plug-ins, user files, and the catalog with prices. The backends
+themselves are elsewhere in `models`.
 """

@@ -122,6 +122,7 @@ def wrap(value: Any, name: str, digest: str) -> Model:
 
 
 def _import(file: Path, digest: str) -> ModuleType:
+    """Import a file under a name of its own, with its folder importable. Raises UsageError."""
     name = f"snellen_loaded_{file.stem}_{digest[:8]}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -144,6 +145,7 @@ def _import(file: Path, digest: str) -> ModuleType:
 
 
 def _line_clause(error: BaseException, file: Path) -> str:
+    """`, line N,` for the last line of the file in the traceback; "" if there is none."""
     if isinstance(error, SyntaxError):
         return f", line {error.lineno}," if error.lineno else ""
     frames = traceback.extract_tb(error.__traceback__)

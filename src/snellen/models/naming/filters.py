@@ -118,6 +118,7 @@ def _test(part: str) -> Callable[[CatalogEntry], bool]:
 
 
 def _condition(part: str) -> FilterCondition:
+    """Parse a condition such as `size<10`. Raises UsageError."""
     match = _CONDITION.fullmatch(part)
     if match is None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""How many tokens a picture counts as, where a model's provider has published the rule."""
+"""Tokens that an image counts as, for models whose provider has published the rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPENAI_BASE, _OPENAI_PER_TILE = 85, 170
 
 class ImageTokenRule(NamedTuple):
     tokens: Callable[[int, int], int]
-    """Of a picture by its width and height in pixels."""
+    """Tokens of an image, by its width and height in pixels."""
     source: str
 
 
@@ -36,7 +36,7 @@ def claude_patches(width: int, height: int) -> int:
 
 
 def gemini_tiles(width: int, height: int) -> int:
-    """258 for a small picture, and for each tile of 768 pixels of a larger one."""
+    """258 tokens for a small image, and for each tile of 768 pixels of a larger one."""
     if max(width, height) <= _GEMINI_SMALL:
         return _GEMINI_TOKENS
     return _GEMINI_TOKENS * math.ceil(width / _GEMINI_TILE) * math.ceil(height / _GEMINI_TILE)
@@ -48,7 +48,7 @@ _RULES = (
         ImageTokenRule(openai_tiles, "https://platform.openai.com/docs/guides/images-vision"),
     ),
     (
-        # Later models read larger pictures than the page's numbers hold for.
+        # Later models accept larger images than those the page's numbers are for.
         re.compile(r"anthropic/claude-(?!opus-4-[78]|[a-z]+-5|mythos).*"),
         ImageTokenRule(
             claude_patches, "https://platform.claude.com/docs/en/build-with-claude/vision"

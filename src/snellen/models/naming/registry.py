@@ -2,7 +2,7 @@
 the catalog.
 
 Options may follow the name, `hf/org/model:dtype=bfloat16,device=cuda:1`; a colon starts options
-only when a `key=` stands behind it, since paths, URLs and devices hold colons too.
+only if a `key=` follows, since paths, URLs and devices contain colons as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
-from snellen.models.url_passwords import refuse_password
 
 if TYPE_CHECKING:
     from snellen.models.naming.catalog import CatalogEntry
@@ -27,6 +26,9 @@ _MAX_NEW_TOKENS = "max_new_tokens"
 _OPTIONS_START = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
 _URL_SCHEMES = ("http:", "https:")
 _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
+_USERINFO = re.compile(r"://[^/?#]*@([^/?#@:,]*)")
+_QUERY = re.compile(r"://(?:[^/?#]*@)?([^/?#@:,]*)[^?#,]*\?")
+_VARIABLE = re.compile(r"[:,]key_env=(\w+)")
 
 
 class ModelSpec(NamedTuple):
@@ -47,13 +49,15 @@ class ModelInfo(NamedTuple):
 
 def split_options(spec: str) -> tuple[str, dict[str, str]]:
     """Split a name and its options. Raises UsageError for a malformed option."""
-    stem, *rest = _OPTIONS_START.split(spec.strip(), maxsplit=1)
-    return stem, _parse_options(spec, rest[0]) if rest else {}
+    stem, *options = _OPTIONS_START.split(spec.strip(), maxsplit=1)
+    return stem, _parse_options(spec, options[0]) if options else {}
 
 
 def split_spec(spec: str) -> ModelSpec:
-    """Take `provider/model:key=value,...` apart; an existing model folder is `hf/<folder>`, and a
-    name of the catalog its provider and id with the options it needs.
+    """Parse `provider/model:key=value,...`.
+
+    An existing model folder stands for `hf/<folder>`, a name of the catalog for its provider and id
+    with the options of its entry.
 
     Raises UsageError for an empty name, a malformed option and an address that holds a password.
     """
@@ -185,3 +189,27 @@ def _parse_options(spec: str, text: str) -> dict[str, str]:
             raise UsageError(f"model {spec!r}: option {pair!r} is not of the form key=value")
         options[key] = value
     return options
+
+
+def refuse_password(spec: str) -> None:
+    """Raises UsageError for a model or URL with a password, such as `https://user:password@host` or
+    `https://host/v1?key=...`, since commands are recorded. The message does not hold it either."""
+    userinfo, query = _USERINFO.search(spec), _QUERY.search(spec)
+    if userinfo is None and query is None:
+        return
+    variable = _VARIABLE.search(spec)
+    advice = (
+        f"put the key into {variable[1]}"
+        if variable
+        else ("put the key into an environment variable and name that with key_env=NAME")
+    )
+    if userinfo is not None:
+        raise UsageError(
+            f"the address of {userinfo[1]} holds a user or a password before the @, and addresses "
+            f"are recorded with the run; leave it out, {advice}"
+        )
+    if query is not None:
+        raise UsageError(
+            f"the address of {query[1]} holds a ? and what follows it, which is no part of a base "
+            f"URL, and addresses are recorded with the run; leave it out, {advice}"
+        )

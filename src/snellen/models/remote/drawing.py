@@ -80,13 +80,13 @@ async def draw_by_images(
     reply = await client.post(PATH, encode_body(with_extra(body, config), media))
     entries = reply.get("data")
     if not isinstance(entries, list) or not entries:
-        raise error_in_body(reply) or ModelError("the reply holds no pictures", "server")
+        raise error_in_body(reply) or ModelError("the reply holds no images", "server")
     values = (
         dict_or_empty(entry).get("b64_json") or dict_or_empty(entry).get("url") for entry in entries
     )
     images = [entry for entry in values if isinstance(entry, str)]
     if not images:
-        raise error_in_body(reply) or ModelError("the reply holds no pictures", "server")
+        raise error_in_body(reply) or ModelError("the reply holds no images", "server")
     usage = dict_or_empty(reply.get("usage"))
     spent = Usage(token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens")))
     return await load_images(client, images, "", spent if usage else None)
@@ -139,7 +139,7 @@ async def _image_bytes(client: HttpClient, image: str) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ModelError(f"a picture of the reply is no base64: {error}", "request") from error
+        raise ModelError(f"an image of the reply is not base64: {error}", "request") from error
 
 
 def _text(request: Draw) -> str:

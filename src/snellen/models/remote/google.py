@@ -125,6 +125,7 @@ def _parts(candidate: Reply) -> list[Reply]:
 
 
 def _generation_config(request: Generate, config: RemoteModelConfig) -> Body:
+    """Decoding settings and reasoning in the API's format."""
     settings, setup = request.settings, config.setup
     body: Body = {"maxOutputTokens": settings.max_new_tokens}
     if setup.sampling:

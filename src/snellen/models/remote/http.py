@@ -126,7 +126,7 @@ class HttpClient:
                 if isinstance(getattr(error, "os_error", None), PrivateAddress):
                     raise private_address_error(url) from error
                 raise self._model_error(error, url) from error
-        raise ModelError("a drawn picture is moved from address to address", "request")
+        raise ModelError("a drawn image is moved from address to address", "request")
 
     async def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
         """POST a JSON body and iterate over the JSON objects of the server-sent events."""

@@ -107,7 +107,7 @@ def _parts(url: str) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise ModelError(f"a drawn picture is said to lie at {quote(url)}, which is no URL", "request")
+    raise ModelError(f"a drawn image is said to lie at {quote(url)}, which is not a URL", "request")
 
 
 def _authority(parts: SplitResult) -> str:
@@ -128,8 +128,8 @@ def _literal_address(host: str) -> str | None:
 def _refusal(url: str, why: str) -> ModelError:
     host = urlsplit(url).netloc
     return ModelError(
-        f"the server says that a drawn picture lies at {quote(url)}, and {why}, so it is not "
-        f"fetched; if you know the place, allow it with the option picture_host={quote(host)}",
+        f"the server says that a drawn image lies at {quote(url)}, and {why}, so it is not "
+        f"fetched; if you trust that host, allow it with the option picture_host={quote(host)}",
         "request",
     )
 

@@ -46,10 +46,11 @@ async def rank(
     """Score the context alone and with each candidate: one POST each, all counted in the usage."""
     score_prompt = _score_by_chat if config.setup.rank == "prompt_logprobs" else _score_by_echo
     if config.setup.rank == "echo" and media:
-        return Failure("unsupported", "rank=echo scores text alone; rank=prompt_logprobs, pictures")
+        return Failure("unsupported", "rank=echo scores text alone; rank=prompt_logprobs, images")
     context = await score_prompt(client, request, media, config, None)
     prompts = [
-        await score_prompt(client, request, media, config, one) for one in request.candidates
+        await score_prompt(client, request, media, config, candidate_text)
+        for candidate_text in request.candidates
     ]
     shared = min(_shared_prefix_length(context.tokens, row.tokens) for row in prompts)
     scores = tuple(_score(row, shared) for row in prompts)
@@ -60,6 +61,7 @@ async def rank(
 
 
 def _score(prompt: ScoredPrompt, start: int) -> CandidateScore:
+    """Sum of the log-probabilities from token `start` on. Raises ModelError if one is missing."""
     tail = prompt.logprobs[start:]
     if not tail or None in tail:
         raise ModelError("the server gave no log-probabilities for the candidate", "request")
@@ -73,6 +75,10 @@ async def _score_by_echo(
     config: RemoteModelConfig,
     candidate: str | None,
 ) -> ScoredPrompt:
+    """Score the prompt with `echo`: the server repeats it and generates one more token.
+
+    Raises ModelError if the reply has no log-probabilities of the prompt.
+    """
     prompt = "\n".join(message.text() for message in request.messages) + (candidate or "")
     body: Body = {"model": config.model, "prompt": prompt, "max_tokens": 1, "temperature": 0.0}
     body |= {"echo": True, "logprobs": 1}
@@ -84,6 +90,7 @@ async def _score_by_echo(
         raise _no_logprobs_error("echo")
     if not all(isinstance(token, str) for token in tokens):
         raise unreadable_field("tokens", tokens)
+    # Offsets, if there are any, tell where the prompt ends; else one generated token follows it.
     if isinstance(offsets, list) and len(offsets) == len(tokens):
         prompt_length = sum(token_count(offset) < len(prompt) for offset in offsets)
     else:
@@ -100,6 +107,10 @@ async def _score_by_chat(
     config: RemoteModelConfig,
     candidate: str | None,
 ) -> ScoredPrompt:
+    """Score the chat with vLLM's `prompt_logprobs`; the candidate is an unfinished last message.
+
+    Raises ModelError if the reply has no log-probabilities of the prompt.
+    """
     messages = messages_of(request, media, config)
     has_candidate = candidate is not None
     if has_candidate:
@@ -163,7 +174,7 @@ def _no_logprobs_error(method: str) -> ModelError:
 
 
 def _shared_prefix_length(first: Sequence[str], second: Sequence[str]) -> int:
-    for index, (left, right) in enumerate(zip(first, second, strict=False)):
-        if left != right:
+    for index, (first_token, second_token) in enumerate(zip(first, second, strict=False)):
+        if first_token != second_token:
             return index
     return min(len(first), len(second))

@@ -148,9 +148,9 @@ def resize_for_api(data: bytes, max_edge: int | None, sendable: bool) -> bytes:
     from PIL.Image import Resampling
 
     image = decode_image(data, max_image_pixels())
-    longest = max(image.size)
-    if max_edge is not None and longest > max_edge:
-        size = tuple(max(1, round(side * max_edge / longest)) for side in image.size)
+    longest_edge = max(image.size)
+    if max_edge is not None and longest_edge > max_edge:
+        size = tuple(max(1, round(side * max_edge / longest_edge)) for side in image.size)
         image = image.resize((size[0], size[1]), Resampling.LANCZOS)
     elif sendable:
         return data

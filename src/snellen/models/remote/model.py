@@ -168,13 +168,13 @@ class ServerModel(RemoteModel):
         """Why the model cannot take this request, or None."""
         capabilities = self.capabilities
         if isinstance(request, Compare):
-            return "a model behind a server does not compare pictures"
+            return "a model behind a server does not compare images"
         if isinstance(request, Rank) and not capabilities.log_likelihood:
             return "the server gives no log-likelihoods; the option rank says how it would"
         if isinstance(request, Draw) and "image" not in capabilities.outputs:
             return "the model draws no pictures; endpoint=images asks one that does"
         if isinstance(request, Generate) and "text" not in capabilities.outputs:
-            return "the endpoint draws pictures and answers no questions"
+            return "the endpoint draws images and answers no questions"
         for message in request.messages:
             for part in message.media():
                 if part.kind not in capabilities.inputs:
@@ -218,7 +218,7 @@ def unsupported_sampling(config: RemoteModelConfig, sampling: Sampling) -> str |
     """Why a setting would not reach the model and what to do, as a clause; None if all do."""
     profile, setup = config.profile, config.setup
     if setup.endpoint == "images":
-        return "it draws pictures; leave out temperature, top_p and seed"
+        return "it draws images; leave out temperature, top_p and seed"
     google, anthropic = profile.dialect == "google", profile.dialect == "anthropic"
     if sampling.seed is not None and not (google or profile.seed):
         return "its server takes no seed; leave seed out, and the draws differ by themselves"

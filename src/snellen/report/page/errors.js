@@ -1,47 +1,47 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const key = (one) => `${one.run}\n${one.sample}`;
+  const key = (sample) => `${sample.run}\n${sample.sample}`;
   const kept = `snellen-errors:${data.samples.length}:${data.samples.map(key).join("|").length}:` +
     (data.samples[0] ? key(data.samples[0]) : "");
-  const labels = new Map(data.samples.map((one) => [key(one), { labels: new Set(one.labels), note: one.note }]));
+  const labels = new Map(data.samples.map((sample) => [key(sample), { labels: new Set(sample.labels), note: sample.note }]));
   const cards = new Map();
   const labeller = document.getElementById("labeller");
   const show = document.getElementById("show");
   const model = document.getElementById("model");
 
   const make = (name, text, kind) => {
-    const made = document.createElement(name);
-    if (text !== undefined) made.textContent = text;
-    if (kind) made.className = kind;
-    return made;
+    const element = document.createElement(name);
+    if (text !== undefined) element.textContent = text;
+    if (kind) element.className = kind;
+    return element;
   };
 
-  const card = (one) => {
+  const card = (sample) => {
     const item = make("li");
     item.tabIndex = -1;
-    const shown = make("div", undefined, "shown");
-    for (const digest of one.pictures) {
-      const picture = make("img");
-      picture.src = data.pictures[digest];
-      picture.alt = "what the model saw";
-      shown.append(picture);
+    const images = make("div", undefined, "shown");
+    for (const digest of sample.pictures) {
+      const image = make("img");
+      image.src = data.pictures[digest];
+      image.alt = "what the model saw";
+      images.append(image);
     }
-    const told = make("div");
-    told.append(make("p", `${one.model} · ${one.subtask} · ${one.sample}`, "where"));
-    told.append(make("p", one.question, "question"));
+    const details = make("div");
+    details.append(make("p", `${sample.model} · ${sample.subtask} · ${sample.sample}`, "where"));
+    details.append(make("p", sample.question, "question"));
     const options = make("ul", undefined, "choices");
-    for (const [label, text] of Object.entries(one.options)) {
+    for (const [label, text] of Object.entries(sample.options)) {
       const option = make("li", `${label}. ${text}`);
-      if (one.gold.includes(label)) option.className = "gold";
-      else if (one.answer === label) option.className = "said";
+      if (sample.gold.includes(label)) option.className = "gold";
+      else if (sample.answer === label) option.className = "said";
       options.append(option);
     }
     if (!options.children.length) {
-      options.append(make("li", one.gold.join(", "), "gold"));
-      if (one.answer !== null) options.append(make("li", one.answer, "said"));
+      options.append(make("li", sample.gold.join(", "), "gold"));
+      if (sample.answer !== null) options.append(make("li", sample.answer, "said"));
     }
-    told.append(options, make("p", `the reply (${one.outcome})`, "where"), make("pre", one.reply || "(empty)"));
+    details.append(options, make("p", `the reply (${sample.outcome})`, "where"), make("pre", sample.reply || "(empty)"));
     const types = make("fieldset");
     types.append(make("legend", "why it is wrong", "where"));
     data.types.forEach(([name, title, meaning], at) => {
@@ -51,8 +51,8 @@
       box.type = "checkbox";
       box.value = name;
       box.addEventListener("change", () => {
-        const held = labels.get(key(one)).labels;
-        if (box.checked) held.add(name); else held.delete(name);
+        const names = labels.get(key(sample)).labels;
+        if (box.checked) names.add(name); else names.delete(name);
         changed();
       });
       label.append(box, ` ${at + 1} ${title}`);
@@ -61,9 +61,9 @@
     const note = make("input", undefined, "note");
     note.placeholder = "note";
     note.setAttribute("aria-label", "note");
-    note.addEventListener("input", () => { labels.get(key(one)).note = note.value; changed(); });
-    told.append(types, note);
-    item.append(shown, told);
+    note.addEventListener("input", () => { labels.get(key(sample)).note = note.value; changed(); });
+    details.append(types, note);
+    item.append(images, details);
     item.addEventListener("keydown", (event) => {
       const at = Number(event.key) - 1;
       if (event.target === note || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -73,24 +73,24 @@
   };
 
   const render = () => {
-    for (const one of data.samples) {
-      const item = cards.get(key(one));
-      const held = labels.get(key(one));
-      for (const box of item.querySelectorAll("fieldset input")) box.checked = held.labels.has(box.value);
-      item.querySelector(".note").value = held.note;
+    for (const sample of data.samples) {
+      const item = cards.get(key(sample));
+      const label = labels.get(key(sample));
+      for (const box of item.querySelectorAll("fieldset input")) box.checked = label.labels.has(box.value);
+      item.querySelector(".note").value = label.note;
     }
     changed();
   };
 
   const changed = () => {
     let done = 0;
-    for (const one of data.samples) {
-      const item = cards.get(key(one));
-      const labelled = labels.get(key(one)).labels.size > 0;
+    for (const sample of data.samples) {
+      const item = cards.get(key(sample));
+      const labelled = labels.get(key(sample)).labels.size > 0;
       done += labelled;
       item.classList.toggle("done", labelled);
       const active = item.contains(document.activeElement);
-      item.hidden = (model.value !== "" && one.model !== model.value) ||
+      item.hidden = (model.value !== "" && sample.model !== model.value) ||
         (show.value === "open" && labelled && !active) || (show.value === "done" && !labelled && !active);
     }
     document.getElementById("progress").textContent = `${done} of ${data.samples.length} labelled`;
@@ -98,22 +98,22 @@
   };
 
   const saved = () => ({
-    samples: data.samples.map((one) => ({
-      run: one.run, sample: one.sample, model: one.model, subtask: one.subtask,
-      labels: data.types.map(([name]) => name).filter((name) => labels.get(key(one)).labels.has(name)),
-      note: labels.get(key(one)).note,
-      wrong: one.wrong,
+    samples: data.samples.map((sample) => ({
+      run: sample.run, sample: sample.sample, model: sample.model, subtask: sample.subtask,
+      labels: data.types.map(([name]) => name).filter((name) => labels.get(key(sample)).labels.has(name)),
+      note: labels.get(key(sample)).note,
+      wrong: sample.wrong,
     })),
     labeller: labeller.value,
     format: data.format,
   });
 
-  const load = (found) => {
-    if (found.format !== data.format) return;
-    for (const one of found.samples) {
-      if (labels.has(key(one))) labels.set(key(one), { labels: new Set(one.labels || []), note: one.note || "" });
+  const load = (file) => {
+    if (file.format !== data.format) return;
+    for (const sample of file.samples) {
+      if (labels.has(key(sample))) labels.set(key(sample), { labels: new Set(sample.labels || []), note: sample.note || "" });
     }
-    labeller.value = found.labeller || labeller.value;
+    labeller.value = file.labeller || labeller.value;
     render();
   };
 
@@ -130,8 +130,8 @@
   document.getElementById("json").addEventListener("click", () =>
     download(JSON.stringify(saved(), null, 1), "error-labels.json", "application/json"));
   document.getElementById("csv").addEventListener("click", () => {
-    const rows = saved().samples.map((one) =>
-      [one.run, one.model, one.sample, one.subtask, one.labels.join(";"), one.note, one.wrong || "", labeller.value].map(cell).join(","));
+    const rows = saved().samples.map((sample) =>
+      [sample.run, sample.model, sample.sample, sample.subtask, sample.labels.join(";"), sample.note, sample.wrong || "", labeller.value].map(cell).join(","));
     download(["run,model,sample,subtask,labels,note,wrong,labeller", ...rows].join("\r\n") + "\r\n", "error-labels.csv", "text/csv");
   });
   document.getElementById("file").addEventListener("change", async (event) => {
@@ -143,15 +143,15 @@
   model.addEventListener("change", changed);
   labeller.addEventListener("input", changed);
 
-  for (const name of new Set(data.samples.map((one) => one.model))) {
+  for (const name of new Set(data.samples.map((sample) => sample.model))) {
     const option = make("option", name);
     option.value = name;
     model.append(option);
   }
   const list = document.getElementById("samples");
-  for (const one of data.samples) {
-    const item = card(one);
-    cards.set(key(one), item);
+  for (const sample of data.samples) {
+    const item = card(sample);
+    cards.set(key(sample), item);
     list.append(item);
   }
   let before = null;

@@ -3,7 +3,7 @@
   const { samples, pictures, outcomes } = JSON.parse(document.getElementById("data").textContent);
   const list = document.querySelector(".samples");
   const form = document.querySelector(".filters");
-  const found = document.querySelector(".found");
+  const countLine = document.querySelector(".found");
 
   /* a column in which all samples have the same label says nothing */
   const labels = new Map();
@@ -12,10 +12,10 @@
   }
   const columns = [...labels.keys()].filter((column) => labels.get(column).size > 1);
 
-  const picture = (digest, attributes) => pictures[digest]
+  const image = (digest, attributes) => pictures[digest]
     ? make("img", { src: "data:image/jpeg;base64," + pictures[digest], loading: "lazy", decoding: "async", ...attributes })
     : null;
-  const { body, summary } = samplesView({ outcomes, picture, columns: () => columns });
+  const { body, summary } = samplesView({ outcomes, picture: image, columns: () => columns });
 
   const rows = samples.map((sample, at) => {
     const row = make("details", { class: "sample", id: `sample-${at + 1}` }, summary(sample));
@@ -66,13 +66,13 @@
     const [column, label] = group ? JSON.parse(group) : [];
     let count = 0;
     samples.forEach((sample, at) => {
-      const shown = (!result || sample.result === result) && (!outcome || sample.outcome === outcome)
+      const matches = (!result || sample.result === result) && (!outcome || sample.outcome === outcome)
         && (!kind || sample.kind === kind) && (!group || sample.groups[column] === label)
         && (!needle || texts[at].includes(needle));
-      rows[at].hidden = !shown;
-      count += shown;
+      rows[at].hidden = !matches;
+      count += matches;
     });
-    found.textContent = count === samples.length ? `${count} shown` : `${count} of ${samples.length} shown`;
+    countLine.textContent = count === samples.length ? `${count} shown` : `${count} of ${samples.length} shown`;
   };
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -1,5 +1,5 @@
 "use strict";
-/* one sample as a page shows it, built with text nodes only, so that nothing a model said is ever
+/* one sample as a page shows it, built with text nodes only, so that nothing a model wrote is ever
    read as markup */
 
 /** An element with attributes and children; strings become text nodes. */
@@ -16,8 +16,8 @@ const words = (name) => name.replaceAll("_", " ");
 const KINDS = { choice: "multiple choice", yes_no: "yes or no", open: "open" };
 const RESULTS = { right: "right", partly: "partly right", wrong: "wrong", unscored: "not scored" };
 
-/** How samples are shown. `outcomes`: words by outcome; `picture(digest, attributes)`: an image, or
-    null where there is none; `columns()`: groupings that are worth a word in a list. */
+/** Views of a sample. `outcomes`: labels by outcome; `picture(digest, attributes)`: an image element, or
+    null without an image; `columns()`: the groupings named in a list. */
 const samplesView = ({ outcomes, picture, columns }) => {
   const verdictOf = (sample) => {
     if (sample.outcome === "failed" || sample.outcome === "missing") return ["lost", outcomes[sample.outcome]];
@@ -56,9 +56,9 @@ const samplesView = ({ outcomes, picture, columns }) => {
       verdict(verdictOf(sample)));
   };
 
-  const first = (digests, attributes) => digests.reduce((found, digest) => found || picture(digest, attributes), null);
+  const first = (digests, attributes) => digests.reduce((image, digest) => image || picture(digest, attributes), null);
 
-  /** What the images of a comparison are: the drawn one, and the options it is compared with. */
+  /** The roles of the images of a comparison: the image a model made, and the options. */
   const roles = (sample) => Object.fromEntries(sample.passes
     .filter((turn) => turn.output.type === "compared")
     .flatMap((turn) => turn.prompt.flatMap((message) => message.parts).map((part, at) =>
@@ -149,7 +149,7 @@ const samplesView = ({ outcomes, picture, columns }) => {
   const pass = (turn, at, sample) => {
     const count = sample.passes.length;
     const draws = sample.draws.length;
-    // Of several draws `saved` is the sum over all.
+    // With repeats, `saved` is the sum over all of them.
     const planned = draws ? count : count + sample.saved;
     const single = draws ? `Draw 1 of ${draws}` : "Question and reply";
     const heading = planned > 1 ? `${draws ? "Draw 1, pass" : "Pass"} ${at + 1} of ${planned}` : single;
@@ -167,7 +167,7 @@ const samplesView = ({ outcomes, picture, columns }) => {
         ]))));
   };
 
-  /** A draw after the first: what was said and read. What was shown stands with the first. */
+  /** A repeat after the first: the reply and its answer. The prompt is the one of the first. */
   const furtherDraw = (draw, at, sample) => {
     const heading = `Draw ${at + 1} of ${sample.draws.length}`;
     return make("section", { class: "pass", "aria-label": heading },

@@ -117,6 +117,7 @@ def new_plot(width: float, height: float, title: str = "", **options: Any) -> tu
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
+    figure.set_label(title)
     axes = figure.add_axes((0, 0, 1, 1), **options)
     axes.set_title(title, loc="left", pad=10)
     for spine in axes.spines.values():
@@ -141,13 +142,16 @@ def add_tooltip(artist: Artist, text: str) -> None:
 
 
 def to_svg(figure: Figure) -> str:
-    """The figure as the text of an SVG file. It is the same for the same figure and version of
-    matplotlib: no date, and ids by content."""
+    """The figure as the text of an SVG file; its label is what screen readers say.
+
+    The text is the same for the same figure and version of matplotlib: without a date, and with
+    ids by content.
+    """
     text = _render(figure, "svg", metadata={"Date": None}).decode()
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     text = re.sub(rf'<g id="{_TOOLTIP}([^"]*)">', r"<g><title>\1</title>", text)
-    label = escape(" ".join(axes.get_title(loc="left") for axes in figure.axes).strip(), quote=True)
+    label = escape(str(figure.get_label()), quote=True)
     return text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
 
 

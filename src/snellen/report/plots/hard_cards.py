@@ -82,6 +82,7 @@ def draw_cards(title: str, cards: Sequence[HardSampleCard]) -> Figure:
     width = (_WIDTH + _PAD) * min(_ACROSS, max(1, len(cards))) - _PAD
     height = max(0.5, sum(heights) + _PAD * (len(rows) - 1))
     figure = Figure(figsize=(width, height))
+    figure.set_label(title)
     # Axes in inches with their origin at the top left hold frames, texts and images.
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0))
     axes.set_axis_off()

@@ -151,6 +151,7 @@ def leaderboard_plot(sheets: Mapping[str, Sequence[Leaderboard]], across: int = 
     tops = [0.62 if start else 0.32 for start in _starts(lines)]
     width, height = cell * max(len(boards) for _, boards in lines), sum(heights) + sum(tops)
     figure = Figure(figsize=(width, height))
+    figure.set_label(", ".join(drawn))
     y = 0.0
     for (title, boards), tall, top, is_first in zip(
         lines, heights, tops, _starts(lines), strict=True

@@ -60,7 +60,7 @@ class ComparableRuns(NamedTuple):
     legend: tuple[str, ...] = ()
 
 
-class _RankedRun(NamedTuple):
+class _BoardRun(NamedTuple):
     """A run of a set, with its distinct name."""
 
     name: str
@@ -98,7 +98,7 @@ def rank_comparable_runs(
             [runs[index].path for index in run_set.members],
         )
         members = [
-            _RankedRun(name, runs[index], reports[index])
+            _BoardRun(name, runs[index], reports[index])
             for name, index in zip(names, run_set.members, strict=True)
         ]
         info = members[0].report.run
@@ -160,7 +160,7 @@ def _separation_notices(alike: Sequence[RunInfo]) -> Iterator[str]:
 
 
 def _boards(
-    members: Sequence[_RankedRun], printed: Mapping[str, Mapping[str, float]], max_rows: int
+    members: Sequence[_BoardRun], printed: Mapping[str, Mapping[str, float]], max_rows: int
 ) -> tuple[tuple[Leaderboard, ...], tuple[str, ...], tuple[str, ...]]:
     """The leaderboards of a set, its notices, and what the columns mean."""
     if extent_asked(members[0].report.run) != COMPLETE:
@@ -220,7 +220,7 @@ def _remarks(printed: Sequence[PrintedScores]) -> tuple[str, ...]:
 
 
 def _mme_boards(
-    members: Sequence[_RankedRun],
+    members: Sequence[_BoardRun],
     printed: Mapping[str, Mapping[str, float]],
     max_rows: int,
     ranks: RunRankings,
@@ -264,7 +264,7 @@ def _mme_boards(
 
 
 def _plain_boards(
-    members: Sequence[_RankedRun], max_rows: int, ranks: RunRankings
+    members: Sequence[_BoardRun], max_rows: int, ranks: RunRankings
 ) -> Iterator[Leaderboard]:
     """The headline, then every group by the headline's metric."""
     scores: dict[tuple[str, GroupKey], dict[str, _Score]] = {}

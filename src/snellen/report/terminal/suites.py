@@ -16,7 +16,7 @@ from snellen.analysis.comparison.average_ranking import (
 )
 from snellen.analysis.comparison.comparability import check_comparable, differing_facts
 from snellen.analysis.comparison.data_differences import different_data_notices
-from snellen.benchmarks.declaration.suites import Member, Suite, member_key
+from snellen.benchmarks.declaration.suites import Suite, SuiteMember, member_key
 from snellen.core.benchmark import Table as DataTable
 from snellen.core.csv_cells import text_cells
 from snellen.core.errors import DataError, UnknownName, UsageError
@@ -157,7 +157,7 @@ def _average_letters(
 
 
 def _member_scores(
-    member: Member,
+    member: SuiteMember,
     runs: Sequence[RunFolder],
     reports: Sequence[Report],
     notices: list[str],
@@ -201,7 +201,7 @@ def _member_scores(
 
 
 def _column(
-    member: Member,
+    member: SuiteMember,
     requested: set[str],
     counted: Sequence[int],
     runs: Sequence[RunFolder],
@@ -248,7 +248,7 @@ def _exclusion_reason(report: Report) -> str:
     return ""
 
 
-def _metric(report: Report, member: Member) -> _MemberScore | None:
+def _metric(report: Report, member: SuiteMember) -> _MemberScore | None:
     summary = report.summary
     metric = summary.headline if member.metric is None else summary.metrics.get(member.metric)
     if metric is None or metric.value is None:

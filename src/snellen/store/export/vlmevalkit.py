@@ -1,14 +1,16 @@
 """A run as the files that VLMEvalKit and the MMBench server read: one row per pass.
 
 Rotation r of question i has the index i + r * 1,000,000, as in MMBench's own files. A failed
-request is written as VLMEvalKit writes it, so that its reply is not taken for an answer.
+request is written as VLMEvalKit writes it, so that its reply is not taken for an answer. Some of
+its scorers require columns and gold formats that a run's records do not have: `LAYOUTS`.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -17,24 +19,51 @@ from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated, Ranked
 from snellen.core.record import Pass, Record
-from snellen.store.export.vlmevalkit_layout import (
-    COMMON_LAYOUT,
-    FileLayout,
-    benchmark_layout,
-    extra_cells,
-    gold_cell,
-)
 from snellen.store.runs import RunFolder
 
 SUBMISSION_FILE = "submission.xlsx"
 FAILED = "Failed to obtain answer via API."
-GROUPS = ("category", "l2-category", "split")
+"""What VLMEvalKit writes for a failed request."""
+SPLIT = "split"
+CATEGORY = "category"
+IMAGE_PATH = "image_path"
+GROUPS = (CATEGORY, "l2-category", SPLIT)
 _STRIDE = 1_000_000
+"""Distance of the indices of two rotations of a question."""
 _MAX_CELL_LENGTH = 32_767
 """Characters that a cell of an Excel workbook can hold."""
 
 
+class FileLayout(NamedTuple):
+    """How the file of one benchmark differs from the common layout."""
+
+    listed_gold: bool = False
+    """Whether the gold answers are always a list, even a single one."""
+    by_image: bool = False
+    """Whether the scorer groups questions about one image by the column `image_path`."""
+    gold_list: str = ""
+    """Name of an additional column with the gold answers as a list."""
+    columns: Mapping[str, str] = {}
+    """Our group columns by the name that VLMEvalKit gives them; ours are written too."""
+    splits: Mapping[str, str] = {}
+    """Values of the column `split`, which records do not have, by our name of the split."""
+
+
+COMMON_LAYOUT = FileLayout()
+LAYOUTS: Mapping[str, FileLayout] = {
+    "mme": FileLayout(by_image=True),
+    "amber": FileLayout(by_image=True),
+    "ocrbench": FileLayout(listed_gold=True, columns={CATEGORY: "type"}),
+    "coco-caption": FileLayout(listed_gold=True),
+    "blink": FileLayout(columns={CATEGORY: "task"}),
+    "vizwiz": FileLayout(gold_list="answers"),
+    "mmmu": FileLayout(splits={"val": "validation", "dev": "dev", "test": "test"}),
+}
+
+
 class ExportSheet(NamedTuple):
+    """A table of text cells."""
+
     columns: list[str]
     rows: list[dict[str, str]]
     """Cells by column; empty ones are absent."""
@@ -191,3 +220,30 @@ def _is_option(key: str) -> bool:
 
 def _is_extra(key: str) -> bool:
     return not _is_option(key) and key not in ("index", "question", "answer", *GROUPS, "prediction")
+
+
+def benchmark_layout(benchmark: str) -> FileLayout:
+    return LAYOUTS.get(benchmark, COMMON_LAYOUT)
+
+
+def gold_cell(gold: Sequence[str], layout: FileLayout) -> str:
+    """A single answer as it is, several as a JSON list."""
+    if len(gold) == 1 and not layout.listed_gold:
+        return gold[0]
+    return json.dumps(list(gold), ensure_ascii=False)
+
+
+def extra_cells(record: Record, layout: FileLayout, split: str) -> dict[str, str]:
+    """The record's groups, and cells that only VLMEvalKit's file has. `split` is our name of the
+    run's split; "" if it has none."""
+    cells = dict(record.groups)
+    for theirs, ours in layout.columns.items():
+        if theirs not in cells and ours in cells:
+            cells[theirs] = cells[ours]
+    if layout.by_image:
+        cells[IMAGE_PATH] = record.unit or ",".join(record.media) or record.id
+    if layout.gold_list and record.gold:
+        cells[layout.gold_list] = json.dumps(list(record.gold), ensure_ascii=False)
+    if split in layout.splits and SPLIT not in cells:
+        cells[SPLIT] = layout.splits[split]
+    return cells

@@ -15,7 +15,7 @@ const joined = (one, other, Type) => {
   return both;
 };
 
-/** The samples of one run, which may grow. `generation` changes when numbers lost their meaning. */
+/** The samples of one run, which may grow. `generation` changes when an index means another sample. */
 class Columns {
   constructor() { this.forget(); }
 

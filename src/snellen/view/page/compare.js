@@ -34,7 +34,7 @@ class ComparePage {
     };
   }
 
-  /** Samples of both runs by id, in the order of the first; then those of the second alone. */
+  /** Pairs of samples by id, in the order of the first run; then samples of the second alone. */
   align() {
     const [one, other] = this.sides.map((side) => side.columns);
     one.find(""); other.find("");
@@ -54,20 +54,20 @@ class ComparePage {
     const [one, other] = this.sides.map((side) => side.columns);
     const [first, second] = this.names ?? this.keys;
     const through = (codes, side) => Uint32Array.from(rows[side], (row) => (row < 0 ? 0 : codes[row]));
-    const told = { "both right": "both right", "only first": `only ${first}`, "only second": `only ${second}`, neither: "neither", "not scored": "not scored", "in one only": "in one run only" };
+    const labels = { "both right": "both right", "only first": `only ${first}`, "only second": `only ${second}`, neither: "neither", "not scored": "not scored", "in one only": "in one run only" };
     const groups = one.facets().filter(({ name }) => name.startsWith("g.") || name === "kind").map((facet) => ({ ...facet, codes: through(facet.codes, 0) }));
     const outcome = (columns, side, which) => ({
       name: `outcome-${side + 1}`, title: `${which} outcome`, values: ["", ...known.outcomes], shown: (value) => known.words[value],
       codes: Uint8Array.from(rows[side], (row) => (row < 0 ? 0 : columns.outcome[row] + 1)),
     });
     return [
-      { name: "agreement", title: "Agreement", codes: agreement, values: AGREEMENTS, shown: (value) => told[value], kind: (value) => value.replaceAll(" ", "-"), always: AGREEMENTS.slice(0, 4) },
+      { name: "agreement", title: "Agreement", codes: agreement, values: AGREEMENTS, shown: (value) => labels[value], kind: (value) => value.replaceAll(" ", "-"), always: AGREEMENTS.slice(0, 4) },
       { name: "answers", title: "Answers", codes: answers, values: Object.keys(ANSWERS), shown: (value) => ANSWERS[value] },
       outcome(one, 0, "First"), outcome(other, 1, "Second"), ...groups,
     ];
   }
 
-  /** A sample is found where either run holds the text. */
+  /** A sample matches if its text in either run does. */
   async search(text) {
     const masks = await Promise.all(this.sides.map((side) => side.search(text)));
     const bits = new Uint8Array((this.pairs.ids.length + 7) >> 3);
@@ -77,7 +77,7 @@ class ComparePage {
     return bits;
   }
 
-  /** The side whose sample stands for both in the list. */
+  /** The side whose sample is listed for both. */
   sideOf(at) { return this.pairs.rows[0][at] >= 0 ? 0 : 1; }
 
   fill(at, element) {
@@ -141,7 +141,7 @@ class ComparePage {
     }));
   }
 
-  /** What is not the same question under the same id. */
+  /** A notice if one id has different questions in the two runs. */
   unlike([one, other]) {
     if (!one || !other) return make("p", { class: "absent" }, `Only ${this.names[one ? 0 : 1]} has this sample.`);
     const odd = ["question", "options", "gold", "media"].filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
@@ -151,14 +151,14 @@ class ComparePage {
   pass(samples, nth) {
     const turns = samples.map((sample) => sample?.passes[nth] ?? null);
     const texts = turns.map((turn) => (turn?.output.type === "generated" ? turn.output.text.join("") : null));
-    const told = texts.every((text) => text !== null) && texts[0] !== texts[1] ? wordDifferences(...texts) : null;
+    const differences = texts.every((text) => text !== null) && texts[0] !== texts[1] ? wordDifferences(...texts) : null;
     const many = samples.some((sample) => sample && sample.passes.length + sample.saved > 1);
     const prompts = turns.map((turn) => JSON.stringify(turn?.prompt ?? null));
     const same = prompts[0] === prompts[1];
     return make("section", { class: "pass", "aria-label": many ? `Pass ${nth + 1}` : "Replies" },
       make("header", {}, make("strong", {}, many ? `Pass ${nth + 1}` : "Replies"),
-        make("span", { class: "soft" }, texts[0] === texts[1] && texts[0] !== null ? "word for word the same" : told ? "words that the other lacks are marked" : "")),
-      make("div", { class: "sides" }, turns.map((turn, side) => this.reply(samples[side], turn, side, told?.[side]))),
+        make("span", { class: "soft" }, texts[0] === texts[1] && texts[0] !== null ? "word for word the same" : differences ? "words that the other lacks are marked" : "")),
+      make("div", { class: "sides" }, turns.map((turn, side) => this.reply(samples[side], turn, side, differences?.[side]))),
       make("details", { class: "prompts", ...(same ? {} : { open: "open" }) },
         make("summary", {}, same ? "Prompt, the same for both" : "The prompts differ"),
         make("div", { class: same ? "" : "sides" }, (same ? [turns[0]] : turns).map((turn, side) => (turn ? this.sides[side].view(samples[side]).promptSide(turn) : make("div", { class: "side" }))))));
@@ -182,7 +182,7 @@ class ComparePage {
     await this.drawHead();
     await this.pullAll();
     if (this.stopped) return;
-    /* computed last: it takes the server longer than all the rest */
+    /* last, since it takes the server longest */
     this.pulled = true;
     this.drawDifference();
     while (store.grows && this.sides.some((side) => side.live) && !this.stopped) {

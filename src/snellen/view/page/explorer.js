@@ -1,4 +1,4 @@
-/* Samples in a list beside the one that is open, with filters, search and keys. */
+/* Samples in a list next to the open one, with filters, search and keys. */
 
 class Explorer {
   /** `source` has what is shown: count(), facets(), search(text), fill(row, element),
@@ -6,7 +6,7 @@ class Explorer {
       `remember(parameters)` puts the state into the address. */
   constructor(source, wanted, remember) {
     Object.assign(this, { source, remember, chosen: {}, text: wanted.get("text") || "", mask: null, opened: null, turn: 0 });
-    /* what there is to choose from is known only once the columns have come */
+    /* the choices are known once the columns have loaded */
     this.wishes = new Map([...wanted].filter(([name]) => name !== "text" && name !== "sample"));
     this.wish = wanted.get("sample");
     this.build();
@@ -31,7 +31,7 @@ class Explorer {
 
   nothing() { return make("p", { class: "nothing" }, this.source.hint); }
 
-  /** Look for the text; answers that come late, for a text that is no longer looked for, are dropped. */
+  /** Search for the text; late answers, for an earlier text, are dropped. */
   async seek() {
     const turn = ++this.turn;
     if (!this.text.trim()) { this.mask = null; this.update(); return; }
@@ -71,7 +71,7 @@ class Explorer {
     this.element.dataset.filtered = (performance.now() - started).toFixed(1);
   }
 
-  /** Where a row stands in the list, or -1. */
+  /** Index of a row in the list, or -1. */
   place(row) {
     if (row === null) return -1;
     const rows = this.list.rows;
@@ -176,7 +176,7 @@ class Explorer {
       make("span", { class: "steps" }, step("↑", "Previous sample (k)", -1), step("↓", "Next sample (j)", 1)));
   }
 
-  /** Where the open sample stands may change while nothing else about it does. */
+  /** Update the index of the open sample, which may change while the sample does not. */
   drawBar() {
     const bar = this.detail.querySelector(".detail-bar");
     if (!bar || this.opened === null) return;

@@ -1,10 +1,10 @@
-/* A list of any length of which only the visible rows are in the page. */
+/* A list of any length; only its visible rows are in the page. */
 
 const ROW_HEIGHT = 68;
 
 class LongList {
-  /** `fill(row, element)` fills the element of a row, at once or later; `choose(at)` is told which
-      place of the list was clicked. */
+  /** `fill(row, element)` fills the element of a row, at once or later; `choose(at)` gets the
+      index that was clicked. */
   constructor({ label, fill, choose }) {
     this.fill = fill;
     this.rows = new Uint32Array(0);
@@ -26,7 +26,7 @@ class LongList {
     new ResizeObserver(later).observe(this.element);
   }
 
-  /** Show these rows; what is filled already stays where the same row stands in the same place. */
+  /** Show these rows; elements whose row keeps its index are not filled again. */
   show(rows) {
     this.rows = rows;
     this.sizer.style.height = rows.length * ROW_HEIGHT + "px";
@@ -67,7 +67,7 @@ class LongList {
     else this.element.removeAttribute("aria-activedescendant");
   }
 
-  /** Mark a place, -1 for none, and bring it into view. */
+  /** Mark the row at an index, -1 for none, and scroll to it. */
   mark(at) {
     this.chosen = at;
     if (at >= 0) {

@@ -13,7 +13,7 @@ const bitsOf = (mask, count) => {
 class RunData {
   constructor(key) { Object.assign(this, { key, columns: new Columns(), samples: new Samples(key), searched: null, live: false }); }
 
-  /** Take what is new. Returns whether anything changed, and whether there is more at once. */
+  /** Fetch what is new. Returns whether anything changed, and whether more can be fetched at once. */
   async pull() {
     const part = await store.columns(this.key, this.columns.rows, this.columns.generation);
     const anew = part.generation !== this.columns.generation;
@@ -23,10 +23,10 @@ class RunData {
     return { changed, more: part.more };
   }
 
-  /** Bits of the samples that hold a text; what was searched is not searched again. */
+  /** Bits of the samples that contain a text; samples are searched once. */
   async search(text) {
     const old = this.searched?.text === text && this.searched.generation === this.columns.generation ? this.searched : null;
-    /* bits come from a whole byte on */
+    /* bits begin at a byte */
     const from = old ? old.rows & ~7 : 0;
     const { bits, rows, generation } = await store.search(this.key, text, from);
     const all = joined(old ? old.bits.subarray(0, from >> 3) : new Uint8Array(0), bits, Uint8Array);
@@ -155,7 +155,7 @@ class RunPage {
       if (this.stopped) return any;
       any ||= changed;
       owed ||= changed || !this.begun;
-      /* while much is still to come, most of the time is left to its coming */
+      /* while much is still to be read, most of the time is left for that */
       if (owed && (!more || performance.now() > shown + PAUSE)) {
         this.begun = true;
         await this.explorer.grown();
@@ -197,10 +197,10 @@ const progress = (head) => make("span", { class: "live", role: "status" },
 
 const notices = (texts) => (texts && texts.length ? make("ul", { class: "notices", role: "status" }, texts.map((text) => make("li", {}, text))) : null);
 
-/** What a run is called among those of its benchmark. */
+/** The name of a run among the runs of its benchmark. */
 const nameOf = (all, key, head) => all.find((each) => each.key === key)?.name ?? head.model;
 
-/** A way to the comparison with any other run of the same benchmark. */
+/** Links to comparisons with the other runs of the benchmark. */
 const compareLinks = (key, head, all) => {
   const others = all.filter((each) => each.key !== key && each.benchmark === head.benchmark);
   if (!others.length) return null;

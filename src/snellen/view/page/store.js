@@ -1,6 +1,6 @@
-/* Where the data come from: the server, or files beside the page. Both have the same answers. */
+/* The source of the data: a server, or files next to the page. Both give the same answers. */
 
-const asked = async (path, query) => {
+const fetchJson = async (path, query) => {
   const response = await fetch(path + "?" + new URLSearchParams(query));
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error || response.statusText);
@@ -8,15 +8,15 @@ const asked = async (path, query) => {
 };
 
 class Server {
-  runs() { return asked("api/runs", {}); }
-  head(run) { return asked("api/run", { run }); }
-  numbers(run) { return asked("api/numbers", { run }); }
-  columns(run, from, generation) { return asked("api/columns", { run, from, generation }); }
-  samples(run, rows) { return asked("api/samples", { run, rows: rows.join(",") }); }
-  compare(first, second) { return asked("api/compare", { first, second }); }
+  runs() { return fetchJson("api/runs", {}); }
+  head(run) { return fetchJson("api/run", { run }); }
+  numbers(run) { return fetchJson("api/numbers", { run }); }
+  columns(run, from, generation) { return fetchJson("api/columns", { run, from, generation }); }
+  samples(run, rows) { return fetchJson("api/samples", { run, rows: rows.join(",") }); }
+  compare(first, second) { return fetchJson("api/compare", { first, second }); }
 
   async search(run, text, from) {
-    const { bits, rows, generation } = await asked("api/search", { run, text, from });
+    const { bits, rows, generation } = await fetchJson("api/search", { run, text, from });
     return { bits: unpacked(bits, Uint8Array), rows, generation };
   }
 
@@ -27,7 +27,7 @@ class Server {
   get grows() { return true; }
 }
 
-/** Files that call `snellen.put(name, value)`: scripts load from a folder where nothing else does. */
+/** Files that call `snellen.put(name, value)`: of a local folder, browsers load scripts alone. */
 class Files {
   constructor({ chunk, pictures }) {
     this.chunk = chunk;
@@ -89,7 +89,7 @@ class Files {
 
 const store = known.files ? new Files(known.files) : new Server();
 
-/** Samples of a run by number, fetched once; the oldest are let go. */
+/** Samples of a run by index, fetched once. Beyond `most`, the oldest are dropped. */
 class Samples {
   constructor(run, most = 3000) { Object.assign(this, { run, most, kept: new Map(), asked: new Map() }); }
 

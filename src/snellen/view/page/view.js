@@ -6,7 +6,7 @@ let listed = null;
 
 const title = (text) => { document.title = text ? `${text} – Snellen` : "Snellen"; };
 
-/** Something went wrong: said once, on top of the page. */
+/** Show an error once, on top of the page. */
 const complain = (error) => {
   const text = error instanceof TypeError && /fetch/i.test(error.message) ? "the server does not answer: it was stopped; start it again and reload" : error.message;
   let box = document.querySelector("#complaint");
@@ -17,7 +17,7 @@ const complain = (error) => {
   box.replaceChildren(make("li", {}, text));
 };
 
-/** Put the state into the address, without a step in the history. */
+/** Put the state into the address, without a new entry in the history. */
 const address = (path, parameters) => {
   const text = parameters.toString();
   const hash = text ? `${path}?${text}` : path;

@@ -2,8 +2,8 @@
 
 const MOST_CELLS = 4e6;
 
-/** For each text its words and the gaps between them, each with whether the other lacks it; null
-    where the texts are too long to be told apart. */
+/** For each text its words and gaps, each with whether it is missing in the other text. Null if the
+    texts are too long to compare. */
 const wordDifferences = (first, second) => {
   const one = first.match(/\s+|[^\s]+/g) || [], other = second.match(/\s+|[^\s]+/g) || [];
   let head = 0;
@@ -13,7 +13,7 @@ const wordDifferences = (first, second) => {
     && one[one.length - 1 - tail] === other[other.length - 1 - tail]) tail++;
   const n = one.length - head - tail, m = other.length - head - tail;
   if ((n + 1) * (m + 1) > MOST_CELLS) return null;
-  /* the longest common subsequence from each pair of places to the end */
+  /* length of the longest common subsequence of the rests behind word i and word j */
   const width = m + 1, longest = new Uint16Array((n + 1) * width);
   for (let i = n - 1; i >= 0; i--) {
     for (let j = m - 1; j >= 0; j--) {
@@ -22,18 +22,18 @@ const wordDifferences = (first, second) => {
         : Math.max(longest[(i + 1) * width + j], longest[i * width + j + 1]);
     }
   }
-  const lacksOne = new Uint8Array(one.length), lacksOther = new Uint8Array(other.length);
+  const onlyInFirst = new Uint8Array(one.length), onlyInSecond = new Uint8Array(other.length);
   let i = 0, j = 0;
   while (i < n || j < m) {
     if (i < n && j < m && one[head + i] === other[head + j]) { i++; j++; }
-    else if (j === m || (i < n && longest[(i + 1) * width + j] >= longest[i * width + j + 1])) lacksOne[head + i++] = 1;
-    else lacksOther[head + j++] = 1;
+    else if (j === m || (i < n && longest[(i + 1) * width + j] >= longest[i * width + j + 1])) onlyInFirst[head + i++] = 1;
+    else onlyInSecond[head + j++] = 1;
   }
-  const told = (tokens, lacks) => tokens.map((text, at) => ({ text, differs: lacks[at] === 1 && text.trim() !== "" }));
-  return [told(one, lacksOne), told(other, lacksOther)];
+  const marked = (tokens, isUnshared) => tokens.map((text, at) => ({ text, differs: isUnshared[at] === 1 && text.trim() !== "" }));
+  return [marked(one, onlyInFirst), marked(other, onlyInSecond)];
 };
 
-/** A reply with the words that the other lacks set apart, and the evidence of its answer. */
+/** A reply in which the words that the other has not, and the evidence of its answer, are marked. */
 const markedReply = (pieces, tokens) => {
   const from = pieces[0].length, to = from + pieces[1].length;
   const shown = make("pre", { class: "reply" });

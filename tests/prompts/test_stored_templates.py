@@ -1,4 +1,4 @@
-"""Stored wordings, recipes, examples before a question, and thinking first."""
+"""Stored prompt templates, recipes, examples before a question, and thinking first."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def text(sample: Sample, name: str) -> str:
          "phrases if possible."),
     ],
 )  # fmt: skip
-def test_stored_wordings_word_for_word(name: str, sample: Sample, expected: str) -> None:
+def test_stored_templates_word_for_word(name: str, sample: Sample, expected: str) -> None:
     assert text(sample, name) == expected
 
 
 def test_every_stored_wording_has_a_source_and_the_digest_of_its_file() -> None:
     import snellen.prompts.stored as stored
 
-    folder = Path(stored.__file__).parent / "wordings"
+    folder = Path(stored.__file__).parent / "templates"
     names = sorted(path.stem for path in folder.glob("*.toml"))
     assert "paper-mmbench" in names
     for name in names:
