@@ -43,7 +43,7 @@ from snellen.settings import first_nonblank
 _CONNECT_TIMEOUT = 10.0
 """Seconds within which the head of a cluster must answer."""
 # A TCP connection alone does not show that Ray listens: `ray.init` on a port of another server
-# tries for more than a minute, and then ends the process (Ray 2.60).
+# tries for more than a minute (Ray 2.60).
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 """Connection preface of an HTTP/2 client, with empty settings (RFC 9113, Sec. 3.4). Ray uses gRPC,
 which runs over HTTP/2."""
