@@ -46,7 +46,7 @@ from snellen.engine.loop.run import run
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
-from snellen.models.naming.registry import split_options
+from snellen.models.naming.spec import split_options
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 

@@ -94,7 +94,7 @@ def evaluate(
     with (
         Servers(out, options.serve, options.serve_timeout, serving) as servers,
         ReplicatedModels(options.cluster, options.load, out) as replicas,
-        _saying_how_to_go_on(command, serving, servers, replicas),
+        _resume_notice(command, serving, servers, replicas),
     ):
         custom = load_files(options.load)
         opener = _LiveModelOpener(custom.models, servers, replicas)
@@ -151,7 +151,7 @@ def evaluate(
 
 
 @contextmanager
-def _saying_how_to_go_on(
+def _resume_notice(
     command: str, say: Notify | None, *ended: Servers | ReplicatedModels
 ) -> Iterator[None]:
     """Where Ctrl-C has servers or replicas to end, which takes seconds, say first how the command

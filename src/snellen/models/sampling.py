@@ -10,7 +10,8 @@ from snellen.core.errors import UsageError
 from snellen.core.model import Model, RestrictedSampler, abilities
 from snellen.core.request import Sampling
 from snellen.models.naming.provider import ModelOption
-from snellen.models.naming.registry import options_of, split_options, split_spec
+from snellen.models.naming.registry import options_of, split_spec
+from snellen.models.naming.spec import split_options
 
 OPTIONS = (
     ModelOption("temperature", "how freely replies are drawn; 0 takes the likeliest words"),

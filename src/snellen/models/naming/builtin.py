@@ -39,7 +39,7 @@ def builtin_provider(name: str) -> Provider:
     if name in _MODULES:
         provider: Provider = import_module(_MODULES[name]).PROVIDER
         return provider
-    from snellen.models.remote.profile import server_provider
+    from snellen.models.remote.provider import server_provider
 
     return server_provider(name)
 

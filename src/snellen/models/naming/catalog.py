@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from snellen.core.model import Modality
+from snellen.models.naming.spec import split_options
 
 FOLDER = Path(__file__).with_suffix("")
 SOURCES = "sources.toml"
@@ -126,8 +127,6 @@ def find_entry(name: str) -> CatalogEntry | None:
 
 def facts_of(name: str) -> CatalogEntry | None:
     """Find the entry of a model by its name or by a spec with options; None if there is none."""
-    from snellen.models.naming.registry import split_options
-
     return find_entry(split_options(name)[0])
 
 

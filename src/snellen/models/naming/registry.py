@@ -1,8 +1,5 @@
 """Models by name: `provider/model`, a bare provider, a URL, a local model folder, or a name of
 the catalog.
-
-Options may follow the name, `hf/org/model:dtype=bfloat16,device=cuda:1`; a colon starts options
-only if a `key=` follows, since paths, URLs and devices contain colons as well.
 """
 
 from __future__ import annotations
@@ -17,18 +14,15 @@ from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
+from snellen.models.naming.spec import refuse_password, split_options
 
 if TYPE_CHECKING:
     from snellen.models.naming.catalog import CatalogEntry
 
 _MAX_NEW_TOKENS = "max_new_tokens"
 
-_OPTIONS_START = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
 _URL_SCHEMES = ("http:", "https:")
 _PATH_STARTS = ("./", "../", "/", "~", ".\\", "..\\")
-_USERINFO = re.compile(r"://[^/?#]*@([^/?#@:,]*)")
-_QUERY = re.compile(r"://(?:[^/?#]*@)?([^/?#@:,]*)[^?#,]*\?")
-_VARIABLE = re.compile(r"[:,]key_env=(\w+)")
 
 
 class ModelSpec(NamedTuple):
@@ -45,12 +39,6 @@ class ModelInfo(NamedTuple):
     spec: str
     identity: Identity
     capabilities: Capabilities
-
-
-def split_options(spec: str) -> tuple[str, dict[str, str]]:
-    """Split a name and its options. Raises UsageError for a malformed option."""
-    stem, *options = _OPTIONS_START.split(spec.strip(), maxsplit=1)
-    return stem, _parse_options(spec, options[0]) if options else {}
 
 
 def split_spec(spec: str) -> ModelSpec:
@@ -179,37 +167,3 @@ def all_options() -> tuple[ModelOption, ...]:
 
 def _is_model_folder(path: str) -> bool:
     return (Path(path).expanduser() / "config.json").is_file()
-
-
-def _parse_options(spec: str, text: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for pair in text.split(","):
-        key, equals, value = pair.partition("=")
-        if not key or not equals or not value:
-            raise UsageError(f"model {spec!r}: option {pair!r} is not of the form key=value")
-        options[key] = value
-    return options
-
-
-def refuse_password(spec: str) -> None:
-    """Raises UsageError for a model or URL with a password, such as `https://user:password@host` or
-    `https://host/v1?key=...`, since commands are recorded. The message does not hold it either."""
-    userinfo, query = _USERINFO.search(spec), _QUERY.search(spec)
-    if userinfo is None and query is None:
-        return
-    variable = _VARIABLE.search(spec)
-    advice = (
-        f"put the key into {variable[1]}"
-        if variable
-        else ("put the key into an environment variable and name that with key_env=NAME")
-    )
-    if userinfo is not None:
-        raise UsageError(
-            f"the address of {userinfo[1]} holds a user or a password before the @, and addresses "
-            f"are recorded with the run; leave it out, {advice}"
-        )
-    if query is not None:
-        raise UsageError(
-            f"the address of {query[1]} holds a ? and what follows it, which is no part of a base "
-            f"URL, and addresses are recorded with the run; leave it out, {advice}"
-        )

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from snellen.core.errors import UsageError
 from snellen.core.secret import Secret
-from snellen.models.naming.registry import refuse_password
+from snellen.models.naming.spec import refuse_password
 from snellen.models.remote.http import Endpoint
 from snellen.models.remote.profile import URL_SCHEMES, ProviderProfile
 from snellen.settings import first_nonblank, read_secret

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
-
-from snellen.core.model import Model
-from snellen.models.naming.provider import ModelListing, Provider
-from snellen.models.remote.options import OPTIONS
 
 DialectName = Literal["chat", "anthropic", "google"]
 URL_SCHEMES = ("http", "https")
@@ -65,29 +60,6 @@ def profiles() -> dict[str, ProviderProfile]:
     """Profiles by provider, from `providers.toml`."""
     text = Path(__file__).with_name("providers.toml").read_bytes()
     return msgspec.toml.decode(text, type=dict[str, ProviderProfile])
-
-
-def server_provider(name: str) -> Provider:
-    """The provider of a name in `providers.toml`. Its client is imported when a model is opened."""
-
-    def open_remote(model: str, options: Mapping[str, str]) -> Model:
-        from snellen.models.remote.connect import connect
-
-        return connect(name, model, options)
-
-    return Provider(name=name, open=open_remote, options=OPTIONS, models=_listings(name))
-
-
-def _listings(name: str) -> tuple[ModelListing, ...]:
-    """Lines of `snellen list models`; both URL schemes share one."""
-    if name == "https":
-        return ()
-    if name == "http":
-        pattern = "http://<host>:<port>/v1#<model>"
-        return (ModelListing(pattern, "A model behind an OpenAI-like server."),)
-    profile = profiles()[name]
-    key = f"; key in {' or '.join(profile.key_env)}" if profile.key_needed else ""
-    return (ModelListing(f"{name}/<model>", f"{profile.title}{key}."),)
 
 
 def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:

@@ -1,0 +1,56 @@
+"""A model's name as it is typed, with its options; addresses that hold a password are refused.
+
+Options may follow the name, `hf/org/model:dtype=bfloat16,device=cuda:1`; a colon starts options
+only if a `key=` follows, since paths, URLs and devices contain colons as well.
+"""
+
+from __future__ import annotations
+
+import re
+
+from snellen.core.errors import UsageError
+
+_OPTIONS_START = re.compile(r":(?=[a-z_]+(?:\.[\w.]*)?=)")
+_USERINFO = re.compile(r"://[^/?#]*@([^/?#@:,]*)")
+_QUERY = re.compile(r"://(?:[^/?#]*@)?([^/?#@:,]*)[^?#,]*\?")
+_VARIABLE = re.compile(r"[:,]key_env=(\w+)")
+
+
+def split_options(spec: str) -> tuple[str, dict[str, str]]:
+    """Split a name and its options. Raises UsageError for a malformed option."""
+    stem, *options = _OPTIONS_START.split(spec.strip(), maxsplit=1)
+    return stem, _parse_options(spec, options[0]) if options else {}
+
+
+def _parse_options(spec: str, text: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for pair in text.split(","):
+        key, equals, value = pair.partition("=")
+        if not key or not equals or not value:
+            raise UsageError(f"model {spec!r}: option {pair!r} is not of the form key=value")
+        options[key] = value
+    return options
+
+
+def refuse_password(spec: str) -> None:
+    """Raises UsageError for a model or URL with a password, such as `https://user:password@host` or
+    `https://host/v1?key=...`, since commands are recorded. The message does not hold it either."""
+    userinfo, query = _USERINFO.search(spec), _QUERY.search(spec)
+    if userinfo is None and query is None:
+        return
+    variable = _VARIABLE.search(spec)
+    advice = (
+        f"put the key into {variable[1]}"
+        if variable
+        else ("put the key into an environment variable and name that with key_env=NAME")
+    )
+    if userinfo is not None:
+        raise UsageError(
+            f"the address of {userinfo[1]} holds a user or a password before the @, and addresses "
+            f"are recorded with the run; leave it out, {advice}"
+        )
+    if query is not None:
+        raise UsageError(
+            f"the address of {query[1]} holds a ? and what follows it, which is no part of a base "
+            f"URL, and addresses are recorded with the run; leave it out, {advice}"
+        )
