@@ -32,7 +32,8 @@ kinds: $(VENV)/dev.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Rooms whose tests need neither a model nor a server; `make test` runs them all.
-QUICK := tests/core tests/extract tests/prompts tests/scoring tests/stats tests/store tests/test_layers.py tests/test_names.py
+QUICK := tests/core tests/extract tests/prompts tests/scoring tests/stats tests/store tests/test_layers.py tests/test_names.py \
+  --ignore tests/stats/test_simulations.py --ignore tests/scoring/test_meteor.py
 check: lint types
 	$(PYTEST) $(QUICK)
 

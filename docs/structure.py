@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -56,8 +57,13 @@ class Definition(NamedTuple):
     parameters: int
 
 
-def definitions(source: Path) -> Iterator[Definition]:
+@functools.cache
+def definitions(source: Path) -> tuple[Definition, ...]:
     """Classes, functions and parameters of every Python file below `source`."""
+    return tuple(_definitions(source))
+
+
+def _definitions(source: Path) -> Iterator[Definition]:
     for path in sorted(source.rglob("*.py")):
         file = path.relative_to(source).as_posix()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
