@@ -51,10 +51,13 @@ test-pinned: browser java
 	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --no-deps -e .
 	OMP_NUM_THREADS=1 .venv-pinned/bin/python -m pytest -n 2 --dist loadfile
 
-# What pyproject.toml allows as the oldest works, without PyTorch.
+# What pyproject.toml allows as the oldest works, without PyTorch and datasets, which the tests left
+# out need; the rotated video is made by a newer PyAV than its reader needs.
 LOWEST := tests/core tests/data tests/extract tests/scoring tests/stats tests/store tests/remote \
   --ignore tests/scoring/test_meteor.py --ignore tests/data/test_hushed_bars.py --ignore tests/data/test_published_sources.py \
-  --ignore tests/data/test_typed_data.py --ignore tests/remote/test_ranking_runs.py
+  --ignore tests/data/test_typed_data.py --ignore tests/data/test_lmms_eval_tasks.py \
+  --ignore tests/remote/test_ranking_runs.py --ignore tests/remote/test_remote_ranking.py \
+  --deselect tests/data/test_video.py::test_a_rotated_video_is_upright
 test-lowest: $(VENV)/bin/python
 	$(PIP) install uv
 	$(BIN)/uv -q venv --clear --python $(BIN)/python .venv-lowest

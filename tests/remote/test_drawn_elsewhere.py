@@ -15,8 +15,13 @@ from standin_server import StandIn, running
 
 from snellen.core.errors import ModelError
 from snellen.core.output import Drawn
-from snellen.models.remote.http import Endpoint, HttpClient
-from snellen.models.remote.image_urls import ImageHostPolicy, is_public
+from snellen.models.remote.image_urls import (
+    ImageHostPolicy,
+    PrivateAddress,
+    is_public,
+    private_address_error,
+    public_resolver,
+)
 
 _OUT = io.BytesIO()
 Image.new("RGB", (4, 4), "green").save(_OUT, "PNG")
@@ -120,7 +125,7 @@ def test_which_addresses_are_public(address: str, public: bool) -> None:
     ],
 )
 def test_what_is_no_address(server: StandIn, address: str) -> None:
-    with pytest.raises(ModelError, match=r"no URL|not a URL"):
+    with pytest.raises(ModelError, match=r"no URL|not a URL|no public address"):
         asked_for(server, address)
 
 
@@ -136,12 +141,14 @@ def test_public_addresses_by_https_pass() -> None:
 def test_names_are_looked_at_when_they_are_resolved() -> None:
     """A name may mean another address each time it is asked for."""
 
-    async def fetched() -> bytes:
-        wire = HttpClient(Endpoint(base_url="https://api.example.com/v1"), 1, 5, 1 << 20)
+    async def resolved() -> None:
+        resolver = public_resolver()
         try:
-            return await wire.fetch("https://0x7f000001/x.png")
+            await resolver.resolve("0x7f000001", 443)
         finally:
-            await wire.close()
+            await resolver.close()
 
-    with pytest.raises(ModelError, match="leads to no public address"):
-        asyncio.run(fetched())
+    with pytest.raises(PrivateAddress):
+        asyncio.run(resolved())
+    error = private_address_error("https://cdn.example.net/x.png")
+    assert "leads to no public address" in str(error)

@@ -119,10 +119,15 @@ def _literal_address(host: str) -> str | None:
     if host == "localhost" or host.endswith(".localhost"):
         return "127.0.0.1"
     try:
-        ipaddress.ip_address(host.partition("%")[0])
+        return str(ipaddress.ip_address(host.partition("%")[0]))
     except ValueError:
+        pass
+    try:
+        # Short and numeric forms, such as 127.1 and 2130706433: some versions of aiohttp connect to
+        # them without asking the resolver.
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except (OSError, UnicodeError):
         return None
-    return host
 
 
 def _refusal(url: str, why: str) -> ModelError:
