@@ -159,7 +159,7 @@ class RunLibrary:
     def __init__(
         self, paths: Sequence[Path | str], moved: Sequence[str] = (), notify: Notify = ignore_notice
     ) -> None:
-        """`moved` and `notify` as of `Pictures`. Raises UsageError where there is no run."""
+        """`moved` and `notify` as of `RunImages`. Raises UsageError where there is no run."""
         self._moved, self._notify = moved, notify
         self._paths = [Path(path) for path in paths]
         self._lock = Lock()

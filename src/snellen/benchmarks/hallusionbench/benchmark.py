@@ -10,7 +10,7 @@ questions that are right about every figure. The headline is the mean of the thr
 table has it. VLMEvalKit's file has the 951 questions with a figure; the authors' has 1129, of which
 those without a figure belong to other groups, so that the numbers of the two files differ. The
 authors let GPT-4 judge replies, which `--rule official` does with any judge (see
-`hallusionbench_judge`); otherwise the reply must say yes or no.
+`judge.py`); otherwise the reply must say yes or no.
 """
 
 from __future__ import annotations

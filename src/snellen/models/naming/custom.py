@@ -96,7 +96,7 @@ def load_file(path: str | Path) -> LoadedFile:
     if not loaded.models and not loaded.benchmarks:
         raise UsageError(
             f"{file} offers nothing; expected a class with answer(self, request), a function of "
-            "one argument `request`, or a Benchmark"
+            "one argument `request`, a Declaration or a Benchmark"
         )
     return loaded
 
