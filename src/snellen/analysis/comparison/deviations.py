@@ -90,6 +90,11 @@ def deviation_cells(run: RunInfo) -> dict[str, str]:
     return {key: labels.get(key, "") for key in DEVIATION_TITLES}
 
 
+def deviation_objects(run: RunInfo) -> list[dict[str, str]]:
+    """The deviations as they stand in JSON: key, label and sentence of each."""
+    return [deviation._asdict() for deviation in deviations(run)]
+
+
 class _Description(NamedTuple):
     label: str
     sentence: str
@@ -150,7 +155,7 @@ def _prompt(run: RunInfo) -> _Description | None:
     return _Description(f"prompt={name}", f"asked with the prompt {name}, not the benchmark's own")
 
 
-_NO_OPTIONS = frozenset(
+NO_OPTIONS = frozenset(
     {
         CONTROL, RECIPE, "cot", "cot_digest", "shots", "shots_seed", "shots_from", "prompt",
         "prompt_digest", "circular", "rule", "rule_commit", "reading", "normalisation",
@@ -164,14 +169,14 @@ def _options(run: RunInfo) -> _Description | None:
     differing = {
         key: value
         for key, value in parameters.items()
-        if key not in _NO_OPTIONS and key in plain and plain[key] != value
+        if key not in NO_OPTIONS and key in plain and plain[key] != value
     }
     # Options such as `edge=448` are recorded only where they are not at their default.
     options = _plain(run).options
     differing |= {
         key: value
         for key, value in parameters.items()
-        if key not in _NO_OPTIONS and key not in plain and options.get(key, value) != value
+        if key not in NO_OPTIONS and key not in plain and options.get(key, value) != value
     }
     if not differing:
         return None
@@ -336,15 +341,14 @@ def _replies(run: RunInfo) -> _Description | None:
     )
 
 
-_SERVICE_OPTIONS = frozenset(
+SERVICE_OPTIONS = frozenset(
     {
         "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
         "picture_host", "batch_size", "threads", "device", "device_map", "trust_remote_code",
-        "sharing", "revision",
+        "sharing",
     }
 )  # fmt: skip
-"""Options of models that change where and how fast it answers, or which model it is, but not how
-it is asked."""
+"""Options of models that change where or how fast they answer, but not what."""
 
 
 def _model_options(run: RunInfo) -> _Description | None:
@@ -361,7 +365,11 @@ def reply_options(model: str) -> dict[str, str]:
         _, options = split_options(model)
     except UsageError:
         return {}
-    return {name: value for name, value in options.items() if name not in _SERVICE_OPTIONS}
+    return {
+        name: value
+        for name, value in options.items()
+        if name not in SERVICE_OPTIONS and name != "revision"
+    }
 
 
 def _version(run: RunInfo) -> _Description | None:
@@ -450,7 +458,7 @@ def _plain_tokens(run: RunInfo) -> int | None:
     options = {
         key: value
         for key, value in parameters.items()
-        if key not in _NO_OPTIONS and key in plain.options
+        if key not in NO_OPTIONS and key in plain.options
     }
     tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
     if tokens is not None and parameters.get("cot") == "on":
