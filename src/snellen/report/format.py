@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.data_differences import data_qualifiers
-from snellen.analysis.comparison.deviations import NO_OPTIONS, SERVICE_OPTIONS, deviations
-from snellen.core.answer import OUTCOMES, RETRYABLE, Outcome
+from snellen.analysis.comparison.deviations import SERVICE_OPTIONS, deviations, is_option
 from snellen.core.errors import UsageError
+from snellen.core.output import OUTCOMES, RETRYABLE, Outcome
 from snellen.core.run import Report, RoleUsage, RunInfo
 from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
@@ -238,7 +238,7 @@ def _parameter_qualifiers(runs: Sequence[RunInfo]) -> list[list[str]]:
     differing = [
         key
         for key in keys
-        if key not in NO_OPTIONS and len({parameters.get(key) for parameters in every}) > 1
+        if is_option(key) and len({parameters.get(key) for parameters in every}) > 1
     ]
     return [
         [f"{key}={parameters[key]}" for key in differing if key in parameters]

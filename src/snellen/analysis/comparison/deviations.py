@@ -15,11 +15,12 @@ from snellen.analysis.comparison.comparability import COMPLETE, UNFINISHED, exte
 from snellen.benchmarks.declaration.builtin import is_registered
 from snellen.benchmarks.declaration.model_recipes import RECIPE
 from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.toml import DESCRIBED
 from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import COT_TOKENS, OWN_PROMPT
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.control import parse_control
-from snellen.benchmarks.protocol.judging import JUDGE
+from snellen.benchmarks.protocol.judging import JUDGE, JUDGE_REPEATS, RUBRIC_PREFIX
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
@@ -155,13 +156,20 @@ def _prompt(run: RunInfo) -> _Description | None:
     return _Description(f"prompt={name}", f"asked with the prompt {name}, not the benchmark's own")
 
 
-NO_OPTIONS = frozenset(
+_NO_OPTIONS = frozenset(
     {
         CONTROL, RECIPE, "cot", "cot_digest", "shots", "shots_seed", "shots_from", "prompt",
-        "prompt_digest", "circular", "rule", "rule_commit", "reading", "normalisation",
+        "prompt_digest", "circular", "rule", "rule_commit", "reading", "normalisation", DESCRIBED,
+        JUDGE_REPEATS, "votes",
     }
 )  # fmt: skip
 """Parameters of runs that other deviations describe, and digests."""
+
+
+def is_option(parameter: str) -> bool:
+    """Whether a recorded parameter is an option of its benchmark that no deviation but `options`
+    describes."""
+    return parameter not in _NO_OPTIONS and not parameter.startswith(RUBRIC_PREFIX)
 
 
 def _options(run: RunInfo) -> _Description | None:
@@ -169,14 +177,14 @@ def _options(run: RunInfo) -> _Description | None:
     differing = {
         key: value
         for key, value in parameters.items()
-        if key not in NO_OPTIONS and key in plain and plain[key] != value
+        if is_option(key) and key in plain and plain[key] != value
     }
     # Options such as `edge=448` are recorded only where they are not at their default.
     options = _plain(run).options
     differing |= {
         key: value
         for key, value in parameters.items()
-        if key not in NO_OPTIONS and key not in plain and options.get(key, value) != value
+        if is_option(key) and key not in plain and options.get(key, value) != value
     }
     if not differing:
         return None
@@ -300,7 +308,13 @@ def _judge(run: RunInfo) -> _Description | None:
     if not names:
         return None
     judges = " + ".join(names)
-    return _Description(f"judge {judges}", f"replies graded by {judges}")
+    repeats = run.config.parameters.get(JUDGE_REPEATS)
+    if repeats is None:
+        return _Description(f"judge {judges}", f"replies graded by {judges}")
+    return _Description(
+        f"judge {judges}, {repeats} verdicts each",
+        f"replies graded by {judges}, {repeats} verdicts for each",
+    )
 
 
 def _roles(run: RunInfo) -> _Description | None:
@@ -456,9 +470,7 @@ def _plain_tokens(run: RunInfo) -> int | None:
         return None
     parameters = run.config.parameters
     options = {
-        key: value
-        for key, value in parameters.items()
-        if key not in NO_OPTIONS and key in plain.options
+        key: value for key, value in parameters.items() if is_option(key) and key in plain.options
     }
     tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
     if tokens is not None and parameters.get("cot") == "on":
