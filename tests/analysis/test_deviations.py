@@ -19,7 +19,7 @@ from snellen.benchmarks.declaration.model_recipes import apply_recipe
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.model import Identity
-from snellen.core.origin import Origin
+from snellen.core.sample import Origin
 from snellen.core.request import Sampling
 from snellen.core.run import Counts, DataInfo, ReusedReplies, RunConfig, RunInfo
 

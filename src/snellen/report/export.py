@@ -121,9 +121,8 @@ def to_markdown(runs: Sequence[Report]) -> str:
     notices = bullets(_notices(runs))
     blocks = ["\n".join(notices)] if notices else []
     for sheet in export_tables(runs):
-        numbers = range(sheet.texts, len(sheet.header))
-        blocks += [f"**{literal(sheet.title)}**",
-                   "\n".join(table(sheet.header, sheet.rows, right=numbers))]  # fmt: skip
+        lines = table(sheet.header, sheet.rows, right=sheet.number_columns)
+        blocks += [f"**{literal(sheet.title)}**", "\n".join(lines)]
     if any(report.summary.headline.interval for report in runs):
         blocks.append(f"Intervals: of {fmt.ESTIMAND}.")
     return "\n\n".join(blocks) + "\n"
@@ -145,7 +144,9 @@ def to_latex(runs: Sequence[Report]) -> str:
 
 
 def _latex_table(table: ResultTable) -> str:
-    columns = "l" * table.texts + "r" * (len(table.header) - table.texts)
+    columns = "".join(
+        "r" if column in table.number_columns else "l" for column in range(len(table.header))
+    )
     lines = [r" & ".join(_escape_latex(cell) for cell in row) + r" \\" for row in table.rows]
     return "\n".join(
         [

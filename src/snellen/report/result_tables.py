@@ -16,14 +16,19 @@ SHORT_HEADINGS = {"by_rules": "no LLM", "vanilla": "vanilla"}
 
 
 class ResultTable(NamedTuple):
-    """A titled table of formatted cells. The first `texts` columns hold texts, the others numbers;
-    the last `baselines` rows are baselines."""
+    """A titled table of formatted cells. The first `texts` columns hold texts, then follow numbers,
+    then `remarks` columns of texts; the last `baselines` rows are baselines."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     texts: int = 1
     baselines: int = 0
+    remarks: int = 0
+
+    @property
+    def number_columns(self) -> range:
+        return range(self.texts, len(self.header) - self.remarks)
 
 
 class Baseline(NamedTuple):
@@ -104,7 +109,7 @@ def outcomes_column(table: ResultTable, board: Sequence[Report]) -> ResultTable:
         return table
     cells += [""] * table.baselines
     rows = tuple((*row, cell) for row, cell in zip(table.rows, cells, strict=True))
-    return table._replace(header=(*table.header, "not answered"), rows=rows)
+    return table._replace(header=(*table.header, "not answered"), rows=rows, remarks=1)
 
 
 def results_matrix(runs: Sequence[Report]) -> ResultTable | None:
