@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple, Protocol
 
-from snellen.core.answer import Outcome
+from snellen.core.output import Outcome
 from snellen.core.sample import Kind
 
 MAX_LABELS = 10

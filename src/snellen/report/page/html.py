@@ -79,7 +79,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
         **page_layout(("page.css",), ("theme.js", "sample.js", "report.js")),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
-        gains=list(gain_boards(gains_with_neighbours([run]))),
+        gains=list(gain_boards(found)) if (found := gains_with_neighbours([run])) else [],
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
         shown=embed_samples(run.path, in_data_order(records), MAX_PAGE_BYTES - LAYOUT_BYTES),
         files=[name for name in (SAMPLES_FILE, FAILURES_FILE) if (run.path / name).is_file()],
@@ -110,7 +110,7 @@ def result_context(
         "circular": views.circular_table(report),
         "drop": summary.metrics.get("drop"),
         "others": views.other_metrics(report),
-        "draws": draw_lines(report),
+        "draws": draw_lines(report) if summary.draws is not None else [],
         "confusions": answers.tables(),
         "mistakes": answers.mistakes(),
     }

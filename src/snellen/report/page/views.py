@@ -12,7 +12,7 @@ from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.page import charts
 from snellen.report.page.samples import Result
-from snellen.scoring.guessing import SAME_LETTER
+from snellen.scoring.accuracy import SAME_LETTER
 
 RESULT_LABELS: dict[Result, str] = {
     "right": "right",
