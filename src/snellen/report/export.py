@@ -18,6 +18,7 @@ from snellen.core.csv_cells import text_cells
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.latex import latex_comments, latex_table
 from snellen.report.markdown import bullets, literal, table
 from snellen.report.result_tables import (
     BASELINE,
@@ -37,23 +38,6 @@ CSV_COLUMNS = (
     "value", "unit", "n", "low", "high", "level", "method", "data", "data_digest",
     "differs", *(f"differs_{key}" for key in DEVIATION_TITLES),
 )  # fmt: skip
-
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "–": "--",
-        "±": r"$\pm$",
-    }
-)
 
 
 def to_json(runs: Sequence[Report]) -> str:
@@ -139,34 +123,8 @@ def _notices(runs: Sequence[Report]) -> list[str]:
 
 def to_latex(runs: Sequence[Report]) -> str:
     """The runs and their groups as LaTeX `table` environments, which need the package booktabs."""
-    comments = ["% " + " ".join(notice.split()) for notice in _notices(runs)]
-    return "\n".join([*comments, *(_latex_table(sheet) for sheet in export_tables(runs))]) + "\n"
-
-
-def _latex_table(table: ResultTable) -> str:
-    columns = "".join(
-        "r" if column in table.number_columns else "l" for column in range(len(table.header))
-    )
-    lines = [r" & ".join(_escape_latex(cell) for cell in row) + r" \\" for row in table.rows]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{_escape_latex(table.title)}}}",
-            rf"  \begin{{tabular}}{{{columns}}}",
-            r"    \toprule",
-            "    " + " & ".join(_escape_latex(cell) for cell in table.header) + r" \\",
-            r"    \midrule",
-            *("    " + line for line in lines),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            r"\end{table}",
-        ]
-    )
-
-
-def _escape_latex(text: str) -> str:
-    return " ".join(text.split()).translate(_LATEX)
+    lines = [*latex_comments(_notices(runs)), *map(latex_table, export_tables(runs))]
+    return "\n".join(lines) + "\n"
 
 
 def export_tables(runs: Sequence[Report]) -> Iterator[ResultTable]:

@@ -13,7 +13,7 @@ from snellen.core.run import Report, RoleUsage, RunInfo
 from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
 from snellen.models.naming.spec import split_options
-from snellen.scoring.guessing import GUESSES
+from snellen.scoring.accuracy import GUESSES
 
 NONE = "–"
 """Written in place of a missing number."""
