@@ -40,6 +40,35 @@ class Baseline(NamedTuple):
     metric: Metric
 
 
+def fitting_tables(table: ResultTable, width: int) -> Iterator[ResultTable]:
+    """The table, or if it is wider than `width` characters, several with some of its columns of
+    numbers each; texts are in all of them, remarks in the last."""
+    widths = [
+        max(len(line) for cell in column for line in cell.split("\n"))
+        for column in zip(table.header, *table.rows, strict=True)
+    ]
+    first = sum(min(width, _MAX_NAME) for width in widths[: table.texts]) + _GAP * table.texts
+    start = table.texts
+    while start < len(table.header):
+        end, used = start + 1, first + widths[start]
+        while end < len(table.header) and used + _GAP + widths[end] <= width:
+            used += _GAP + widths[end]
+            end += 1
+        shown = [*range(table.texts), *range(start, end)]
+        yield table._replace(
+            header=tuple(table.header[column] for column in shown),
+            rows=tuple(tuple(row[column] for column in shown) for row in table.rows),
+            remarks=max(0, end - len(table.header) + table.remarks),
+        )
+        start = end
+
+
+_GAP = 3
+"""Characters between two columns in a terminal."""
+_MAX_NAME = 28
+"""Longer names are folded where there is no room for them."""
+
+
 def boards(runs: Sequence[Report]) -> list[list[Report]]:
     """The runs by table: a table has one benchmark and one headline."""
     by_board: dict[tuple[str, str], list[Report]] = {}

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import COMPLETE, UNFINISHED, extent_asked
+from snellen.benchmarks.declaration.data_file import DESCRIBED
 from snellen.benchmarks.declaration.registry import RECIPE, is_registered, open_benchmark
-from snellen.benchmarks.declaration.toml import DESCRIBED
 from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import COT_TOKENS, OWN_PROMPT
 from snellen.benchmarks.protocol.control import OPTION as CONTROL

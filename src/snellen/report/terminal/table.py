@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from snellen.analysis.comparison.data_differences import different_data_notices
@@ -16,6 +16,7 @@ from snellen.report.result_tables import (
     ResultTable,
     board_table,
     boards,
+    fitting_tables,
     further_metrics,
     group_tables,
     results_matrix,
@@ -71,7 +72,7 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
     _print_notices(runs, console)
     matrix = results_matrix(runs)
     if matrix is not None:
-        console.print(_result_table(matrix, console.width))
+        print_result(matrix, console)
         console.print()
     for index, board in enumerate(boards(runs)):
         if index:
@@ -87,7 +88,7 @@ def _print_details(report: Report, console: Console) -> None:
     further = further_metrics(report)
     for result in (*([further] if further is not None else []), *group_tables([report])):
         console.print()
-        console.print(_result_table(result, console.width))
+        print_result(result, console)
 
 
 def _print_estimand(runs: Sequence[Report], console: Console) -> None:
@@ -119,7 +120,7 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
     heading = Text(first.run.benchmark, style="bold")
     heading.append(f"  {fmt.metric_label(first.summary.headline.name)}", style="dim")
     console.print(heading)
-    console.print(_result_table(board_table(board), console.width))
+    print_result(board_table(board), console)
     for name, report in zip(fmt.run_labels(board), board, strict=True):
         counts = fmt.outcomes_text(report)
         if counts:
@@ -149,13 +150,24 @@ def _print_draws(board: Sequence[Report], console: Console) -> None:
         console.print(table)
 
 
-def _result_table(result: ResultTable, width: int) -> Table:
+def print_result(result: ResultTable, console: Console) -> None:
+    """Print a table of results, in parts if the console is too narrow for all of its columns."""
+    for index, part in enumerate(fitting_tables(result, console.width)):
+        if index:
+            console.print()
+        console.print(rich_table(part, console.width))
+
+
+def rich_table(result: ResultTable, width: int) -> Table:
     """A table of results for a terminal of this width, baselines dimmed."""
-    table = _table(*(_model_lines(heading, width) for heading in result.header))
+    headings = [_model_lines(heading, width) for heading in result.header]
+    table = _table(*headings, numbers=result.number_columns)
     first_baseline = len(result.rows) - result.baselines
-    for index, (name, *cells) in enumerate(result.rows):
-        style = "dim" if index >= first_baseline else None
-        _add_row(table, _model_lines(name, width), *cells, style=style)
+    name_column = result.texts - 1
+    for index, row in enumerate(result.rows):
+        cells = list(row)
+        cells[name_column] = _model_lines(cells[name_column], width)
+        _add_row(table, *cells, style="dim" if index >= first_baseline else None)
     return table
 
 
@@ -167,8 +179,8 @@ def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def _table(*columns: str) -> Table:
-    """A table without rows; the first column holds texts, the others numbers."""
+def _table(*columns: str, numbers: Container[int] | None = None) -> Table:
+    """A table without rows; `numbers` are the columns with numbers, else all but the first."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -176,9 +188,11 @@ def _table(*columns: str) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
     )
-    table.add_column(Text(columns[0]), overflow="fold")
-    for column in columns[1:]:
-        table.add_column(Text(column), justify="right", no_wrap=True)
+    for index, column in enumerate(columns):
+        if index in numbers if numbers is not None else index > 0:
+            table.add_column(Text(column), justify="right", no_wrap=True)
+        else:
+            table.add_column(Text(column), overflow="fold")
     return table
 
 
