@@ -17,10 +17,9 @@ from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
-from snellen.core.message import Text
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated
-from snellen.core.request import Generate
+from snellen.core.request import Generate, Text
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
 from snellen.prompts.recipes import find_recipe, load_recipes

@@ -10,10 +10,9 @@ from browsing import launched
 from playwright import sync_api
 from synthetic import build_report, record, write_run
 
-from snellen.core.answer import ParsedAnswer
-from snellen.core.message import Media, Text, user
-from snellen.core.output import Compared, Drawn, Generated
+from snellen.core.output import Compared, Drawn, Generated, ParsedAnswer
 from snellen.core.record import Pass
+from snellen.core.request import Media, Text, user
 from snellen.report.page.html import write_html, write_overview
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"

@@ -1,8 +1,7 @@
 import msgspec
 from synthetic import build_report, record
 
-from snellen.core.answer import ParsedAnswer
-from snellen.core.output import CandidateScore, Generated, Ranked
+from snellen.core.output import CandidateScore, Generated, ParsedAnswer, Ranked
 from snellen.core.record import Pass
 from snellen.report.page.samples import describe, page_media, record_result, select_samples
 

@@ -11,9 +11,8 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.answer import RETRYABLE, Answer, Outcome
-from snellen.core.message import Message
-from snellen.core.output import FailureKind, Generated, Output
+from snellen.core.output import RETRYABLE, Answer, FailureKind, Generated, Outcome, Output
+from snellen.core.request import Message
 from snellen.core.sample import Kind
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.data_differences import data_qualifiers
-from snellen.core.answer import OUTCOMES, RETRYABLE, Outcome
+from snellen.core.output import OUTCOMES, RETRYABLE, Outcome
 from snellen.core.request import Sampling
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 from snellen.core.served_identity import identity_changes

@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
-from snellen.core.answer import OUTCOMES, Outcome
-from snellen.core.output import Failure
+from snellen.core.output import OUTCOMES, Failure, Outcome
 from snellen.core.record import Record, Unscored
 from snellen.core.summary import Bounds, Interval, Metric, Summary
 from snellen.scoring.clusters import cluster_samples

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
-from snellen.core.answer import OUTCOMES, Outcome
 from snellen.core.errors import DataError, StorageError
+from snellen.core.output import OUTCOMES, Outcome
 from snellen.core.record import Record
 from snellen.core.sample import Kind
 from snellen.report.page.samples import Result, record_result

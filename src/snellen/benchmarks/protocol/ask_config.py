@@ -16,11 +16,11 @@ from snellen.benchmarks.protocol.flows import (
     OpenParser,
     YesNoParser,
 )
-from snellen.core.answer import Answer, Truncated
 from snellen.core.benchmark import FewShotSelector, Requirement, requires
 from snellen.core.errors import UsageError
-from snellen.core.message import Message, Text
 from snellen.core.model import Capabilities
+from snellen.core.output import Answer, Truncated
+from snellen.core.request import Message, Text
 from snellen.core.sample import Kind, Sample
 from snellen.extract.marks import find_conclusion, shift_span
 from snellen.prompts.choice import PromptTemplate, prompt

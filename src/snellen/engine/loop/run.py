@@ -17,7 +17,6 @@ from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.model import RemoteModel, SelfReportingModel, abilities
-from snellen.core.origin import origin_of
 from snellen.core.record import Record
 from snellen.core.run import (
     Counts,
@@ -29,7 +28,7 @@ from snellen.core.run import (
     RunInfo,
     Status,
 )
-from snellen.core.sample import Sample
+from snellen.core.sample import Sample, origin_of
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.anytime.early_stop import StopMonitor

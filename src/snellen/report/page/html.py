@@ -13,9 +13,9 @@ from urllib.parse import quote
 from snellen.analysis.causes.gains import FACTORS, gains, gains_with_neighbours
 from snellen.analysis.comparison.data_differences import different_data_notices
 from snellen.analysis.parsing.parsing_quality import RuleParseCounts
-from snellen.core.answer import Outcome
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
+from snellen.core.output import Outcome
 from snellen.core.record import Pass, Record
 from snellen.core.run import Report
 from snellen.report import format as fmt

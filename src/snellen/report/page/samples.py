@@ -8,10 +8,19 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, Protocol
 
-from snellen.core.answer import RETRYABLE, NoMatch, ParsedAnswer, Refused
-from snellen.core.message import Message, Text
-from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
+from snellen.core.output import (
+    RETRYABLE,
+    Compared,
+    Drawn,
+    Failure,
+    Generated,
+    NoMatch,
+    ParsedAnswer,
+    Ranked,
+    Refused,
+)
 from snellen.core.record import Pass, Record
+from snellen.core.request import Message, Text
 
 MAX_SAMPLES = 500
 

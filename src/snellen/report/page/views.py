@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.core.answer import RETRYABLE, Outcome
+from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
