@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
 
+from snellen.api._inputs import without_answers
 from snellen.benchmarks.declaration.build import build
 from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.model_recipes import apply_recipe
@@ -84,6 +86,8 @@ class NamedBenchmark:
 
     spec: str | Benchmark
     benchmark: Benchmark
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What the columns of these data are called, if that was said of them alone."""
 
     def for_model(
         self,
@@ -98,6 +102,8 @@ class NamedBenchmark:
         if not isinstance(self.spec, str):
             return self.benchmark
         benchmark = self.benchmark
+        if self.columns:
+            variant = replace(variant, columns=self.columns)
         longest = abilities(model).max_new_tokens
         if longest is not None and variant.max_new_tokens is None:
             variant = replace(variant, max_new_tokens=longest)
@@ -192,8 +198,11 @@ class OfflineResolver:
         spec: str | Benchmark,
         variant: Variant,
         custom: Mapping[str, Benchmark | BenchmarkFactory],
+        columns: Mapping[str, str] = MappingProxyType({}),
     ) -> NamedBenchmark:
         """The benchmark. If its data are not on this machine, that is noted (see `has_data`)."""
+        if columns:
+            variant = replace(variant, columns=columns)
         with force_offline():
             benchmark = resolve_benchmark(spec, variant, custom)
             name = str(spec)
@@ -213,7 +222,7 @@ class OfflineResolver:
                 else:
                     pull = f": snellen data pull {name}" if benchmark.fetch is not None else ""
                     self._add_download(f"the data of {name}{pull}")
-        return NamedBenchmark(spec, benchmark)
+        return NamedBenchmark(spec, benchmark, columns)
 
     def has_data(self, benchmark: NamedBenchmark) -> bool:
         """Whether the data of an opened benchmark are on this machine."""
@@ -246,6 +255,8 @@ class OfflineResolver:
         for named in benchmarks:
             if named.benchmark.unscorable:
                 yield f"{named.benchmark.name}: {named.benchmark.unscorable}"
+            if self.has_data(named) and (sentence := without_answers(named.benchmark)):
+                yield sentence
 
     def _is_key_missing(self, name: str) -> bool:
         """Whether the model needs an API key that is not set; if so, that is noted."""

@@ -116,7 +116,7 @@ def _tables(data: Data, values: CellValues) -> Iterator[Any]:
         if plain:
             yield inferred_table([_with_kind(record, data.kind) for record in plain])
         return
-    schema, labels, records = rows
+    schema, labels, stored = rows
     if data.kind is not None:
         import pyarrow as pa
 
@@ -124,7 +124,7 @@ def _tables(data: Data, values: CellValues) -> Iterator[Any]:
         schema = schema.append(pa.field(_KIND_COLUMN, pa.string()))
     kept = KeptColumns(schema, labels, data.columns.get("image"))
     number = 0
-    for batch in batches(records, _BATCH):
+    for batch in batches(stored, _BATCH):
         plain = [
             _with_kind(values.record(number + index, kept.name_labels(record)), data.kind)
             for index, record in enumerate(batch, 1)
