@@ -14,14 +14,12 @@ from snellen.analysis.comparison.deviations import (
     deviations,
     reply_options,
 )
-from snellen.benchmarks.declaration.builtin import benchmark_sources
-from snellen.benchmarks.declaration.model_recipes import apply_recipe
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import apply_recipe, benchmark_sources, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.model import Identity
-from snellen.core.origin import Origin
 from snellen.core.request import Sampling
 from snellen.core.run import Counts, DataInfo, ReusedReplies, RunConfig, RunInfo
+from snellen.core.sample import Origin
 
 JUDGE = Identity("openai", "gpt-4o")
 

@@ -11,8 +11,7 @@ from PIL import Image
 
 from snellen.api import evaluate
 from snellen.api._resolve import NamedBenchmark
-from snellen.benchmarks.declaration.model_recipes import RECIPE, apply_recipe
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import RECIPE, apply_recipe, open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError

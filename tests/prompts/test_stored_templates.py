@@ -10,8 +10,7 @@ import pytest
 
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.data_file import data_file_declaration
-from snellen.benchmarks.declaration.model_recipes import apply_recipe
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark
 from snellen.benchmarks.mmbench import BENCHMARK as mmbench
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeAlias
 
-from snellen.benchmarks.declaration.builtin import is_registered
-from snellen.benchmarks.declaration.suites import expand_suites
+from snellen.benchmarks.declaration.registry import expand_suites, is_registered
 from snellen.core.benchmark import Benchmark, Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.sample import origin_of

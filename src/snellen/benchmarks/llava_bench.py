@@ -44,7 +44,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.columns import row_id
 from snellen.extract.unanswered import model_text, non_answer
 from snellen.extract.verdicts import parse_pair
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.stats.linearised import unbounded_interval_of_sums
 

@@ -45,8 +45,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import PromptTemplate, prompt
 from snellen.prompts.judging import load_rubric
-from snellen.scoring.accuracy import mean_metric
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples, mean_metric
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.scoring.wemath import (
     MODES,

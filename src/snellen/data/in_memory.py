@@ -203,7 +203,7 @@ def _records(rows: Any, name: str) -> Iterator[Mapping[Any, Any]]:
         yield from (rows.collect() if type(rows).__name__ == "LazyFrame" else rows).to_dicts()
         return
     if isinstance(rows, Mapping):
-        yield from _transposed(rows, name)
+        yield from _transpose(rows, name)
         return
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise _not_rows(rows, name)
@@ -214,7 +214,7 @@ def _records(rows: Any, name: str) -> Iterator[Mapping[Any, Any]]:
         yield record
 
 
-def _transposed(columns: Mapping[Any, Any], name: str) -> Iterator[Mapping[Any, Any]]:
+def _transpose(columns: Mapping[Any, Any], name: str) -> Iterator[Mapping[Any, Any]]:
     """The rows of a dict of columns."""
     lists = {key: list(values) for key, values in columns.items() if _is_column(values)}
     if len(lists) < len(columns):

@@ -11,7 +11,7 @@ from snellen.core.request import Sampling
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
-from snellen.scoring.guessing import GUESSES
+from snellen.scoring.accuracy import GUESSES
 
 NONE = "–"
 """Written in place of a missing number."""

@@ -16,7 +16,7 @@ from snellen.core.errors import UsageError
 from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.record import Record, Unscored
 from snellen.core.run import RunInfo
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import COMPLETE, UNFINISHED, extent_asked
-from snellen.benchmarks.declaration.builtin import is_registered
-from snellen.benchmarks.declaration.model_recipes import RECIPE
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import RECIPE, is_registered, open_benchmark
 from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import COT_TOKENS, OWN_PROMPT
 from snellen.benchmarks.protocol.control import OPTION as CONTROL

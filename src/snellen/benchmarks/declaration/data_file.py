@@ -34,6 +34,8 @@ from snellen.data.columns import is_video_column
 from snellen.data.tables.open_table import open_table
 
 VERSION = "3"
+DESCRIBED = "described"
+"""Parameter of a run: digest of the description, which decides what is asked and counted."""
 
 
 @dataclass(frozen=True, slots=True)

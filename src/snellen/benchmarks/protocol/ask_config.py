@@ -66,6 +66,13 @@ def allowed_values(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
     return {**options, "prompt": tuple(wordings)}
 
 
+def check_allowed(flag: str, value: str, allowed: Sequence[str]) -> str:
+    """The value, if it is allowed. Raises UsageError."""
+    if value not in allowed:
+        raise UsageError(f"--{flag} {value!r}: expected one of {', '.join(allowed)}")
+    return value
+
+
 def apply_prompt_options(
     config: AskConfig, chosen: Mapping[str, str], paper: str | None, shots: FewShotSelector | None
 ) -> AskConfig:
