@@ -106,7 +106,8 @@ def without_answers(benchmark: Benchmark) -> str:
     origin = origin_of(table)
     if origin is None or origin.kind != "own" or origin.spec or not len(table):
         return ""
-    if any(sample.gold for sample in benchmark.samples(table)):
+    # A row without a question is an error of its own, with a sentence of its own.
+    if any(sample.gold or not sample.question for sample in benchmark.samples(table)):
         return ""
     none = f"none of {len(table):,} rows has" if len(table) > 1 else "its one row does not have"
     return f"{table.path}: {none} an answer (its columns are {', '.join(table.columns)})"

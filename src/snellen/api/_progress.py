@@ -31,7 +31,7 @@ def open_progress(choice: ProgressChoice) -> Iterator[Progress]:
         yield NoProgress()
 
 
-def is_shown(choice: ProgressChoice) -> bool:
+def is_visible(choice: ProgressChoice) -> bool:
     """Whether a call by itself says on the way what it does."""
     return choice is True or (choice is None and (is_notebook() or is_terminal()))
 

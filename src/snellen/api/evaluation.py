@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from snellen.api._budget import Prices, request_limits
 from snellen.api._inputs import DATA_FOLDER, BenchmarkLike, benchmark_inputs, refuse_unanswered
-from snellen.api._progress import ProgressChoice, is_shown, open_progress, print_notice
+from snellen.api._progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api._resolve import NamedBenchmark, resolve_benchmark, resolve_served_model
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api._sampling import is_greedy
@@ -79,7 +79,7 @@ def evaluate(
     """
     options = change_options(options, changes)
     check_options(options)
-    if is_shown(progress):
+    if is_visible(progress):
         warned, serving = warned or print_notice, serving or print_notice
     try:
         with open_progress(progress) as followed:

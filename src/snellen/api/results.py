@@ -429,6 +429,6 @@ def _runs_text(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
 
 
 def _runs_html(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
-    from snellen.report.notebook.tables import ShownRun, runs_html
+    from snellen.report.notebook.tables import RunWithPage, runs_html
 
-    return runs_html([ShownRun(run._full_report, run.page) for run in runs], remarks)
+    return runs_html([RunWithPage(run._full_report, run.page) for run in runs], remarks)

@@ -23,14 +23,14 @@ from snellen.report.terminal.comparison import (
 CHANCE = "chance"
 
 
-class ShownRun(NamedTuple):
+class RunWithPage(NamedTuple):
     """A run with its numbers, and the page that has more, if there is one."""
 
     report: Report
     page: Path | None
 
 
-def runs_html(runs: Sequence[ShownRun], remarks: Iterable[str] = ()) -> str:
+def runs_html(runs: Sequence[RunWithPage], remarks: Iterable[str] = ()) -> str:
     """A table of runs: score with interval, n, outcomes, what differs from the plain setting of the
     benchmark, and a link to the page; below it notices and `remarks`."""
     ordered = sorted(runs, key=lambda run: list(_benchmarks(runs)).index(_key(run.report)))
@@ -53,7 +53,7 @@ def runs_html(runs: Sequence[ShownRun], remarks: Iterable[str] = ()) -> str:
     return html.block(table, html.notes((*sentences, *remarks)))
 
 
-def _benchmarks(runs: Sequence[ShownRun]) -> dict[tuple[str, str], None]:
+def _benchmarks(runs: Sequence[RunWithPage]) -> dict[tuple[str, str], None]:
     return dict.fromkeys(_key(run.report) for run in runs)
 
 
@@ -62,7 +62,7 @@ def _key(report: Report) -> tuple[str, str]:
     return (report.run.benchmark, report.summary.headline.name)
 
 
-def _run_row(run: ShownRun, has_line: bool, names_benchmark: bool) -> str:
+def _run_row(run: RunWithPage, has_line: bool, names_benchmark: bool) -> str:
     report, headline = run.report, run.report.summary.headline
     chance = report.summary.metrics.get(CHANCE)
     bar = ""
