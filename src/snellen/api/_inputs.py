@@ -16,9 +16,6 @@ from snellen.data.in_memory import Data, is_table, keep_rows
 BenchmarkLike: TypeAlias = Any
 """A name or path, a `Benchmark`, `Data`, or rows: a list of dicts, a frame, a table, a data set."""
 
-DATA_FOLDER = "data"
-"""Folder of the rows that were in memory, beside the runs."""
-
 
 class BenchmarkInput(NamedTuple):
     """A benchmark as `resolve_benchmark` takes it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from snellen.api._budget import Prices, request_limits
-from snellen.api._inputs import DATA_FOLDER, BenchmarkLike, benchmark_inputs, refuse_unanswered
+from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
 from snellen.api._progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api._resolve import NamedBenchmark, resolve_benchmark, resolve_served_model
 from snellen.api._roles import RunCell, RunMatrix, open_roles
@@ -29,6 +29,7 @@ from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
 from snellen.core.model import Model
+from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
 from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
@@ -134,7 +135,7 @@ def _evaluate(
         roles = open_roles(as_list(models), options, opener, custom.models)
         variant = variant_with_roles(options)
         named_benchmarks = []
-        for spec, columns in benchmark_inputs(benchmarks, out / DATA_FOLDER):
+        for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER):
             own_variant = replace(variant, columns=columns) if columns else variant
             benchmark = resolve_benchmark(spec, own_variant, custom.benchmarks)
             named_benchmarks.append(NamedBenchmark(spec, benchmark, columns))

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from snellen.analysis.comparison.planned_study import Aims, StudyPlan
 from snellen.api._budget import Prices, request_limits
-from snellen.api._inputs import DATA_FOLDER, BenchmarkLike, benchmark_inputs
+from snellen.api._inputs import BenchmarkLike, benchmark_inputs
 from snellen.api._resolve import MissingRequirement, OfflineResolver, UnavailableModel
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api.options import (
@@ -27,6 +27,7 @@ from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
+from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
@@ -88,7 +89,7 @@ def plan(
     variant = variant_with_roles(options)
     named_benchmarks = [
         resolver.benchmark(spec, variant, custom.benchmarks, columns)
-        for spec, columns in benchmark_inputs(benchmarks, out / DATA_FOLDER)
+        for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER)
     ]
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())

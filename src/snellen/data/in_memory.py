@@ -22,6 +22,8 @@ from snellen.data.tables.parquet import ROWS_MARK, RowsDigest
 from snellen.settings import Settings
 
 DEFAULT_NAME = "data"
+KEPT_FOLDER = "data"
+"""Folder in which rows are kept, beside the runs over them."""
 _KIND_COLUMN = "type"
 _DIGEST_LENGTH = 16
 """Hexadecimal digits of a content's digest that name its folder."""
