@@ -39,7 +39,6 @@ class BarTable(NamedTuple):
     title: str
     axis: str
     rows: tuple[BarRow, ...]
-    radar: str = ""
     marks: tuple[charts.BaselineMark, ...] = ()
 
 
@@ -118,9 +117,7 @@ def _grouping_table(report: Report, column: str) -> BarTable:
     scale = charts.axis([*groups.values()])
     ordered = sorted(groups.items(), key=lambda item: (-(item[1].value or 0.0), item[0]))
     rows = tuple(BarRow(name, metric, charts.bar(metric, scale)) for name, metric in ordered)
-    title = f"{report.run.model} by {fmt.display_name(column)}"
-    radar = charts.radar(title, [*groups.items()], scale)
-    return BarTable(column, charts.axis_labels(scale), rows, radar)
+    return BarTable(column, charts.axis_labels(scale), rows)
 
 
 def circular_table(report: Report) -> BarTable | None:
