@@ -74,7 +74,8 @@ def resolve_benchmark(
         benchmark = open_benchmark(name, variant)
     except UnknownName as error:
         raise (UnknownName("benchmark", name, custom) if custom else error) from None
-    check_rule(benchmark, variant)
+    if variant.rule is not None:
+        check_rule(benchmark, variant.rule)
     return benchmark
 
 

@@ -351,10 +351,9 @@ def find_suite(name: str) -> Suite:
 
 def expand_suites(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
     """Replace names of suites by the benchmarks they run. Raises DataError."""
-    suites = builtin_suites()
     specs: list[str | Benchmark] = []
     for name in names:
-        if isinstance(name, str) and (name.lower() in suites or _is_suite_file(name)):
+        if isinstance(name, str) and _is_suite(name):
             specs += [spec for spec in find_suite(name).specs() if spec not in specs]
         else:
             specs.append(name)
@@ -374,8 +373,10 @@ def member_key(spec: str) -> tuple[str, dict[str, str]]:
     }
 
 
-def _is_suite_file(name: str) -> bool:
-    return name.lower().endswith(_TOML) and _MEMBERS in read_toml(name)
+def _is_suite(name: str) -> bool:
+    if name.lower().endswith(_TOML):
+        return _MEMBERS in read_toml(name)
+    return name.lower() not in _families() and name.lower() in builtin_suites()
 
 
 def _decode_suite(document: Mapping[str, Any], source: str) -> Suite:

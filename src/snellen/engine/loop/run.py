@@ -152,6 +152,8 @@ def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -
     images it was asked about.
     """
     lines = writer.recover()
+    if not lines:
+        return ResumeState(set(), ())
     first: dict[str, int] = {}
     """The index of the line that counts, by sample id."""
     duplicate: set[int] = set()
@@ -417,14 +419,10 @@ def initial_info(
     """The run's `run.json` at its start, with what earlier starts did and spent."""
     folder = writer.path
     earlier = _earlier_info(folder)
-    spent = add_killed_start(
-        writer.recover_spent(earlier.spent if earlier else {}),
-        earlier,
-        folder,
-        {MAIN: config.identity, **config.roles},
-        plan.prices,
-        store,
-    )
+    spent = writer.recover_spent(earlier.spent if earlier else {})
+    if earlier is not None:
+        identities = {MAIN: config.identity, **config.roles}
+        spent = add_killed_start(spent, earlier, folder, identities, plan.prices, store)
     return RunInfo(
         name=folder.name,
         model=plan.model_name,
