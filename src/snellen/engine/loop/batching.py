@@ -21,6 +21,8 @@ ImageDigests = tuple[str, ...]
 """Digests of the images of a request."""
 AnswerBatch = Callable[[Sequence[Request]], Sequence[Output]]
 
+_SILENT_WAIT = 1.0
+"""Seconds that the end of the process waits for a model without a word."""
 _INTERRUPTED = 130
 """Exit code of a process that Ctrl-C ended, as shells have it."""
 _IMAGE_LENGTH = 1000
@@ -86,10 +88,13 @@ class Batcher:
         """Tell the worker thread to end after its batch, without waiting for it."""
         self._batches.put(None)
 
-    def await_end(self) -> None:
-        """Wait until the worker thread has finished its batch and ended. Call `close` first."""
-        if self._thread is not None:
-            self._thread.join()
+    def await_end(self, timeout: float | None = None) -> bool:
+        """Wait at most `timeout` seconds until the worker thread has finished its batch and ended;
+        returns whether it has. Call `close` first."""
+        if self._thread is None:
+            return True
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -173,7 +178,9 @@ def _await_models() -> None:
     try:
         for batcher in list(_started_batchers):
             batcher.close()
-            batcher.await_end()
+            if not batcher.await_end(_SILENT_WAIT):
+                print("waiting for the model's last batch; Ctrl-C does not wait", file=sys.stderr)
+                batcher.await_end()
     except KeyboardInterrupt:
         sys.stdout.flush()
         sys.stderr.flush()
