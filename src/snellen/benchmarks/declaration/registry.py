@@ -19,6 +19,7 @@ from snellen.benchmarks.protocol.control import OPTION
 from snellen.benchmarks.protocol.few_shot import SHOTS_FROM
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UnknownName, UsageError
+from snellen.data.tables.hub import SCHEME
 
 FILE = "file"
 """Option of every benchmark: a data file in place of its own, for this benchmark alone."""
@@ -89,7 +90,7 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
     if is_description(name):
         return NamedSource(load_declaration(name), {})
     if is_data_source(name):
-        return NamedSource(data_file_declaration(name), {})
+        return NamedSource(_hub_task(name) or data_file_declaration(name), {})
     registered = _find_registered(name)
     if registered is None:
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
@@ -101,6 +102,15 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
     if variant.options:
         _check_options(name, variant, registered.source)
     return registered
+
+
+def _hub_task(name: str) -> Declaration | None:
+    """The task of a data set's `eval.yaml`; None if it has none."""
+    if not name.startswith(SCHEME):
+        return None
+    from snellen.benchmarks.declaration.hub_task import hub_task_declaration
+
+    return hub_task_declaration(name)
 
 
 def names_in_other_tools(source: Source) -> Mapping[str, OtherToolName]:

@@ -59,12 +59,12 @@ def lmms_eval_files(runs: Sequence[RunFolder]) -> list[ExportedFile]:
     samples = {run.info.benchmark: list(_samples(run)) for run in runs}
     reports = [run.report() for run in runs]
     stamp = _stamp(runs[0].info)
-    folder = _sanitised(models[0])
+    folder = _path_part(models[0])
     results = _results(reports, samples, stamp)
     files = [ExportedFile(f"{folder}/{stamp}_results.json", _pretty(results))]
     for task, lines in samples.items():
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        files.append(ExportedFile(f"{folder}/{stamp}_samples_{_sanitised(task)}.jsonl", text))
+        files.append(ExportedFile(f"{folder}/{stamp}_samples_{_path_part(task)}.jsonl", text))
     return files
 
 
@@ -103,7 +103,7 @@ def _results(reports: Sequence[Report], samples: dict[str, list[Json]], stamp: s
         },
         "model_source": first.config.identity.provider,
         "model_name": first.model,
-        "model_name_sanitized": _sanitised(first.model),
+        "model_name_sanitized": _path_part(first.model),
         "system_instruction": None,
         "system_instruction_sha": None,
         "fewshot_as_multiturn": None,
@@ -249,7 +249,7 @@ def _stamp(info: RunInfo) -> str:
     return datetime.fromisoformat(info.finished or info.created).strftime("%Y%m%d_%H%M%S")
 
 
-def _sanitised(name: str) -> str:
+def _path_part(name: str) -> str:
     """The name as a part of a path: `acme/tiny` becomes `acme__tiny`."""
     return re.sub(r"[^\w.+=-]+", "__", name)
 
