@@ -44,7 +44,7 @@ from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import PARSERS
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName
-from snellen.core.message import Message
+from snellen.core.request import Message
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import column_name, option_letters, parse_list
 from snellen.data.tables.cells import INDEXED_ANSWER

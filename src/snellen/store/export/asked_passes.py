@@ -7,9 +7,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from snellen.core.errors import UsageError
-from snellen.core.message import Message
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked, Usage
 from snellen.core.record import Pass, Record, draws_of
+from snellen.core.request import Message
 from snellen.store.runs import RunFolder
 
 ROTATION_STRIDE = 1_000_000

@@ -206,8 +206,11 @@ def _task_usage(info: RunInfo) -> dict[str, int]:
 def _samples(run: RunFolder) -> Iterator[Json]:
     metric = run.info.headline
     passes = [one for record in ordered_records(run) for one in asked_passes(record)]
-    for index, one in enumerate(passes):
-        yield _sample(one, index, metric)
+    # Rotations are rows that the data do not have, so that none has an index there.
+    positions = [None if one.rotation else one.record.position for one in passes]
+    known = None not in positions
+    for index, (one, position) in enumerate(zip(passes, positions, strict=True)):
+        yield _sample(one, position if known and position is not None else index, metric)
 
 
 def _sample(one: AskedPass, index: int, metric: str) -> Json:
