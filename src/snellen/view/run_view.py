@@ -13,6 +13,7 @@ from typing import Any
 from snellen.analysis.causes.gains import gains
 from snellen.analysis.comparison.paired import PairDifference, compare
 from snellen.api.report import report_of
+from snellen.api.run_images import Notify, RunImages, ignore_notice
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
@@ -23,7 +24,6 @@ from snellen.report.page.samples import describe
 from snellen.report.terminal.comparison import comparison_names
 from snellen.report.terminal.gains import gain_boards
 from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
-from snellen.view.run_images import Notify, RunImages, ignore_notice
 from snellen.view.sample_index import SampleIndex
 
 HOME = "snellen.view"
