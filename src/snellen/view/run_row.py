@@ -66,8 +66,8 @@ _FACT_CODES = {
 """Facts of `run_facts` to keys of `SETTING_TITLES`; other parameters are `options`, other roles
 `judge` or `roles`."""
 _PLAIN_FACTS = frozenset({"none", "all samples"})
-_EXTRA_METRICS = 12
-"""Metrics beyond the headline that a row keeps, for members of suites that count by them."""
+_MAX_METRICS = 24
+"""Metrics that a row keeps, for members of suites that count by them."""
 
 
 class RunRow(Struct, frozen=True, array_like=True, gc=False):
@@ -107,7 +107,7 @@ class RunRow(Struct, frozen=True, array_like=True, gc=False):
     """How the run differs from the plain setting: key, label, sentence."""
     baselines: dict[str, float] = {}
     metrics: dict[str, float] = {}
-    """Percentages of further metrics that a suite may count by."""
+    """Percentages of all metrics: a suite may count by another than the headline."""
     problem: str = ""
     """Why the folder cannot be read, or its number not computed."""
 
@@ -150,7 +150,7 @@ def read_row(folder: Path) -> RunRow:
         return _damaged_row(folder, f"{RUN_FILE} is not what Snellen writes there: {error}")
     row = _described_row(folder, info)
     if row.is_unfinished:
-        return msgspec.structs.replace(row, done=count_lines(folder / SAMPLES_FILE))
+        return msgspec.structs.replace(row, done=count_lines(folder / SAMPLES_FILE, row.done))
     try:
         report = _decode_report((folder / REPORT_FILE).read_bytes())
     except FileNotFoundError:
@@ -265,10 +265,10 @@ def _scored_row(row: RunRow, headline: Metric, metrics: dict[str, Metric]) -> Ru
         for code, text in row.setting
     )
     interval = headline.interval
-    extra = (
+    percentages = (
         (name, 100 * metric.value / metric.top)
         for name, metric in metrics.items()
-        if metric.value is not None and name not in fmt.BASELINES and name != headline.name
+        if metric.value is not None and name not in fmt.BASELINES
     )
     changes: dict[str, Any] = {
         "metric": fmt.metric_label(headline.name),
@@ -286,20 +286,20 @@ def _scored_row(row: RunRow, headline: Metric, metrics: dict[str, Metric]) -> Ru
             for name in fmt.BASELINES
             if name in metrics and metrics[name].value is not None
         },
-        "metrics": dict(item for item, _ in zip(extra, range(_EXTRA_METRICS), strict=False)),
+        "metrics": dict(item for item, _ in zip(percentages, range(_MAX_METRICS), strict=False)),
     }
     return msgspec.structs.replace(row, **changes)
 
 
-def count_lines(path: Path) -> int:
-    """Complete lines of a file; 0 if there is none."""
+def count_lines(path: Path, otherwise: int) -> int:
+    """Complete lines of a file; `otherwise` if it cannot be read."""
     count = 0
     try:
         with path.open("rb") as file:
             while block := file.read(1 << 20):
                 count += block.count(b"\n")
     except OSError:
-        return 0
+        return otherwise
     return count
 
 

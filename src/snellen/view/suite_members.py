@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from snellen.benchmarks.declaration.suites import Suite, builtin_suites, member_key
+from snellen.benchmarks.declaration.registry import Suite, builtin_suites, member_key
 from snellen.core.errors import UsageError
 
 
@@ -14,6 +14,13 @@ def suites_json() -> list[dict[str, Any]]:
     """The built-in suites as plain JSON: members with the benchmarks, and the parameters that a run
     must have to count."""
     return [_suite_json(name, suite) for name, suite in builtin_suites().items()]
+
+
+@functools.cache
+def suite_metrics() -> frozenset[str]:
+    """The metrics by which members of suites count, where that is not the headline."""
+    members = (member for suite in builtin_suites().values() for member in suite.members)
+    return frozenset(member.metric for member in members if member.metric is not None)
 
 
 def _suite_json(name: str, suite: Suite) -> dict[str, Any]:
