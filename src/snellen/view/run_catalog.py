@@ -18,7 +18,7 @@ from snellen.report.format import interval_text, score_text
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
 from snellen.view.run_index import IndexedRun, RunIndex
 from snellen.view.run_row import (
-    RunRow,
+    CatalogRow,
     model_family,
     read_row,
     with_problem,
@@ -47,7 +47,7 @@ class _Entry(msgspec.Struct):
     folder: str
     """The folder that holds the run's, for readers."""
     state: str
-    row: RunRow
+    row: CatalogRow
     serial: int
     """The change with which the row became what it is."""
     scored_state: str = ""
@@ -109,7 +109,7 @@ class RunCatalog:
         path = self._paths.get(key)
         return None if path is None else Path(path)
 
-    def rows(self) -> list[tuple[str, RunRow]]:
+    def rows(self) -> list[tuple[str, CatalogRow]]:
         """The key and row of each run, in the order of their folders."""
         with self._lock:
             return [(entry.key, entry.row) for _, entry in sorted(self._entries.items())]
@@ -344,14 +344,16 @@ _PLAIN = ("n", "samples", "done", "seconds", "tokens")
 def _columns(entries: Sequence[_Entry]) -> dict[str, Any]:
     """Rows by column. Values that many rows share are numbers of a list."""
     rows = [entry.row for entry in entries]
-    shared = {name: _interned([getattr(row, name) for row in rows]) for name in _INTERNED}
-    shared["folder"] = _interned([entry.folder for entry in entries])
+    shared = {name: _intern_column([getattr(row, name) for row in rows]) for name in _INTERNED}
+    shared["folder"] = _intern_column([entry.folder for entry in entries])
     families = {model: model_family(model) for model in {row.model for row in rows}}
-    shared["family"] = _interned([families[row.model] for row in rows])
-    shared["score"] = _interned([score_text(row.value) for row in rows])
-    shared["interval"] = _interned([_interval_text(row) for row in rows])
-    shared["baselines"] = _interned([_rounded_items(row.baselines) for row in rows])
-    shared["metrics"] = _interned([_rounded_items(row.metrics, suite_metrics()) for row in rows])
+    shared["family"] = _intern_column([families[row.model] for row in rows])
+    shared["score"] = _intern_column([score_text(row.value) for row in rows])
+    shared["interval"] = _intern_column([_interval_text(row) for row in rows])
+    shared["baselines"] = _intern_column([_rounded_items(row.baselines) for row in rows])
+    shared["metrics"] = _intern_column(
+        [_rounded_items(row.metrics, suite_metrics()) for row in rows]
+    )
     return {
         "rows": len(rows),
         "shared": shared,
@@ -366,13 +368,13 @@ def _columns(entries: Sequence[_Entry]) -> dict[str, Any]:
     }
 
 
-def _interned(values: Sequence[Any]) -> dict[str, list[Any]]:
+def _intern_column(values: Sequence[Any]) -> dict[str, list[Any]]:
     numbers: dict[Any, int] = {}
     codes = [numbers.setdefault(value, len(numbers)) for value in values]
     return {"values": list(numbers), "codes": codes}
 
 
-def _interval_text(row: RunRow) -> str:
+def _interval_text(row: CatalogRow) -> str:
     if row.low is None or row.high is None:
         return ""
     return interval_text(Interval(row.low, row.high, ""))

@@ -70,7 +70,7 @@ _MAX_METRICS = 24
 """Metrics that a row keeps, for members of suites that count by them."""
 
 
-class RunRow(Struct, frozen=True, array_like=True, gc=False):
+class CatalogRow(Struct, frozen=True, array_like=True, gc=False):
     """A run in the matrix, the list and the board. Texts are ready to be displayed."""
 
     name: str
@@ -137,7 +137,7 @@ _decode_info = msgspec.json.Decoder(RunInfo).decode
 _decode_report = msgspec.json.Decoder(_StoredReport).decode
 
 
-def read_row(folder: Path) -> RunRow:
+def read_row(folder: Path) -> CatalogRow:
     """Read the row of a run folder. A folder that cannot be read gets a row that says why.
 
     A run that has not ended has no score in its row: `with_score` adds it.
@@ -164,12 +164,12 @@ def read_row(folder: Path) -> RunRow:
     return _scored_row(row, report.summary.headline, report.summary.metrics)
 
 
-def with_score(row: RunRow, report: Report) -> RunRow:
+def with_score(row: CatalogRow, report: Report) -> CatalogRow:
     """The row of a run that has not ended, with the numbers of its samples so far."""
     return _scored_row(row, report.summary.headline, report.summary.metrics)
 
 
-def with_score_of(row: RunRow, earlier: RunRow) -> RunRow:
+def with_score_of(row: CatalogRow, earlier: CatalogRow) -> CatalogRow:
     """The row of a growing run, with the numbers that were computed when it had fewer samples."""
     return msgspec.structs.replace(row, **{name: getattr(earlier, name) for name in _SCORE_FIELDS})
 
@@ -180,18 +180,18 @@ _SCORE_FIELDS = (
 )  # fmt: skip
 
 
-def with_problem(row: RunRow, error: SnellenError | OSError) -> RunRow:
+def with_problem(row: CatalogRow, error: SnellenError | OSError) -> CatalogRow:
     """The row of a run whose samples so far cannot be summarised."""
     return msgspec.structs.replace(row, problem=str(error))
 
 
-def _damaged_row(folder: Path, problem: str) -> RunRow:
+def _damaged_row(folder: Path, problem: str) -> CatalogRow:
     # The name of a run's folder says what it was: MODEL--BENCHMARK--DIGEST.
     model, _, rest = folder.name.partition("--")
-    return RunRow(folder.name, model, rest.partition("--")[0], DAMAGED, problem=problem)
+    return CatalogRow(folder.name, model, rest.partition("--")[0], DAMAGED, problem=problem)
 
 
-def _described_row(folder: Path, info: RunInfo) -> RunRow:
+def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
     config, counts = info.config, info.counts
     origin = info.data.origin
     is_own = origin is not None and origin.kind in ("own", "predictions")
@@ -200,7 +200,7 @@ def _described_row(folder: Path, info: RunInfo) -> RunRow:
         for spent in info.spent.values()
         if spent.cost is not None and spent.price is not None
     )
-    return RunRow(
+    return CatalogRow(
         name=folder.name,
         model=info.model,
         benchmark=info.benchmark,
@@ -254,7 +254,7 @@ def _identity(info: RunInfo) -> Iterator[tuple[str, str]]:
             yield name.replace("_", " "), str(value)
 
 
-def _scored_row(row: RunRow, headline: Metric, metrics: dict[str, Metric]) -> RunRow:
+def _scored_row(row: CatalogRow, headline: Metric, metrics: dict[str, Metric]) -> CatalogRow:
     flags = row.flags
     if headline.value is None and not row.is_unfinished:
         why = headline.note or "no sample has a score, or too many failed or are missing"
