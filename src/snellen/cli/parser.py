@@ -29,6 +29,7 @@ COMMANDS = {
     "label": "sample replies that no rule could parse, and compare with labels",
     "taskmap": "map tasks by how fine-tuning on them changes a model, and compare models on it",
     "view": "browse runs, finished or in progress",
+    "mcp": "serve runs to assistants and other programs, over MCP",
     "list": "list models, benchmarks or suites",
     "info": "describe a model or a benchmark",
     "doctor": "check this installation, or a store of replies",
