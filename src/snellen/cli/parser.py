@@ -34,6 +34,7 @@ COMMANDS = {
     "info": "describe a model or a benchmark",
     "doctor": "check this installation, or a store of replies",
     "data": "fetch, check, convert and describe data files",
+    "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
 }
 """Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""
