@@ -29,10 +29,12 @@ COMMANDS = {
     "label": "sample replies that no rule could parse, and compare with labels",
     "taskmap": "map tasks by how fine-tuning on them changes a model, and compare models on it",
     "view": "browse runs, finished or in progress",
+    "mcp": "serve runs to assistants and other programs, over MCP",
     "list": "list models, benchmarks or suites",
     "info": "describe a model or a benchmark",
     "doctor": "check this installation, or a store of replies",
     "data": "fetch, check, convert and describe data files",
+    "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
 }
 """Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""
