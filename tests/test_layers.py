@@ -34,7 +34,8 @@ MAY_IMPORT["analysis"] = MAY_IMPORT["engine"] | {"engine"}
 MAY_IMPORT["taskmap"] = MAY_IMPORT["analysis"] | {"analysis"}
 MAY_IMPORT["report"] = MAY_IMPORT["taskmap"] | {"taskmap"}
 MAY_IMPORT["api"] = MAY_IMPORT["report"] | {"report"}
-MAY_IMPORT["view"] = MAY_IMPORT["api"] | {"api"}
+MAY_IMPORT["tracking"] = MAY_IMPORT["api"] | {"api"}
+MAY_IMPORT["view"] = MAY_IMPORT["tracking"] | {"tracking"}
 MAY_IMPORT["cli"] = MAY_IMPORT["view"] | {"view"}
 ENTRANCES = {"__init__", "__main__"}
 

@@ -14,6 +14,7 @@ from snellen.cli.flags import add_action
 
 COMMANDS = {
     "run": "ask models about benchmarks and report",
+    "watch": "evaluate checkpoints while a model is trained, and tell regressions",
     "plan": "tell what a run would ask, cost and lack",
     "score": "score recorded predictions, without a model",
     "report": "report finished runs",
