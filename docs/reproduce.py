@@ -22,8 +22,8 @@ from msgspec import json as msgjson
 
 from snellen.api import score
 from snellen.api.scoring import Scored
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
+from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.extract.published.mmmu import RANDOM_RULE
@@ -267,7 +267,7 @@ def _pope(golden: Path) -> Iterator[Entry]:
 
 def _mmmu(golden: Path) -> Iterator[Entry]:
     source = (
-        "MMMU's eval script over LLaVA's and Qwen-VL's outputs, options drawn by lot taken off "
+        "MMMU's eval script over LLaVA's and Qwen-VL's outputs, without options drawn at random "
         "(`--rule official`)"
     )
     for system, right in (("llava1.5_13b", 329), ("qwen_vl", 309)):

@@ -9,9 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from snellen.benchmarks.declaration.build import build
-from snellen.benchmarks.declaration.builtin import benchmark_sources
-from snellen.benchmarks.declaration.model_recipes import apply_recipe
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import apply_recipe, benchmark_sources, open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import DataMismatch, MissingExtra, ModelError, UnknownName, UsageError
@@ -74,7 +72,8 @@ def resolve_benchmark(
         benchmark = open_benchmark(name, variant)
     except UnknownName as error:
         raise (UnknownName("benchmark", name, custom) if custom else error) from None
-    check_rule(benchmark, variant)
+    if variant.rule is not None:
+        check_rule(benchmark, variant.rule)
     return benchmark
 
 
@@ -97,14 +96,16 @@ class NamedBenchmark:
         unless the user set one, and with the recipe of the model's authors, if there is one."""
         if not isinstance(self.spec, str):
             return self.benchmark
-        benchmark = self.benchmark
         longest = abilities(model).max_new_tokens
-        if longest is not None and variant.max_new_tokens is None:
+        changed = longest is not None and variant.max_new_tokens is None
+        if changed:
             variant = replace(variant, max_new_tokens=longest)
-            benchmark = resolve_benchmark(self.spec, variant, custom)
-        if not recipes or self.spec in custom:
-            return benchmark
-        return apply_recipe(_served_name(name, model), self.spec, benchmark, variant)
+        if recipes and self.spec not in custom:
+            served = _served_name(name, model)
+            benchmark = apply_recipe(served, self.spec, self.benchmark, variant)
+            if benchmark is not self.benchmark:
+                return benchmark
+        return resolve_benchmark(self.spec, variant, custom) if changed else self.benchmark
 
 
 def _served_name(name: str, model: Model) -> str:

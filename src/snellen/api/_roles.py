@@ -72,13 +72,16 @@ def open_roles(
     specs = split_model_sampling(models, options.sampling, custom)
     refuse_sampling("an extractor", *options.extractors)
     refuse_sampling("a model that compares pictures", options.clip)
-    judges, judge_sampling = split_judge_sampling(options.judges, custom)
+    judges, judge_sampling = (
+        split_judge_sampling(options.judges, custom) if options.judges else ([], {})
+    )
     named_models, sampling = specs.resolve(opener.requested_models(specs.models), options.repeats)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
     shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
-    shared |= zip(judge_roles(len(judges)), map(opener.role_model, judges), strict=True)
-    for role, settings in judge_sampling.items():
-        check_sampler(role, shared[role], settings, 1)
+    if judges:
+        shared |= zip(judge_roles(len(judges)), map(opener.role_model, judges), strict=True)
+        for role, settings in judge_sampling.items():
+            check_sampler(role, shared[role], settings, 1)
     return ModelRoles(named_models, extractors, shared, sampling, judge_sampling)
 
 

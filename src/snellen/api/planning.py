@@ -23,7 +23,7 @@ from snellen.api.options import (
     variant_with_roles,
 )
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
-from snellen.benchmarks.declaration.suites import expand_suites
+from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.model import RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost

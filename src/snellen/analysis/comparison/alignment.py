@@ -12,11 +12,11 @@ from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import stop_notices
 from snellen.benchmarks.protocol.control import BLACK
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
-from snellen.core.answer import RETRYABLE, Outcome
 from snellen.core.errors import UsageError
+from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.record import Record, Unscored
 from snellen.core.run import RunInfo
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class AlignedRuns(NamedTuple):
     """Samples that every run scored, in the order of the first run.
 
     `scores` (samples, runs) are in 0..1, `clusters` (samples,) are cluster numbers as in
-    `scoring.clusters`.
+    `cluster_samples`.
     """
 
     infos: tuple[RunInfo, ...]
@@ -251,7 +251,7 @@ def cluster_numbers(
     samples: Sequence[ComparableRecord] | Sequence[Record],
     links: Sequence[str] = (),
 ) -> list[int]:
-    """The cluster number of each sample of a run, as in `scoring.clusters`. The black images of the
+    """The cluster number of each sample of a run, as in `cluster_samples`. The black images of the
     `black` control do not link samples: all black images of one size have the same digest."""
     black = info is not None and info.config.parameters.get(CONTROL) == BLACK
     records = [structs.replace(record, media=()) for record in samples] if black else samples

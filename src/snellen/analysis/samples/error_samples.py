@@ -21,15 +21,14 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
-from snellen.core.answer import ParsedAnswer
 from snellen.core.atomic_write import save
 from snellen.core.csv_cells import cell_text, text_cells
 from snellen.core.errors import DataError, UsageError
-from snellen.core.output import Failure, Generated
+from snellen.core.output import Failure, Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
 from snellen.stats.agreement import cohen_kappa
-from snellen.stats.weighted_share import SampledStratum, weighted_share
+from snellen.stats.intervals import SampledStratum, weighted_share
 from snellen.store.runs import RunFolder
 
 ErrorType = Literal[

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from snellen.api.options import VARIANT_FLAGS
-from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
+from snellen.benchmarks.declaration.registry import is_data_source, is_description, open_benchmark
 from snellen.benchmarks.declaration.rows import rows_to_samples
-from snellen.benchmarks.declaration.toml import is_description
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.flags import add_flag
 from snellen.cli.printing import print_line
@@ -43,23 +42,23 @@ def add(parser: ArgumentParser) -> None:
                       help="a name, e.g. scienceqa:split=val")  # fmt: skip
     for name, help in (
         ("verify", "open every picture and check ids and answers"),
-        ("info", "rows, columns, pictures, kinds of question"),
+        ("info", "show rows, columns, images and kinds of questions"),
     ):
         action = actions.add_parser(name, help=help)
         action.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
         action.add_argument("--json", action="store_true", help="print JSON")
     check = actions.add_parser(
-        "check", help="all that is wrong or doubtful in data of your own, with row numbers"
+        "check", help="list everything wrong or doubtful in a data file, with row numbers"
     )
     check.add_argument(
         "data", metavar="DATA", help="a data file, its TOML description, or a benchmark's name"
     )
     add_flag(check, VARIANT_FLAGS["columns"])
     check.add_argument("--json", action="store_true", help="print JSON")
-    convert = actions.add_parser("convert", help="TSV, JSONL or Parquet into one another")
+    convert = actions.add_parser("convert", help="convert between TSV, JSONL and Parquet")
     convert.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
     convert.add_argument(
-        "target", metavar="FILE", help="the file to write; its suffix tells the format"
+        "target", metavar="FILE", help="the file to write; its extension determines the format"
     )
 
 

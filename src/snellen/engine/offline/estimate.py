@@ -17,7 +17,7 @@ from snellen.engine.anytime.sample_order import SampleLinks, headline_weights, s
 from snellen.engine.loop.plan import RunPlan, select_ids
 from snellen.engine.offline.dry_run import DryRun, DryRunCounts
 from snellen.models.naming.image_tokens import ImageTokenRule
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.store.responses import ResponseStore
 
 CHARACTERS_PER_TOKEN = 4
@@ -250,7 +250,7 @@ def _estimate_tokens(
 
 
 def cluster_sizes(plan: RunPlan) -> list[int]:
-    """Sizes of the clusters of correlated samples (`scoring.clusters`) that a run asks, in order of
+    """Sizes of the clusters of correlated samples (`cluster_samples`) that a run asks, in order of
     their first sample. Raises as `run` does for data that cannot be opened."""
     table = plan.benchmark.open()
     selected = select_ids(plan, table)

@@ -383,7 +383,7 @@ class ReplicatedModels:
 
     def __init__(
         self,
-        cluster: RayCluster | None,
+        cluster: RayCluster,
         files: Sequence[Path | str] = (),
         out: Path | None = None,
     ) -> None:
@@ -412,10 +412,8 @@ class ReplicatedModels:
         """Whether any replica was started and not ended since."""
         return any(model.actors for model in self._models)
 
-    def open_model(self, spec: str) -> ReplicatedModel | None:
-        """The model of that name as replicas, or None without a cluster."""
-        if self._cluster is None:
-            return None
+    def open_model(self, spec: str) -> ReplicatedModel:
+        """The model of that name as replicas."""
         model = ReplicatedModel(spec, self._cluster, self._files, self._out)
         model.siblings = self._models
         self._models.append(model)

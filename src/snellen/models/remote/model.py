@@ -9,7 +9,6 @@ from collections.abc import Mapping
 import msgspec
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.message import Text, user
 from snellen.core.model import (
     Capabilities,
     Identity,
@@ -18,7 +17,18 @@ from snellen.core.model import (
     RenderedPrompt,
 )
 from snellen.core.output import Drawn, Failure, Generated, Output
-from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling
+from snellen.core.request import (
+    Compare,
+    Draw,
+    Generate,
+    Generation,
+    Rank,
+    Ref,
+    Request,
+    Sampling,
+    Text,
+    user,
+)
 from snellen.core.secret import MIN_REPLY_LENGTH, hide
 from snellen.core.served_identity import ServedIdentity
 from snellen.models.remote.address import ServerOrigin

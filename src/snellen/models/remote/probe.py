@@ -11,9 +11,8 @@ import pybase64
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.media import image_size
-from snellen.core.message import Media
 from snellen.core.model import RenderedPrompt
-from snellen.core.request import Generate, Request
+from snellen.core.request import Generate, Media, Request
 from snellen.models.remote.address import ServerOrigin, provider_label
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, Reply, dict_or_empty
 from snellen.models.remote.errors import HTML_PAGE, ReplyBlocked
