@@ -18,7 +18,7 @@ from snellen.api.options import (
     check_options,
     variant_with_roles,
 )
-from snellen.benchmarks.declaration.suites import expand_suites
+from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MissingExtra, SnellenError, UsageError
 from snellen.engine.loop.run import RunInterrupted

@@ -212,6 +212,10 @@ def _missing_weights(folder: Path, files: Mapping[str, os.stat_result]) -> str:
     return ""
 
 
+_UNKNOWN_SIZE = 1 << 62
+"""Larger than any file."""
+
+
 def safetensors_size(path: Path) -> int | None:
     """The size in bytes that the header of a safetensors file announces; a number above any size if
     the header itself is not complete.
@@ -222,18 +226,21 @@ def safetensors_size(path: Path) -> int | None:
     with path.open("rb") as file:
         start = file.read(8)
         if len(start) < 8:
-            return 1 << 62
+            return _UNKNOWN_SIZE
         (length,) = struct.unpack("<Q", start)
         if length > 100_000_000:  # the format's own limit: no safetensors file
             return None
         header = file.read(length)
+    if len(header) < length:
+        return _UNKNOWN_SIZE
     try:
         tensors = json.loads(header)
         ends = [
             entry["data_offsets"][1] for name, entry in tensors.items() if name != "__metadata__"
         ]
     except ValueError:
-        return 1 << 62
+        return _UNKNOWN_SIZE
     except (LookupError, TypeError, AttributeError):
         return None
-    return 8 + length + int(max(ends, default=0))
+    size: int = 8 + length + max(ends, default=0)
+    return size

@@ -16,9 +16,9 @@ import msgspec
 from filelock import FileLock, Timeout
 from msgspec import Struct
 
-from snellen.core.answer import Outcome
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
+from snellen.core.output import Outcome
 from snellen.core.summary import Metric
 
 CURVE_FILE = "curve.jsonl"
@@ -193,6 +193,11 @@ class CurveWriter:
             self._append(head)
             return Curve(head)
         curve = parse_curve(whole, self.path)
+        if not curve.points and not curve.skipped:
+            # Nothing was evaluated with the settings of that head.
+            self.path.unlink()
+            self._append(head)
+            return Curve(head)
         _check_same(curve.head, head, self.path)
         return curve
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -67,7 +66,7 @@ def write_curve_page(curve: Curve, out: Path) -> Path:
 
 def curve_page(curve: Curve, out: Path | None = None) -> str:
     """The page's text, with links to the pages of the runs in `out` that have one."""
-    boards = [_board(curve.of(benchmark), out) for benchmark in curve.benchmarks]
+    boards = [_board(curve, benchmark, out) for benchmark in curve.benchmarks]
     template = template_environment(_HOME).get_template("curve.html")
     return template.render(
         **page_layout(("page.css", "curve.css"), ("theme.js",), _HOME),
@@ -80,16 +79,17 @@ def curve_page(curve: Curve, out: Path | None = None) -> str:
     )
 
 
-def _board(points: Sequence[CurvePoint], out: Path | None) -> CurveBoard:
+def _board(curve: Curve, benchmark: str, out: Path | None) -> CurveBoard:
+    points = curve.of(benchmark)
+    latest = [point.sentence for point in curve.points if point.benchmark == benchmark][-1]
     best = best_step(points)
-    latest = max(points, key=lambda point: point.at)
     names = list(dict.fromkeys(name for point in points for name in point.groups))
     return CurveBoard(
-        benchmark=points[0].benchmark,
+        benchmark=benchmark,
         metric=points[0].headline.name,
         unit="points",
         chart=curve_chart(points),
-        latest=latest.sentence,
+        latest=latest,
         sentences=tuple(filter(None, (best_sentence(points), plateau_sentence(points)))),
         rows=tuple(_row(point, out, point.step == best, point is points[-1]) for point in points),
         group_steps=tuple(point.step for point in points if point.groups),

@@ -13,7 +13,8 @@ from snellen.core.errors import SnellenError, UsageError
 from snellen.core.model import Identity, Model
 from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.hf.loading import require
-from snellen.models.hf.model import HuggingFace
+from snellen.models.hf.model import OPTIONS, HuggingFace
+from snellen.models.naming.provider import read_options
 from snellen.models.naming.registry import is_provider, open_model
 from snellen.models.naming.spec import refuse_password, split_options
 from snellen.tracking.checkpoints import (
@@ -62,10 +63,9 @@ def open_source(checkpoints: str, options: RunOptions, base: str | None = None) 
     if path.is_file():
         raise UsageError(f"{path} is a file; expected the folder in which checkpoints appear")
     if provider == "hf" and options.serve is None:
+        read_options("hf", model_options, OPTIONS)
         require(f"the checkpoints in {where}", "torch", "transformers")
-    base_folder = None
-    if base is not None:
-        base_folder = _base_folder(base)
+    base_folder = None if base is None else _base_folder(base)
     return _FolderSource(FolderScanner(where), provider, model_options, options, base, base_folder)
 
 

@@ -23,7 +23,7 @@ from snellen.api.options import (
     check_options,
     variant_with_roles,
 )
-from snellen.benchmarks.declaration.suites import expand_suites
+from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import MissingExtra, RunLocked, StorageError, UnknownName, UsageError
 from snellen.engine.loop.progress import Progress
@@ -109,8 +109,8 @@ def watch(
     messages = messages or WatchMessages()
     out = Path(options.out)
     with (
-        CurveWriter(out, head) as writer,
         open_trackers(watching.tracks, out.resolve().name, messages.note) as trackers,
+        CurveWriter(out, head) as writer,
     ):
         session = _WatchSession(
             source, as_list(benchmarks), options, watching, command, messages, writer, trackers
