@@ -89,8 +89,8 @@ EARLIER = [point(100, 60.0), point(200, 70.0), point(300, 66.0)]
          "step 400: 64.0 (59.0–69.0), –2.0 against step 300 (–6.0 to +2.0), –6.0 against step 200, "
          "the best so far (–10.0 to –2.0): regression"),
         (66.0, [difference(300, 0.0, None)], "unclear",
-         "step 400: 66.0 (61.0–71.0), 0.0 against step 300 (no interval: too few clusters): no "
-         "evidence of change"),
+         "step 400: 66.0 (61.0–71.0), 0.0 against step 300 (no interval): no evidence of "
+         "change (too few clusters)"),
     ],
 )  # fmt: skip
 def test_verdicts_and_sentences(
@@ -146,9 +146,11 @@ def test_a_curve_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_another_setting_needs_another_folder(tmp_path: Path) -> None:
-    with CurveWriter(tmp_path, HEAD):
-        pass
     other = CurveHead("ckpts", ("eyechart",), {"limit": "100", "control": "blind"})
+    with CurveWriter(tmp_path, other):  # without a point it binds nobody
+        pass
+    with CurveWriter(tmp_path, HEAD) as writer:
+        writer.add(point(1, 50.0))
     with pytest.raises(UsageError, match=r"control none there, blind here; limit 200 there, 100"):
         CurveWriter(tmp_path, other)
     with CurveWriter(tmp_path, HEAD):  # the lock was given back

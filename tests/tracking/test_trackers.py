@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,19 +70,33 @@ def test_tensorboard(runs: list[RunFolder], tmp_path: Path) -> None:
     assert each["eyechart/n"] == [(0, LIMIT)]
 
 
+def log_entries(data: bytes) -> Iterator[bytes]:
+    """The entries of a file of W&B: LevelDB's log format (blocks of 32 KiB, in them records of
+    checksum, length and type) behind a head of 7 bytes."""
+    at, parts = 7, b""
+    while at + 7 <= len(data):
+        left = 32_768 - at % 32_768
+        if left < 7:
+            at += left
+            continue
+        length, kind = struct.unpack_from("<HB", data, at + 4)
+        parts += data[at + 7 : at + 7 + length]
+        at += 7 + length
+        if kind in (1, 4):  # a whole entry, or the last part of one
+            yield parts
+            parts = b""
+
+
 def wandb_records(home: Path) -> list[dict[str, Any]]:
-    """The records of each offline run of W&B, as its own reader gives them."""
+    """The records of each offline run of W&B, by its own message types."""
     from google.protobuf.json_format import MessageToDict
     from wandb.proto import wandb_internal_pb2
-    from wandb.sdk.internal.datastore import DataStore
 
     found = []
     for file in sorted(home.glob("wandb/offline-run-*/*.wandb")):
-        store = DataStore()
-        store.open_for_scan(str(file))
-        while (data := store.scan_data()) is not None:
+        for entry in log_entries(file.read_bytes()):
             record = wandb_internal_pb2.Record()
-            record.ParseFromString(data)
+            record.ParseFromString(entry)
             found.append(MessageToDict(record))
     return found
 

@@ -68,7 +68,13 @@ def sentence(
         name = f"step {difference.step}" + (", the best so far" if index else "")
         text += f", {fmt.difference_text(difference.difference)} "
         text += f"{_preposition(difference)} {name} ({_interval(difference)})"
-    return f"{text}: {_VERDICTS[verdict]}" if compared else text
+    if not compared:
+        return text
+    reasons = dict.fromkeys(one.reason for one in compared if _interval(one) == _NO_INTERVAL)
+    return f"{text}: {_VERDICTS[verdict]}" + "".join(f" ({reason})" for reason in reasons)
+
+
+_NO_INTERVAL = "no interval"
 
 
 def _preposition(difference: StepDifference) -> str:
@@ -79,7 +85,7 @@ def _interval(difference: StepDifference) -> str:
     if difference.low is None or difference.high is None:
         if not difference.difference and not difference.changed:
             return f"the same on all {fmt.plural(difference.n, 'sample')}"
-        return f"no interval: {difference.reason}"
+        return _NO_INTERVAL
     low, high = fmt.difference_text(difference.low), fmt.difference_text(difference.high)
     return f"{low} to {high}"
 
