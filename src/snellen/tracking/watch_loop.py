@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.api import resolve_benchmark
-from snellen.api.evaluation import Results, evaluate
+from snellen.api.evaluation import evaluate
 from snellen.api.options import (
     RunOptions,
     as_list,
@@ -23,6 +23,7 @@ from snellen.api.options import (
     check_options,
     variant_with_roles,
 )
+from snellen.api.results import Results
 from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import MissingExtra, RunLocked, StorageError, UnknownName, UsageError

@@ -22,7 +22,7 @@ from snellen.cli.printing import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from snellen.api.evaluation import Results
+    from snellen.api.results import Results
     from snellen.store.runs import RunFolder
 
 
