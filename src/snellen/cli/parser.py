@@ -14,6 +14,7 @@ from snellen.cli.flags import add_action
 
 COMMANDS = {
     "run": "run models on benchmarks and report the scores",
+    "watch": "evaluate the checkpoints of a training run as they appear",
     "plan": "show what a run would ask and cost, and what is missing",
     "score": "score recorded predictions, without a model",
     "report": "report finished runs",
