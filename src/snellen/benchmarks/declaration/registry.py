@@ -36,6 +36,7 @@ from snellen.benchmarks.protocol.few_shot import SHOTS_FROM
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import DataError, UnknownName, UsageError
+from snellen.data.tables.hub import SCHEME
 from snellen.data.toml_files import read_toml
 from snellen.prompts.recipes import find_recipe
 
@@ -161,7 +162,7 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
 
         return NamedSource(load_declaration(name), {})
     if is_data_source(name):
-        return NamedSource(data_file_declaration(name), {})
+        return NamedSource(_hub_task(name) or data_file_declaration(name), {})
     registered = _find_registered(name)
     if registered is None:
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
@@ -175,6 +176,15 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
     if variant.options:
         _check_options(name, variant, registered.source)
     return registered
+
+
+def _hub_task(name: str) -> Declaration | None:
+    """The task of a data set's `eval.yaml`; None if it has none."""
+    if not name.startswith(SCHEME):
+        return None
+    from snellen.benchmarks.declaration.hub_task import hub_task_declaration
+
+    return hub_task_declaration(name)
 
 
 def names_in_other_tools(source: Source) -> Mapping[str, OtherToolName]:

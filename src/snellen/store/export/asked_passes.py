@@ -65,7 +65,7 @@ def asked_passes(record: Record) -> Iterator[AskedPass]:
         for index, sample_pass in enumerate(draw.passes):
             # Later draws leave out prompts that equal those of the first.
             first = record.passes[index] if index < len(record.passes) else sample_pass
-            yield _asked_pass(draw, sample_pass, number, index, sample_pass.prompt or first.prompt)
+            yield _pass_of(draw, sample_pass, number, index, sample_pass.prompt or first.prompt)
 
 
 def pass_id(record: Record, sample_pass: Pass, index: int) -> str:
@@ -91,7 +91,7 @@ def reply_text(record: Record, sample_pass: Pass, options: Mapping[str, str]) ->
     return None
 
 
-def _asked_pass(
+def _pass_of(
     draw: Record, sample_pass: Pass, number: int, index: int, prompt: tuple[Message, ...]
 ) -> AskedPass:
     output = sample_pass.output
