@@ -44,23 +44,24 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--judge", action="append", default=[], metavar="MODEL",
-        help="a model that grades the replies where the benchmark needs it, or column:NAME for "
-        "verdicts in the predictions file (column:A+B joins two); repeat for several",
+        help="a model that grades replies, for benchmarks that need one, or column:NAME "
+            "for verdicts in the predictions file (column:A+B joins two); repeat for "
+            "several",
     )  # fmt: skip
     parser.add_argument(
         "--extractor", metavar="MODEL",
-        help="a model that reads the replies no rule can match, or column:NAME for what one said "
-        "of them in the predictions file",
+        help="a model that reads replies which no rule can parse, or column:NAME for its "
+            "answers in the predictions file",
     )  # fmt: skip
     parser.add_argument(
         "--labels", type=argument_type(parse_pairs), metavar="answer=COLUMN|right=COLUMN",
-        help="a column that says what each reply answers, or whether it is right: measures the "
-        "rules, the extractor and the judges by it",
+        help="a column with the answer that each reply gives, or with whether it is "
+            "right; the rules, the extractor and the judges are measured against it",
     )  # fmt: skip
     parser.add_argument(
         "--store", metavar="FILE",
-        help="where the verdicts of judges and of the extractor are kept (default: "
-        "snellen-results/store.sqlite)",
+        help="store for the verdicts of judges and extractors (default: "
+            "snellen-results/store.sqlite)",
     )  # fmt: skip
     add_json(parser)
     add_options(parser, RunOptions, only=("data", "columns", "circular", "failures"))

@@ -12,7 +12,7 @@ from snellen.cli.printing import print_line
 def add(parser: ArgumentParser) -> None:
     add_runs(parser)
     parser.add_argument(
-        "--port", type=int, metavar="N", help="where to serve (default: 8420, or any free port)"
+        "--port", type=int, metavar="N", help="port to serve on (default: 8420, or any free port)"
     )
     parser.add_argument("--open", action="store_true", help="open the browser")
     add_moved_data(parser)
