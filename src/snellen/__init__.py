@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snellen.api import Planned, Results, RunOptions, Scored, evaluate, plan, score
+    from snellen.api.annotations import load_annotations
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
@@ -33,6 +34,7 @@ _HOMES = {
     "SnellenError": "snellen.core.errors",
     "Variant": "snellen.core.benchmark",
     "evaluate": "snellen.api",
+    "load_annotations": "snellen.api.annotations",
     "open_run": "snellen.store.runs",
     "plan": "snellen.api",
     "score": "snellen.api",
@@ -55,6 +57,7 @@ __all__ = [
     "SnellenError",
     "Variant",
     "evaluate",
+    "load_annotations",
     "open_run",
     "plan",
     "score",

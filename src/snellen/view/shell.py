@@ -15,7 +15,7 @@ from snellen.view.run_row import FLAG_MEANINGS, SETTING_TITLES
 from snellen.view.run_view import HOME
 from snellen.view.sample_index import KINDS, RESULTS
 
-STYLES = ("page.css", "view.css", "home.css")
+STYLES = ("page.css", "view.css", "samples.css", "home.css")
 SCRIPTS = (
     "theme.js",
     "sample.js",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from snellen.benchmarks.declaration.suites import Suite, builtin_suites, member_key
+from snellen.benchmarks.declaration.registry import Suite, builtin_suites, member_key
 from snellen.core.errors import UsageError
 
 

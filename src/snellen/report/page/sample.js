@@ -118,7 +118,7 @@ const samplesView = ({ outcomes, picture, columns }) => {
       ["draws", sample.draws.map((draw) => `${draw.answer === null ? "–" : draw.answer} (${verdictOf(draw)[1]})`).join(", ")],
       ["values", values],
       ...groups,
-      ["unit", sample.unit],
+      ["unit", sample.unit && sample.unit.length <= 40 ? sample.unit : null],
       ["failure", sample.failure ? words(sample.failure) : null],
       ["remarks", remarks(sample)],
     ]);

@@ -88,7 +88,7 @@ class Agreement {
       this.ordered.set("data", dataOrder(positions, this.ids));
     }
     const data = this.ordered.get("data");
-    if (!this.ordered.has(name)) this.ordered.set(name, sortedRows(this.keys(name), data));
+    if (!this.ordered.has(name)) this.ordered.set(name, rowsByKey(this.keys(name), data));
     return this.ordered.get(name);
   }
 
@@ -105,8 +105,9 @@ class Agreement {
 
   /** What a comparison is filtered by. `names`: of the runs. */
   facets(names) {
-    const shown = (value) => value.replace(/^only (\d) /, (_, at) => `only ${names[at - 1]} `).replace(/^(\d) best/, (_, at) => `${names[at - 1]} best`);
     const both = this.columns.length === 2;
+    /* Of more than two, the numbers that stand at their names. */
+    const shown = (value) => (both ? value.replace(/^(only )?(\d)/, (_, only, at) => `${only ?? ""}${names[at - 1]}`) : value);
     const texts = both ? { "all right": "both right", "all wrong": "both wrong", "in some runs only": "in one run only" } : {};
     const kind = (value) => (/^only|best/.test(value) ? `split at-${value.match(/\d/)[0]} ${/wrong/.test(value) ? "wrong" : "right"}` : value.replaceAll(" ", "-"));
     const through = (codes, side) => Uint32Array.from(this.rows[side], (row) => (row < 0 ? 0 : codes[row]));

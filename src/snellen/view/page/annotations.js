@@ -84,14 +84,14 @@ class AnnotationBox {
       this.element.replaceChildren(name, ...[annotationMarks([{ ...now, note: "" }]), now.note ? make("p", { class: "note" }, now.note) : null, this.author()].filter(Boolean));
       return;
     }
-    this.flag = make("button", { type: "button", class: "flag", "aria-pressed": String(now.flag), title: "Flag (f)" }, "⚑ ", now.flag ? "Flagged" : "Flag");
+    this.flag = make("button", { type: "button", class: "flag-button", "aria-pressed": String(now.flag), title: "Flag (f)" }, "⚑ ", now.flag ? "Flagged" : "Flag");
     this.flag.addEventListener("click", () => this.send({ flag: !this.now.flag }));
     const labels = now.labels.map((label) => {
       const remove = make("button", { type: "button", class: "remove", "aria-label": `Remove the label ${label}` }, "×");
       remove.addEventListener("click", () => this.send({ remove: [label] }));
       return make("span", { class: "label" }, label, remove);
     });
-    this.element.replaceChildren(name, this.flag, ...labels, this.labelInput(), this.noteInput(), this.author() ?? "", this.status);
+    this.element.replaceChildren(name, this.flag-button, ...labels, this.labelInput(), this.noteInput(), this.author() ?? "", this.status);
   }
 
   labelInput() {

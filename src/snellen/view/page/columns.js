@@ -64,7 +64,7 @@ class Columns {
     if (!this.ordered.has("data")) this.ordered.set("data", dataOrder(this.position, this.ids));
     const data = this.ordered.get("data");
     const { keys } = ORDERS[name] ?? {};
-    if (keys && !this.ordered.has(name)) this.ordered.set(name, sortedRows(keys(this), data));
+    if (keys && !this.ordered.has(name)) this.ordered.set(name, rowsByKey(keys(this), data));
     return this.ordered.get(name) ?? data;
   }
 
@@ -86,7 +86,7 @@ class Columns {
 }
 
 /** Rows by ascending key; `ties`: all rows in the order of those with one key. */
-const sortedRows = (keys, ties = null) => {
+const rowsByKey = (keys, ties = null) => {
   const rows = ties ? Uint32Array.from(ties) : Uint32Array.from(keys, (_, row) => row);
   const ranks = new Uint32Array(rows.length);
   rows.forEach((row, at) => { ranks[row] = at; });
@@ -95,7 +95,7 @@ const sortedRows = (keys, ties = null) => {
 
 /** Rows in the order of their questions in the data; where that was not recorded, by their ids. */
 const dataOrder = (positions, ids) => {
-  if (positions.every((position) => position >= 0)) return sortedRows(positions);
+  if (positions.every((position) => position >= 0)) return rowsByKey(positions);
   const { compare } = new Intl.Collator("en", { numeric: true });
   return Uint32Array.from(ids, (_, row) => row).sort((one, other) => compare(ids[one], ids[other]) || one - other);
 };

@@ -130,7 +130,7 @@ class ComparePage {
     this.boxes = [box(table.first, "sample", "This question, in all runs"), ...replies];
     const body = table.body(replies);
     addSource(body, this.sides[table.first].key, table.sample);
-    return make("div", {}, make("div", { class: "note-boxes" }, this.boxes[0].element), body);
+    return make("div", { class: "sample-page" }, make("div", { class: "note-boxes" }, this.boxes[0].element), body);
   }
 
   /** Annotations changed: show them in the list, in the filters and in the open sample. */
@@ -144,12 +144,12 @@ class ComparePage {
   overview() {
     const { agreement } = this, count = agreement.ids.length;
     if (!count) return make("p", { class: "nothing" }, "Choose a sample: click, or press j.");
-    return make("div", { class: "overview" }, make("h2", {}, "Runs"), this.runTable(), make("h2", {}, "Patterns"),
+    return make("div", { class: "overview" }, this.explorer.backButton(), make("h2", {}, "Runs"), this.runTable(), make("h2", {}, "Patterns"),
       make("p", { class: "lead" }, `How often each pattern of results occurs among ${count.toLocaleString("en")} samples; choose one to see its samples.`), this.patternTable(count));
   }
 
   runTable() {
-    const head = ["run", "score", "right", "partly", "wrong", "not scored", `less ${this.names[0]}`, "interval", "p"];
+    const head = ["run", "score", "right", "partly", "wrong", "not scored", "minus 1", "interval", "p"];
     const rows = this.names.map((name, side) => {
       const counts = this.agreement.tally(side), pair = this.differences[side];
       const cells = [this.heads?.[side].value ?? "–", counts.r, counts.p, counts.w, counts.u + counts.o].map((each) => make("td", { class: "n" }, each.toLocaleString("en")));

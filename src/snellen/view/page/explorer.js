@@ -32,12 +32,14 @@ class Explorer {
     this.notedSelect = make("select", { "aria-label": "Annotations" });
     this.notedSelect.addEventListener("change", () => { this.noted = this.notedSelect.value; this.update(); this.list.element.scrollTop = 0; });
     this.downloads = make("span", { class: "downloads" });
+    const summarise = make("button", { type: "button", class: "summarise chip-button every" }, "Patterns");
+    summarise.addEventListener("click", () => { this.shut(); this.panes.classList.add("reading"); });
     this.list = new LongList({ label: "Samples", fill: (row, element) => this.source.fill(row, element), choose: (at) => this.open(at) });
     this.detail = make("article", { class: "detail", tabindex: "-1", "aria-label": "Sample" }, this.nothing());
     const form = make("form", { class: "narrow", role: "search" }, this.search, this.selects, make("label", {}, this.notedSelect), this.clear);
     form.addEventListener("submit", (event) => event.preventDefault());
     this.panes = make("div", { class: "panes" }, make("div", { class: "side-list" },
-      make("div", { class: "list-head" }, this.found, this.downloads, this.order), this.source.listHead?.() ?? "", this.list.element), this.detail);
+      make("div", { class: "list-head" }, this.found, summarise, this.downloads, this.order), this.source.listHead?.() ?? "", this.list.element), this.detail);
     this.element = make("section", { class: "explorer", "aria-label": "Samples" }, make("div", { class: "sieve" }, this.chips, form), this.panes, this.spoken);
   }
 
@@ -207,8 +209,7 @@ class Explorer {
       button.addEventListener("click", () => this.open(this.place(this.opened) + by));
       return button;
     };
-    const back = make("button", { type: "button", class: "back" }, "← List");
-    back.addEventListener("click", () => { this.close(); this.list.element.focus(); });
+    const back = this.backButton();
     const shut = make("button", { type: "button", class: "shut", title: "Close the sample (Esc)", "aria-label": "Close the sample" }, "×");
     shut.addEventListener("click", () => { this.shut(); this.list.element.focus(); });
     return make("div", { class: "detail-bar" }, back, shut, make("code", {}, this.source.id(row)), make("span", { class: "soft" }, this.whereText(row)),
@@ -224,6 +225,13 @@ class Explorer {
   heldIn(element) {
     const button = element.contains(document.activeElement) ? document.activeElement.closest("button[title]") : null;
     return button ? `button[title="${CSS.escape(button.title)}"]` : ":not(*)";
+  }
+
+  /** On a narrow screen, where the list hides behind what is open. */
+  backButton() {
+    const back = make("button", { type: "button", class: "back" }, "← List");
+    back.addEventListener("click", () => { this.close(); this.list.element.focus(); });
+    return back;
   }
 
   /** Update the index of the open sample, which may change while the sample does not. */

@@ -94,7 +94,7 @@ class RunPage {
     this.boxes = boxes;
     const body = data.view(sample).body(sample);
     addSource(body, this.key, sample);
-    return make("div", {}, make("div", { class: "note-boxes" }, boxes.map((box) => box.element)), make("h2", { class: "question" }, sample.question), body);
+    return make("div", { class: "sample-page" }, make("div", { class: "note-boxes" }, boxes.map((box) => box.element)), make("h2", { class: "question" }, sample.question), body);
   }
 
   /** Annotations changed: show them in the list, in the filters and in the open sample. */
