@@ -202,6 +202,11 @@ class RunOptions(RequestOptions):
             "(`A>B`)",
         metavar="RULE",
     )  # fmt: skip
+    require_answers: bool = option(
+        True, "--without-answers", "ask the questions of a data file although none has an answer, "
+        "so that nothing can be scored", is_inverted=True,
+    )  # fmt: skip
+    """Whether a data file without a single answer is refused before anything is asked."""
     html: bool = option(True, "--no-html", "write no report.html", is_inverted=True)
     cluster: RayCluster | None = None
     """Where models run as replicas on Ray, instead of in this process."""

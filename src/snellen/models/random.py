@@ -60,7 +60,5 @@ PROVIDER = Provider(
     name="random",
     open=open_random,
     options=OPTIONS,
-    models=(
-        ModelListing("random", "Picks one of the valid replies at random; option seed (default 0)."),
-    ),
+    models=(ModelListing("random", "Picks a valid reply at random; option seed (default 0)."),),
 )

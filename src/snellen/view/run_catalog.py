@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
@@ -18,13 +18,14 @@ from snellen.report.format import interval_text, score_text
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
 from snellen.view.run_index import IndexedRun, RunIndex
 from snellen.view.run_row import (
-    RunRow,
+    CatalogRow,
     model_family,
     read_row,
     with_problem,
     with_score,
     with_score_of,
 )
+from snellen.view.suite_members import suite_metrics
 
 FIRST_READ_SECONDS, LATER_READ_SECONDS = 0.4, 0.8
 """Seconds that the first answer, and each later one, may spend on reading runs; the others come
@@ -46,7 +47,7 @@ class _Entry(msgspec.Struct):
     folder: str
     """The folder that holds the run's, for readers."""
     state: str
-    row: RunRow
+    row: CatalogRow
     serial: int
     """The change with which the row became what it is."""
     scored_state: str = ""
@@ -59,13 +60,11 @@ class RunCatalog:
     """The runs of some folders, and those that appear in them later. Thread-safe."""
 
     def __init__(self, paths: Sequence[Path | str], index: RunIndex | None = None) -> None:
-        """Raises UsageError for a path that does not exist."""
+        """Raises UsageError for a path that is no folder, StorageError for one that cannot be
+        read."""
         self.roots = [Path(path) for path in paths]
         for root in self.roots:
-            if not root.exists():
-                raise UsageError(f"no run in {root}: there is no such file or folder")
-            if not root.is_dir():
-                raise UsageError(f"no run in {root}: it is a file; give the folder of a run")
+            _check_folder(root)
         self._index = RunIndex() if index is None else index
         self._lock = Lock()
         self._entries: dict[str, _Entry] = {}
@@ -99,12 +98,18 @@ class RunCatalog:
                 self._start_scoring()
             return not self._unread
 
+    def finish_scores(self) -> None:
+        """Wait until the runs that have not ended are summarised too."""
+        while self._scoring is not None and self._scoring.is_alive():
+            self._scoring.join()
+            self.refresh()
+
     def path(self, key: str) -> Path | None:
         """The folder of a run; None if there is no run with this key."""
         path = self._paths.get(key)
         return None if path is None else Path(path)
 
-    def rows(self) -> list[tuple[str, RunRow]]:
+    def rows(self) -> list[tuple[str, CatalogRow]]:
         """The key and row of each run, in the order of their folders."""
         with self._lock:
             return [(entry.key, entry.row) for _, entry in sorted(self._entries.items())]
@@ -137,15 +142,11 @@ class RunCatalog:
         found: set[str] = set()
         for root in self.roots:
             base = str(root.resolve())
-            for path, run_file in _run_folders(base, _DEPTH):
-                if path in found:
-                    continue
-                found.add(path)
-                known = self._entries.get(path)
-                unfinished = known is not None and known.row.is_unfinished
-                state = f"{run_file} {_other_files_state(path, unfinished)}"
-                if known is None or known.state != state:
-                    self._unread[path] = (state, _folder_label(root, base, path))
+            try:
+                self._scan_root(root, base, found)
+            except OSError:
+                # The folder was moved away meanwhile; the others stay.
+                continue
         for path in [path for path in self._entries if path not in found]:
             entry = self._entries.pop(path)
             self._paths.pop(entry.key, None)
@@ -155,6 +156,17 @@ class RunCatalog:
             self._stored = {}
             for root in self.roots:
                 self._stored |= self._index.load(str(root.resolve()))
+
+    def _scan_root(self, root: Path, base: str, found: set[str]) -> None:
+        for path, run_file in _run_folders(base, _DEPTH):
+            if path in found:
+                continue
+            found.add(path)
+            known = self._entries.get(path)
+            unfinished = known is not None and known.row.is_unfinished
+            state = f"{run_file} {_other_files_state(path, unfinished)}"
+            if known is None or known.state != state:
+                self._unread[path] = (state, _folder_label(root, base, path))
 
     def _read_until(self, deadline: float) -> None:
         stored = self._stored or {}
@@ -239,6 +251,17 @@ class RunCatalog:
         self._index.save(scored, ())
 
 
+def _check_folder(root: Path) -> None:
+    if not root.exists():
+        raise UsageError(f"no run in {root}: there is no such file or folder")
+    if not root.is_dir():
+        raise UsageError(f"no run in {root}: it is a file; give the folder of a run")
+    try:
+        os.scandir(root).close()
+    except OSError as error:
+        raise StorageError(f"cannot read {root}: {error.strerror or error}") from error
+
+
 def _read_run(path: str, stored: IndexedRun | None) -> IndexedRun:
     """Read the row of a folder, unless the stored one is of the same state."""
     # The state from before the reading: what is written meanwhile is read again.
@@ -258,9 +281,9 @@ def _run_folders(folder: str, depth: int) -> Iterator[tuple[str, str]]:
     try:
         with os.scandir(folder) as entries:
             children = [entry.path for entry in entries if _is_folder(entry)]
-    except OSError as error:
+    except OSError:
         if depth == _DEPTH:
-            raise StorageError(f"cannot read {folder}: {error.strerror or error}") from error
+            raise
         return
     for path in children:
         state = _file_state(f"{path}/{RUN_FILE}")
@@ -321,14 +344,16 @@ _PLAIN = ("n", "samples", "done", "seconds", "tokens")
 def _columns(entries: Sequence[_Entry]) -> dict[str, Any]:
     """Rows by column. Values that many rows share are numbers of a list."""
     rows = [entry.row for entry in entries]
-    shared = {name: _interned([getattr(row, name) for row in rows]) for name in _INTERNED}
-    shared["folder"] = _interned([entry.folder for entry in entries])
+    shared = {name: _intern_column([getattr(row, name) for row in rows]) for name in _INTERNED}
+    shared["folder"] = _intern_column([entry.folder for entry in entries])
     families = {model: model_family(model) for model in {row.model for row in rows}}
-    shared["family"] = _interned([families[row.model] for row in rows])
-    shared["score"] = _interned([score_text(row.value) for row in rows])
-    shared["interval"] = _interned([_interval_text(row) for row in rows])
-    shared["baselines"] = _interned([_rounded_items(row.baselines) for row in rows])
-    shared["metrics"] = _interned([_rounded_items(row.metrics) for row in rows])
+    shared["family"] = _intern_column([families[row.model] for row in rows])
+    shared["score"] = _intern_column([score_text(row.value) for row in rows])
+    shared["interval"] = _intern_column([_interval_text(row) for row in rows])
+    shared["baselines"] = _intern_column([_rounded_items(row.baselines) for row in rows])
+    shared["metrics"] = _intern_column(
+        [_rounded_items(row.metrics, suite_metrics()) for row in rows]
+    )
     return {
         "rows": len(rows),
         "shared": shared,
@@ -343,17 +368,24 @@ def _columns(entries: Sequence[_Entry]) -> dict[str, Any]:
     }
 
 
-def _interned(values: Sequence[Any]) -> dict[str, list[Any]]:
+def _intern_column(values: Sequence[Any]) -> dict[str, list[Any]]:
     numbers: dict[Any, int] = {}
     codes = [numbers.setdefault(value, len(numbers)) for value in values]
     return {"values": list(numbers), "codes": codes}
 
 
-def _interval_text(row: RunRow) -> str:
+def _interval_text(row: CatalogRow) -> str:
     if row.low is None or row.high is None:
         return ""
     return interval_text(Interval(row.low, row.high, ""))
 
 
-def _rounded_items(numbers: dict[str, float]) -> tuple[tuple[str, float], ...]:
-    return tuple((name, round(value, 4)) for name, value in sorted(numbers.items()))
+def _rounded_items(
+    numbers: dict[str, float], names: Collection[str] = ()
+) -> tuple[tuple[str, float], ...]:
+    """Numbers by name, with `names` those alone."""
+    return tuple(
+        (name, round(value, 4))
+        for name, value in sorted(numbers.items())
+        if not names or name in names
+    )

@@ -18,7 +18,7 @@ import msgspec
 
 import snellen
 from snellen.settings import Settings
-from snellen.view.run_row import RunRow
+from snellen.view.run_row import CatalogRow
 
 INDEX_FILE = "runs.sqlite"
 _BUSY_SECONDS = 2.0
@@ -32,7 +32,7 @@ class IndexedRun(NamedTuple):
     """A row, and the state of the run's files that it was made from."""
 
     state: str
-    row: RunRow
+    row: CatalogRow
 
 
 class RunIndex:
@@ -45,7 +45,7 @@ class RunIndex:
     def load(self, root: str) -> dict[str, IndexedRun]:
         """The entries of folders below `root`. Empty if there is no index, or it cannot be read."""
         found: dict[str, IndexedRun] = {}
-        decode = msgspec.msgpack.Decoder(RunRow).decode
+        decode = msgspec.msgpack.Decoder(CatalogRow).decode
         with suppress(sqlite3.Error, OSError), self._open() as index:
             # "0" is the character after "/".
             rows = index.execute(
@@ -97,5 +97,5 @@ class RunIndex:
         return connection
 
 
-_VERSION = zlib.crc32(repr((snellen.__version__, RunRow.__struct_fields__)).encode()) >> 1
+_VERSION = zlib.crc32(repr((snellen.__version__, CatalogRow.__struct_fields__)).encode()) >> 1
 """Rows of another version of Snellen, or with other fields, are made anew."""

@@ -66,11 +66,11 @@ _FACT_CODES = {
 """Facts of `run_facts` to keys of `SETTING_TITLES`; other parameters are `options`, other roles
 `judge` or `roles`."""
 _PLAIN_FACTS = frozenset({"none", "all samples"})
-_EXTRA_METRICS = 12
-"""Metrics beyond the headline that a row keeps, for members of suites that count by them."""
+_MAX_METRICS = 24
+"""Metrics that a row keeps, for members of suites that count by them."""
 
 
-class RunRow(Struct, frozen=True, array_like=True, gc=False):
+class CatalogRow(Struct, frozen=True, array_like=True, gc=False):
     """A run in the matrix, the list and the board. Texts are ready to be displayed."""
 
     name: str
@@ -107,7 +107,7 @@ class RunRow(Struct, frozen=True, array_like=True, gc=False):
     """How the run differs from the plain setting: key, label, sentence."""
     baselines: dict[str, float] = {}
     metrics: dict[str, float] = {}
-    """Percentages of further metrics that a suite may count by."""
+    """Percentages of all metrics: a suite may count by another than the headline."""
     problem: str = ""
     """Why the folder cannot be read, or its number not computed."""
 
@@ -137,7 +137,7 @@ _decode_info = msgspec.json.Decoder(RunInfo).decode
 _decode_report = msgspec.json.Decoder(_StoredReport).decode
 
 
-def read_row(folder: Path) -> RunRow:
+def read_row(folder: Path) -> CatalogRow:
     """Read the row of a run folder. A folder that cannot be read gets a row that says why.
 
     A run that has not ended has no score in its row: `with_score` adds it.
@@ -150,7 +150,7 @@ def read_row(folder: Path) -> RunRow:
         return _damaged_row(folder, f"{RUN_FILE} is not what Snellen writes there: {error}")
     row = _described_row(folder, info)
     if row.is_unfinished:
-        return msgspec.structs.replace(row, done=count_lines(folder / SAMPLES_FILE))
+        return msgspec.structs.replace(row, done=count_lines(folder / SAMPLES_FILE, row.done))
     try:
         report = _decode_report((folder / REPORT_FILE).read_bytes())
     except FileNotFoundError:
@@ -164,12 +164,12 @@ def read_row(folder: Path) -> RunRow:
     return _scored_row(row, report.summary.headline, report.summary.metrics)
 
 
-def with_score(row: RunRow, report: Report) -> RunRow:
+def with_score(row: CatalogRow, report: Report) -> CatalogRow:
     """The row of a run that has not ended, with the numbers of its samples so far."""
     return _scored_row(row, report.summary.headline, report.summary.metrics)
 
 
-def with_score_of(row: RunRow, earlier: RunRow) -> RunRow:
+def with_score_of(row: CatalogRow, earlier: CatalogRow) -> CatalogRow:
     """The row of a growing run, with the numbers that were computed when it had fewer samples."""
     return msgspec.structs.replace(row, **{name: getattr(earlier, name) for name in _SCORE_FIELDS})
 
@@ -180,18 +180,18 @@ _SCORE_FIELDS = (
 )  # fmt: skip
 
 
-def with_problem(row: RunRow, error: SnellenError | OSError) -> RunRow:
+def with_problem(row: CatalogRow, error: SnellenError | OSError) -> CatalogRow:
     """The row of a run whose samples so far cannot be summarised."""
     return msgspec.structs.replace(row, problem=str(error))
 
 
-def _damaged_row(folder: Path, problem: str) -> RunRow:
+def _damaged_row(folder: Path, problem: str) -> CatalogRow:
     # The name of a run's folder says what it was: MODEL--BENCHMARK--DIGEST.
     model, _, rest = folder.name.partition("--")
-    return RunRow(folder.name, model, rest.partition("--")[0], DAMAGED, problem=problem)
+    return CatalogRow(folder.name, model, rest.partition("--")[0], DAMAGED, problem=problem)
 
 
-def _described_row(folder: Path, info: RunInfo) -> RunRow:
+def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
     config, counts = info.config, info.counts
     origin = info.data.origin
     is_own = origin is not None and origin.kind in ("own", "predictions")
@@ -200,7 +200,7 @@ def _described_row(folder: Path, info: RunInfo) -> RunRow:
         for spent in info.spent.values()
         if spent.cost is not None and spent.price is not None
     )
-    return RunRow(
+    return CatalogRow(
         name=folder.name,
         model=info.model,
         benchmark=info.benchmark,
@@ -254,7 +254,7 @@ def _identity(info: RunInfo) -> Iterator[tuple[str, str]]:
             yield name.replace("_", " "), str(value)
 
 
-def _scored_row(row: RunRow, headline: Metric, metrics: dict[str, Metric]) -> RunRow:
+def _scored_row(row: CatalogRow, headline: Metric, metrics: dict[str, Metric]) -> CatalogRow:
     flags = row.flags
     if headline.value is None and not row.is_unfinished:
         why = headline.note or "no sample has a score, or too many failed or are missing"
@@ -265,10 +265,10 @@ def _scored_row(row: RunRow, headline: Metric, metrics: dict[str, Metric]) -> Ru
         for code, text in row.setting
     )
     interval = headline.interval
-    extra = (
+    percentages = (
         (name, 100 * metric.value / metric.top)
         for name, metric in metrics.items()
-        if metric.value is not None and name not in fmt.BASELINES and name != headline.name
+        if metric.value is not None and name not in fmt.BASELINES
     )
     changes: dict[str, Any] = {
         "metric": fmt.metric_label(headline.name),
@@ -286,20 +286,20 @@ def _scored_row(row: RunRow, headline: Metric, metrics: dict[str, Metric]) -> Ru
             for name in fmt.BASELINES
             if name in metrics and metrics[name].value is not None
         },
-        "metrics": dict(item for item, _ in zip(extra, range(_EXTRA_METRICS), strict=False)),
+        "metrics": dict(item for item, _ in zip(percentages, range(_MAX_METRICS), strict=False)),
     }
     return msgspec.structs.replace(row, **changes)
 
 
-def count_lines(path: Path) -> int:
-    """Complete lines of a file; 0 if there is none."""
+def count_lines(path: Path, otherwise: int) -> int:
+    """Complete lines of a file; `otherwise` if it cannot be read."""
     count = 0
     try:
         with path.open("rb") as file:
             while block := file.read(1 << 20):
                 count += block.count(b"\n")
     except OSError:
-        return 0
+        return otherwise
     return count
 
 

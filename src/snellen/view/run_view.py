@@ -13,6 +13,7 @@ from typing import Any
 from snellen.analysis.causes.gains import gains
 from snellen.analysis.comparison.paired import PairDifference, compare
 from snellen.api.report import report_of
+from snellen.api.run_images import Notify, RunImages, ignore_notice
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
@@ -29,7 +30,6 @@ from snellen.view.run_annotations import (
     write_change,
 )
 from snellen.view.run_catalog import RunCatalog
-from snellen.view.run_images import Notify, RunImages, ignore_notice
 from snellen.view.run_row import DAMAGED
 from snellen.view.sample_index import SampleIndex
 from snellen.view.saved_views import SavedViews

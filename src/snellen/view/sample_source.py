@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from snellen.api.run_images import RunImages
 from snellen.core.errors import MediaError, SnellenError
 from snellen.core.media import FileSource, image_size
 from snellen.core.sample import MediaRef, Sample
@@ -13,7 +14,6 @@ from snellen.data.media.frames import FrameSource, frame_time
 from snellen.data.media.subtitles import Cue, read_subtitles
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.settings import max_image_pixels
-from snellen.view.run_images import RunImages
 
 VIDEO_TYPES = {
     ".mp4": "video/mp4",

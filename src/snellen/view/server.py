@@ -16,11 +16,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
+from snellen.api.run_images import content_type
 from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import read_limits, user_name
 from snellen.view.run_annotations import decode_change
 from snellen.view.run_catalog import FIRST_READ_SECONDS, LATER_READ_SECONDS
-from snellen.view.run_images import content_type
 from snellen.view.run_view import RunLibrary
 from snellen.view.sample_source import describe_source, read_video, subtitles_vtt
 from snellen.view.saved_views import SavedView

@@ -16,6 +16,13 @@ def suites_json() -> list[dict[str, Any]]:
     return [_suite_json(name, suite) for name, suite in builtin_suites().items()]
 
 
+@functools.cache
+def suite_metrics() -> frozenset[str]:
+    """The metrics by which members of suites count, where that is not the headline."""
+    members = (member for suite in builtin_suites().values() for member in suite.members)
+    return frozenset(member.metric for member in members if member.metric is not None)
+
+
 def _suite_json(name: str, suite: Suite) -> dict[str, Any]:
     members = []
     for member in suite.members:

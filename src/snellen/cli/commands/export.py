@@ -195,9 +195,9 @@ def _inspect(runs: list[RunFolder], arguments: Namespace) -> str | bytes:
 
 
 def _hf_eval_results(runs: list[RunFolder], arguments: Namespace) -> str:
-    from snellen.store.export.hub_results import HubTask, hub_results_yaml
+    from snellen.store.export.hub_results import ResultTarget, hub_results_yaml
 
-    target = HubTask(arguments.dataset, arguments.task, arguments.source_url)
+    target = ResultTarget(arguments.dataset, arguments.task, arguments.source_url)
     return hub_results_yaml(runs, target)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from threading import Thread
 
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import add_moved_data, add_runs
@@ -36,6 +37,8 @@ def main(arguments: Namespace) -> int:
             arguments.port,
             arguments.annotator,
         ) as server:
+            # Thousands of runs are read while the browser starts.
+            Thread(target=server.library.catalog.refresh, daemon=True).start()
             print_line(f"{server.url}  (Ctrl-C stops it)", flush=True)
             if arguments.open:
                 import webbrowser

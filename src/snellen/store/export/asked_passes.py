@@ -7,9 +7,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from snellen.core.errors import UsageError
-from snellen.core.message import Message
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked, Usage
 from snellen.core.record import Pass, Record, draws_of
+from snellen.core.request import Message
 from snellen.store.runs import RunFolder
 
 ROTATION_STRIDE = 1_000_000
@@ -65,7 +65,7 @@ def asked_passes(record: Record) -> Iterator[AskedPass]:
         for index, sample_pass in enumerate(draw.passes):
             # Later draws leave out prompts that equal those of the first.
             first = record.passes[index] if index < len(record.passes) else sample_pass
-            yield _asked(draw, sample_pass, number, index, sample_pass.prompt or first.prompt)
+            yield _pass_of(draw, sample_pass, number, index, sample_pass.prompt or first.prompt)
 
 
 def pass_id(record: Record, sample_pass: Pass, index: int) -> str:
@@ -91,7 +91,7 @@ def reply_text(record: Record, sample_pass: Pass, options: Mapping[str, str]) ->
     return None
 
 
-def _asked(
+def _pass_of(
     draw: Record, sample_pass: Pass, number: int, index: int, prompt: tuple[Message, ...]
 ) -> AskedPass:
     output = sample_pass.output

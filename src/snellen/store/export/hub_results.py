@@ -22,7 +22,7 @@ _PLAIN = {"rule": "snellen", "shots": "0", "cot": "off", "circular": "", "prompt
 """Parameters that are not worth a note at these values."""
 
 
-class HubTask(NamedTuple):
+class ResultTarget(NamedTuple):
     """A task of a benchmark data set; empty parts are taken from the run."""
 
     dataset: str = ""
@@ -31,11 +31,11 @@ class HubTask(NamedTuple):
     """Where the replies, or the report, can be read."""
 
 
-OWN_TASK = HubTask()
+OWN_TASK = ResultTarget()
 """The data set and the task that the run itself names."""
 
 
-def hub_results_yaml(runs: Sequence[RunFolder], target: HubTask = OWN_TASK) -> str:
+def hub_results_yaml(runs: Sequence[RunFolder], target: ResultTarget = OWN_TASK) -> str:
     """The entries of one file. Raises UsageError for a run that is no result of a whole
     benchmark, or whose data set or task is not known."""
     models = list(dict.fromkeys(run.info.model for run in runs))
@@ -46,7 +46,7 @@ def hub_results_yaml(runs: Sequence[RunFolder], target: HubTask = OWN_TASK) -> s
     return "".join(_entry(run, target) for run in runs)
 
 
-def _entry(run: RunFolder, target: HubTask) -> str:
+def _entry(run: RunFolder, target: ResultTarget) -> str:
     report = run.report()
     _check_whole(run, report)
     info, headline = report.run, report.summary.headline
@@ -88,7 +88,7 @@ def _check_whole(run: RunFolder, report: Report) -> None:
         )
 
 
-def _dataset(run: RunFolder, target: HubTask) -> tuple[str, str]:
+def _dataset(run: RunFolder, target: ResultTarget) -> tuple[str, str]:
     """The data set's id and revision."""
     data = run.info.data
     spec = data.origin.file if data.origin is not None else ""

@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from snellen.core.message import Media, Message
 from snellen.core.output import Usage
+from snellen.core.request import Media, Message
 from snellen.core.run import RunInfo
 from snellen.core.summary import Metric, Summary
 from snellen.store.export.asked_passes import AskedPass, asked_passes, ordered_records

@@ -59,12 +59,12 @@ def lmms_eval_files(runs: Sequence[RunFolder]) -> list[ExportedFile]:
     samples = {run.info.benchmark: list(_samples(run)) for run in runs}
     reports = [run.report() for run in runs]
     stamp = _stamp(runs[0].info)
-    folder = _sanitised(models[0])
+    folder = _path_part(models[0])
     results = _results(reports, samples, stamp)
     files = [ExportedFile(f"{folder}/{stamp}_results.json", _pretty(results))]
     for task, lines in samples.items():
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        files.append(ExportedFile(f"{folder}/{stamp}_samples_{_sanitised(task)}.jsonl", text))
+        files.append(ExportedFile(f"{folder}/{stamp}_samples_{_path_part(task)}.jsonl", text))
     return files
 
 
@@ -103,7 +103,7 @@ def _results(reports: Sequence[Report], samples: dict[str, list[Json]], stamp: s
         },
         "model_source": first.config.identity.provider,
         "model_name": first.model,
-        "model_name_sanitized": _sanitised(first.model),
+        "model_name_sanitized": _path_part(first.model),
         "system_instruction": None,
         "system_instruction_sha": None,
         "fewshot_as_multiturn": None,
@@ -206,8 +206,11 @@ def _task_usage(info: RunInfo) -> dict[str, int]:
 def _samples(run: RunFolder) -> Iterator[Json]:
     metric = run.info.headline
     passes = [one for record in ordered_records(run) for one in asked_passes(record)]
-    for index, one in enumerate(passes):
-        yield _sample(one, index, metric)
+    # Rotations are rows that the data do not have, so that none has an index there.
+    positions = [None if one.rotation else one.record.position for one in passes]
+    known = None not in positions
+    for index, (one, position) in enumerate(zip(passes, positions, strict=True)):
+        yield _sample(one, position if known and position is not None else index, metric)
 
 
 def _sample(one: AskedPass, index: int, metric: str) -> Json:
@@ -249,7 +252,7 @@ def _stamp(info: RunInfo) -> str:
     return datetime.fromisoformat(info.finished or info.created).strftime("%Y%m%d_%H%M%S")
 
 
-def _sanitised(name: str) -> str:
+def _path_part(name: str) -> str:
     """The name as a part of a path: `acme/tiny` becomes `acme__tiny`."""
     return re.sub(r"[^\w.+=-]+", "__", name)
 

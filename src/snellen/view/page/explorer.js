@@ -57,8 +57,9 @@ class Explorer {
 
   /** The data grew: filter again, and keep what is open. */
   async grown() {
-    for (const { name } of this.source.facets()) {
-      if (this.wishes.has(name)) this.chosen[name] = this.wishes.get(name);
+    for (const { name, values } of this.source.facets()) {
+      /* A value that an old address names, or one of another run, filters nothing. */
+      if (values.includes(this.wishes.get(name))) this.chosen[name] = this.wishes.get(name);
       this.wishes.delete(name);
     }
     if (this.text.trim()) await this.seek();

@@ -15,7 +15,7 @@ const LIST_CELLS = {
   score: (run) => ["td", { class: "n strong" }, run.value === null ? make("span", { title: noScore(run) }, "–") : run.score],
   interval: (run) => ["td", { class: "n soft" }, run.interval],
   n: (run) => ["td", { class: "n soft" }, run.value === null ? "" : numberText(run.n)],
-  flags: (run) => ["td", {}, make("span", { class: "flags" }, run.problem ? make("span", { class: "problem", title: run.problem }, run.problem) : run.flags.map((flag) => flagChip(flag)))],
+  flags: (run) => ["td", {}, make("span", { class: "flags" }, run.problem ? make("span", { class: "problem", title: run.problem }, run.problem) : run.flags.filter(([code]) => code !== "extent" || !UNFINISHED.has(run.status)).map((flag) => flagChip(flag)))],
   status: (run) => ["td", {}, UNFINISHED.has(run.status) ? [make("span", { class: "unseen" }, `${run.status}: `), progressText(run)] : make("span", { class: run.status === "complete" ? "soft" : "state" }, run.status)],
   date: (run) => ["td", { class: "n soft" }, dateCell(run)],
   time: (run) => ["td", { class: "n soft" }, durationText(run.seconds)],

@@ -83,7 +83,7 @@ class MatrixView {
     this.models = rows.length;
     const items = state.group ? grouped(rows, (row) => groupOf(row.newest, state.group, this.home.suites), this.home.folded) : rows;
     const lines = 1 + state.parts.includes("interval") + (state.parts.includes("n") || state.parts.includes("date")) + 1;
-    this.table.height = lines * LINE + (state.parts.includes("bar") ? 10 : 0) + 12;
+    this.table.height = lines * LINE + (state.parts.includes("bar") ? 12 : 0) + 12;
     this.drawn = "";
     this.head();
     this.table.show(items, this.columns.length + 1);
@@ -162,7 +162,7 @@ class MatrixView {
     more?.addEventListener("click", () => this.home.showCell(row, column, runs));
     const shownFlags = [
       ...differences.map((flag) => flagChip(flag, true)),
-      ...run.flags.filter(([code]) => code === "replies" || code === "withheld").map((flag) => flagChip(flag)),
+      ...run.flags.filter(([code]) => code === "replies" || code === "withheld").map(([code, , sentence]) => flagChip([code, known.settings[code], sentence])),
     ];
     const meta = [parts.includes("n") && run.value !== null ? `n ${numberText(run.n)}` : null, parts.includes("date") ? dateCell(run) : null].filter(Boolean);
     return make("td", { class: other ? "cell other" : "cell", "data-column": String(at) },
@@ -173,5 +173,5 @@ class MatrixView {
       parts.includes("bar") ? scoreBar(run, this.baseline(column, "chance")) : null);
   }
 
-  summary() { return `${numberText(this.models)} models, ${numberText(this.columns.length)} benchmarks`; }
+  summary() { return `${counted(this.models, "row")} by ${counted(this.columns.length, "benchmark")}`; }
 }

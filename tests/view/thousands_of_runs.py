@@ -11,7 +11,6 @@ import msgspec
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.model import Identity
-from snellen.core.origin import Origin
 from snellen.core.output import Usage
 from snellen.core.run import (
     Counts,
@@ -23,6 +22,7 @@ from snellen.core.run import (
     RunInfo,
     Status,
 )
+from snellen.core.sample import Origin
 from snellen.core.summary import Interval, Metric, Summary
 
 _BENCHMARKS: dict[str, tuple[int, float | None]] = {
