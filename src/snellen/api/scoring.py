@@ -33,7 +33,7 @@ from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.sample import Origin, origin_of
 from snellen.core.summary import Summary
-from snellen.data.columns import check_column_keys
+from snellen.data.columns import canonical_keys, check_column_keys
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
 from snellen.engine.loop.preflight import check_roles
@@ -103,6 +103,7 @@ def score(
     inputs = scoring_inputs(benchmark, predictions, data, variant, columns or {})
     benchmark, predictions, data, columns = inputs
     check_column_keys(columns)
+    columns = canonical_keys(columns)
     check_judge_repeats(judge_repeats, judges)
     variant = replace(
         variant,
