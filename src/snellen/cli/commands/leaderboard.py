@@ -31,7 +31,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--top", type=int, default=10, metavar="N", help="rows of each leaderboard")
     parser.add_argument("--filter", metavar="FILTER", help=f"only {FILTER}")
     add_plot(parser, "the boards too")
-    add_format(parser, "json", "csv", "markdown", "html")
+    add_format(parser, "json", "csv", "markdown", "latex", "html")
 
 
 def main(arguments: Namespace) -> int:

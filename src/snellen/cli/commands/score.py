@@ -64,7 +64,9 @@ def add(parser: ArgumentParser) -> None:
             "snellen-results/store.sqlite)",
     )  # fmt: skip
     add_json(parser)
-    add_options(parser, RunOptions, only=("data", "columns", "circular", "failures"))
+    add_options(
+        parser, RunOptions, only=("data", "columns", "circular", "failures", "judge_repeats")
+    )
 
 
 def main(arguments: Namespace) -> int:
@@ -80,7 +82,8 @@ def main(arguments: Namespace) -> int:
     from snellen.report.console import Terminal
     from snellen.report.findings.finding import finding_object, print_finding
     from snellen.report.findings.parsers import labelled_replies
-    from snellen.report.terminal.scorecard import print_scorecard, scorecard
+    from snellen.report.terminal.scorecard import scorecard
+    from snellen.report.terminal.table import print_runs
 
     scored = score(
         arguments.benchmark,
@@ -93,17 +96,18 @@ def main(arguments: Namespace) -> int:
         labels=arguments.labels,
         store=arguments.store or DEFAULT_STORE,
         serving=None if arguments.json else line_printer(Terminal(stderr=True)),
+        judge_repeats=arguments.judge_repeats,
     )
     _print_warnings(scored.warnings)
     measured_parsers = labelled_replies(scored.readings) if scored.readings is not None else None
     if arguments.json:
-        card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
+        card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data, scored.run)
         measured = (
             {} if measured_parsers is None else {"readings": finding_object(measured_parsers)}
         )
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
-        print_scorecard(scored.benchmark, scored.summary, Terminal())
+        print_runs([scored.report], Terminal())
         if measured_parsers is not None:
             print_line()
             print_finding(measured_parsers, Terminal())
