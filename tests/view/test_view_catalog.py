@@ -223,6 +223,18 @@ def test_a_run_that_goes_on_is_counted_and_scored(tmp_path):
         wait(lambda row: row["done"] == 60 and row["n"] == 60)
 
 
+def test_what_people_noted_is_in_the_row(tmp_path):
+    run = made_run(tmp_path, count=5)
+    with served(tmp_path) as server:
+        [row] = catalog(server)
+        assert (row["flagged"], row["labels"], row["notes"]) == (0, [], [])
+        change = {"run": run.name, "sample": "1", "flag": True, "note": "blurred", "add": ["odd"]}
+        assert post(server, msgspec.json.encode(change), "/api/annotate").status == 200
+        server.library.catalog.refresh()
+        [row] = catalog(server)
+        assert (row["flagged"], row["labels"], row["notes"]) == (1, ["odd"], ["blurred"])
+
+
 def test_families_are_guessed_from_names():
     assert [
         model_family(name)
