@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from thousands_of_runs import write_made_runs
+from benchmarks.perf.thousands_of_runs import write_made_runs
 from viewing import ask, catalog, going_on, made_run, served, set_status
 
 import snellen

@@ -4,9 +4,9 @@ import re
 
 import msgspec
 import pytest
+from benchmarks.perf.thousands_of_runs import write_made_runs
 from browsing import launched
 from playwright import sync_api
-from thousands_of_runs import write_made_runs
 from viewing import going_on, made_run, served, set_status
 
 from snellen.view.files import write_pages

@@ -224,8 +224,8 @@ class RunCatalog:
             (path, entry)
             for path, entry in self._entries.items()
             if entry.row.is_unfinished
-            and entry.row.done
             and entry.scored_state != entry.state
+            and not entry.state.endswith(_NO_SAMPLES)
             and now >= entry.next_score
         ]
         if pending:
@@ -237,6 +237,8 @@ class RunCatalog:
         scored: dict[str, IndexedRun] = {}
         for path, entry in pending:
             state, row = entry.state, entry.row
+            # First, so that a run whose benchmark is broken is tried once.
+            entry.scored_state = state
             started = time.monotonic()
             try:
                 row = with_score(row, report_of(open_run(path)))
@@ -307,6 +309,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 _ENDED_FILES = 3
 """Files in the state of a run that has ended: `run.json`, `report.json` and the annotations."""
 _ABSENT, _CLOSED = "-", "closed"
+_NO_SAMPLES = f" {_ABSENT} {_ABSENT}"
+"""End of the state of an unfinished run that has neither samples nor failures."""
 
 
 def _file_state(path: str) -> str:
