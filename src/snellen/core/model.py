@@ -148,8 +148,8 @@ class BatchModel(Model, Protocol):
 
     batch_size: int
 
-    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]:
-        """Answer a batch; outputs in the order of the requests."""
+    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output | str]:
+        """Answer a batch; outputs (a string is the reply's text) in the order of the requests."""
         ...
 
 

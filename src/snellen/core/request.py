@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import Self, TypeVar
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import msgspec
 from msgspec import Struct, structs
 
-from snellen.core.media import Source
+from snellen.core.errors import MediaError
+from snellen.core.media import MediaKind, Source, decode_image
 from snellen.core.message import Media, Message, Messages, user
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
 
 _encoder = msgspec.json.Encoder(order="sorted")
 S = TypeVar("S", bound="_DigestedSettings")
@@ -88,7 +93,42 @@ class Ref(Struct, frozen=True, gc=False):
     """Id of the data row, if rotations of a question are separate rows."""
 
 
-class Generate(Struct, frozen=True, kw_only=True):
+class _Question(Struct, frozen=True):
+    """What every request offers to a model of one's own: its text, images and videos."""
+
+    def text(self) -> str:
+        """The text of all messages, one part per line, without media."""
+        return "\n".join(filter(None, (message.text() for message in _messages_of(self))))
+
+    def images(self) -> list[PILImage]:
+        """The images of all messages in order, decoded to RGB and upright, as Snellen's own models
+        get them. Raises MediaError. Each call decodes them again."""
+        # Without a limit of pixels: it was checked before the model was asked.
+        return [decode_image(data, sys.maxsize) for data in self._media_bytes("image")]
+
+    def videos(self) -> list[bytes]:
+        """The original bytes of the videos of all messages, in order. Raises MediaError."""
+        return list(self._media_bytes("video"))
+
+    def _media_bytes(self, kind: MediaKind) -> Iterator[bytes]:
+        media: Mapping[str, Source] = getattr(self, "media", {})
+        for message in _messages_of(self):
+            for part in message.media():
+                if part.kind != kind:
+                    continue
+                if part.digest not in media:
+                    raise MediaError(
+                        f"the bytes of {kind} {part.digest[:12]} did not come with the request"
+                    )
+                yield media[part.digest].read()
+
+
+def _messages_of(request: object) -> Messages:
+    messages: Messages = getattr(request, "messages", ())
+    return messages
+
+
+class Generate(_Question, frozen=True, kw_only=True):
     """Request for text."""
 
     messages: Messages
@@ -104,7 +144,7 @@ class Generate(Struct, frozen=True, kw_only=True):
     """Index of the draw of the same question, from 0."""
 
 
-class Rank(Struct, frozen=True, kw_only=True):
+class Rank(_Question, frozen=True, kw_only=True):
     """Request for the log-likelihood of each candidate text as the reply to a shared context."""
 
     messages: Messages
@@ -115,7 +155,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     attempt: int = 0
 
 
-class Draw(Struct, frozen=True, kw_only=True):
+class Draw(_Question, frozen=True, kw_only=True):
     """Request for an image, after messages whose text and images may be interleaved."""
 
     messages: Messages
@@ -132,7 +172,7 @@ CLIP = "clip"
 """Role of the model that compares images."""
 
 
-class Compare(Struct, frozen=True, kw_only=True):
+class Compare(_Question, frozen=True, kw_only=True):
     """Request for the similarity of one image to each candidate image, all named by their hash."""
 
     picture: str

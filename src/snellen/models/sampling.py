@@ -9,6 +9,7 @@ from typing import NamedTuple
 from snellen.core.errors import UsageError
 from snellen.core.model import Model, RestrictedSampler, abilities
 from snellen.core.request import Sampling
+from snellen.models.naming.custom import LoadedModels
 from snellen.models.naming.provider import ModelOption
 from snellen.models.naming.registry import options_of, split_spec
 from snellen.models.naming.spec import split_options
@@ -37,13 +38,18 @@ class SamplingSpec(NamedTuple):
 
 def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpec:
     """Split the sampling options off a model's name; options that the provider declares itself
-    stay with it. `loaded_names` are names of models of loaded files. Raises UsageError."""
+    stay with it. `loaded_names` are models of loaded files. Raises UsageError."""
     stem, options = split_options(spec)
-    provider = "" if stem in loaded_names else split_spec(spec).provider
+    is_loaded = stem in loaded_names
+    provider = "" if is_loaded else split_spec(spec).provider
+
+    def is_own(name: str) -> bool:
+        if is_loaded:
+            return isinstance(loaded_names, LoadedModels) and loaded_names.has_option(stem, name)
+        return _provider_takes(provider, name)
+
     sampling_options = {
-        name: value
-        for name, value in options.items()
-        if name in _NAMES and not _provider_takes(provider, name)
+        name: value for name, value in options.items() if name in _NAMES and not is_own(name)
     }
     if not sampling_options:
         return SamplingSpec(spec, "", None)

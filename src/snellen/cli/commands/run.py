@@ -78,6 +78,7 @@ def _print_results(results: Results, command: str) -> int:
     from snellen.report.console import Terminal
     from snellen.report.terminal.gains import print_gains
     from snellen.report.terminal.table import print_failures, print_runs
+    from snellen.report.terminal.tracebacks import print_traceback
     from snellen.store.export.vlmevalkit import write_submission
 
     for skipped in results.skipped:
@@ -97,5 +98,6 @@ def _print_results(results: Results, command: str) -> int:
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)
+    print_traceback(results.runs, Terminal(stderr=True))
     incomplete = any(run.info.status != "complete" for run in results.runs)
     return INCOMPLETE if incomplete else COMPLETE
