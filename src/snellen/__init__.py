@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from snellen.core.model import Capabilities, Identity
     from snellen.core.output import Failure, Generated
     from snellen.core.request import Generate, Rank, Sampling
+    from snellen.models.naming.wrapping import wrap_model
     from snellen.store.runs import RunFolder, open_run
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ _HOMES = {
     "open_run": "snellen.store.runs",
     "plan": "snellen.api",
     "score": "snellen.api",
+    "wrap_model": "snellen.models.naming.wrapping",
 }
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "open_run",
     "plan",
     "score",
+    "wrap_model",
 ]
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from snellen.api._budget import Prices, request_limits
-from snellen.api._resolve import NamedBenchmark, resolve_benchmark, resolve_served_model
+from snellen.api._resolve import (
+    NamedBenchmark,
+    resolve_benchmark,
+    resolve_served_model,
+    served_names,
+)
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api._sampling import is_greedy
 from snellen.api.options import (
@@ -35,6 +40,7 @@ from snellen.engine.ray.cluster import ReplicatedModels
 from snellen.engine.servers.managed import LostServer, Servers
 from snellen.engine.servers.process import GRACE, Notify
 from snellen.models.naming.custom import load_files
+from snellen.models.naming.wrapping import AnyModel
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
@@ -60,7 +66,7 @@ class Results(NamedTuple):
 
 
 def evaluate(
-    models: Sequence[str | Model] | str,
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: Sequence[str | Benchmark] | str,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
@@ -73,8 +79,10 @@ def evaluate(
 ) -> Results:
     """Run every model on every benchmark; a complete run is only reported.
 
-    Models and benchmarks are named as on the command line, or are objects. `changes` are fields of
-    `RunOptions`, in place of those of `options`: `evaluate("random", "eyechart", limit=10)`.
+    Models and benchmarks are named as on the command line, or are objects: `models` is one model, a
+    list, or a dict by the names that tables show, each anything `wrap_model` takes. `changes` are
+    fields of `RunOptions`, in place of those of `options`: `evaluate("random", "eyechart",
+    limit=10)`.
 
     Callbacks: `progress` follows the samples, `fetching` downloads; `warned` gets a sentence about
     each benchmark that cannot be scored as it is run, before anything is asked; `serving` gets
@@ -98,7 +106,7 @@ def evaluate(
     ):
         custom = load_files(options.load)
         opener = _LiveModelOpener(custom.models, servers, replicas)
-        roles = open_roles(as_list(models), options, opener, custom.models)
+        roles = open_roles(models, options, opener, custom.models)
         variant = variant_with_roles(options)
         named_benchmarks = [
             NamedBenchmark(spec, resolve_benchmark(spec, variant, custom.benchmarks))
@@ -206,7 +214,7 @@ class _LiveModelOpener(NamedTuple):
     servers: Servers
     replicas: ReplicatedModels
 
-    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+    def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be evaluated, with the name each goes by. Raises UsageError."""
         if not self.servers.serve:
             if not models:
@@ -214,18 +222,18 @@ class _LiveModelOpener(NamedTuple):
                     "no model is named; name one with -m, or start a server with --serve"
                 )
             return [self._open_replicas(model) or self._open_single(model) for model in models]
-        if len(models) > 1 or not all(isinstance(model, str) for model in models):
-            raise UsageError(f"--serve starts the server of one model; got {len(models)} models")
-        name = next((model for model in models if isinstance(model, str)), None)
-        return [self.servers.open_served(name)]
+        names = served_names(models)
+        if len(names) > 1:
+            raise UsageError(f"--serve starts the server of one model; got {len(names)} models")
+        return [self.servers.open_served(next(iter(names), None))]
 
-    def role_model(self, model: str | Model) -> Model:
+    def role_model(self, model: AnyModel) -> Model:
         """A model with another role."""
         return self._open_single(model)[1]
 
-    def _open_replicas(self, model: str | Model) -> tuple[str, Model] | None:
-        replicas = self.replicas.open_model(model) if isinstance(model, str) else None
+    def _open_replicas(self, model: AnyModel) -> tuple[str, Model] | None:
+        replicas = self.replicas.open_model(model)
         return (replicas.name, replicas) if replicas is not None else None
 
-    def _open_single(self, model: str | Model) -> tuple[str, Model]:
+    def _open_single(self, model: AnyModel) -> tuple[str, Model]:
         return resolve_served_model(model, self.custom, self.servers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +35,7 @@ from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
 from snellen.models.naming.prices import price_of
+from snellen.models.naming.wrapping import AnyModel
 from snellen.settings import force_offline
 from snellen.store.responses import ResponseStore
 
@@ -56,7 +57,7 @@ class Planned(Struct, frozen=True, kw_only=True):
 
 
 def plan(
-    models: Sequence[str] | str,
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: Sequence[str] | str,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
@@ -82,7 +83,7 @@ def plan(
     out = Path(options.out)
     custom = load_files(options.load)
     resolver = OfflineResolver(custom.models, Servers(out, options.serve, options.serve_timeout))
-    roles = open_roles(as_list(models), options, resolver, custom.models)
+    roles = open_roles(models, options, resolver, custom.models)
     rule = _stop_rule(options.until, [name for name, _ in roles.models])
     prices.check(roles.all_models(), limits.budget)
     variant = variant_with_roles(options)

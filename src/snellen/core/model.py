@@ -208,6 +208,15 @@ class CheckableModel(Protocol):
 
 
 @runtime_checkable
+class MutableModel(Protocol):
+    """A model in memory whose weights may change between two runs, by training for example."""
+
+    def refresh(self) -> Model:
+        """The model with its present identity; called when a command begins."""
+        ...
+
+
+@runtime_checkable
 class SelfReportingModel(Protocol):
     """A model whose server reports what it serves, in its list of models and in its replies."""
 

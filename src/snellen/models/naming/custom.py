@@ -121,9 +121,8 @@ def load_file(path: str | Path) -> LoadedFile:
                 loaded.models.add(name, _Offer(value, file, digest))
             elif arguments == ["variant"]:
                 loaded.benchmarks[name] = value
-        elif answers_requests(value):
-            if not inspect.isclass(value) or value.__module__ == module.__name__:
-                loaded.models.add(name, _Offer(value, file, digest))
+        elif answers_requests(value) and _is_own(value, module):
+            loaded.models.add(name, _Offer(value, file, digest))
     if not loaded.models and not loaded.benchmarks:
         raise UsageError(
             f"{file} offers nothing; expected a class with answer(self, request), a function of "
@@ -149,6 +148,11 @@ def _make(offer: _Offer, name: str, options: Mapping[str, str]) -> Model:
 
 def _name_of(spec: str) -> str:
     return split_options(spec)[0]
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    """Whether it is an object, or a class that the file itself defines rather than imports."""
+    return not inspect.isclass(value) or value.__module__ == module.__name__
 
 
 def _is_declaration(value: Any) -> bool:

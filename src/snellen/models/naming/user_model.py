@@ -30,6 +30,8 @@ class _UserDefaults(ModelDefaults):
     def __init__(self, owner: Any, identity: Identity) -> None:
         self.identity = identity
         self.capabilities: Capabilities = getattr(owner, "capabilities", None) or Capabilities()
+        self.notes: tuple[str, ...] = ()
+        """Remarks besides those of the owner."""
         self._owner = owner
         for name in _OPTIONAL_METHODS:
             if callable(getattr(owner, name, None)):
@@ -44,7 +46,7 @@ class _UserDefaults(ModelDefaults):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return tuple(getattr(self._owner, "remarks", ()))
+        return (*self.notes, *getattr(self._owner, "remarks", ()))
 
 
 class UserModel(_UserDefaults):
@@ -78,15 +80,22 @@ def answers_requests(value: object) -> bool:
 
 
 def user_model(
-    value: Any, name: str, facts: Mapping[str, str], options: Mapping[str, str] | None = None
+    value: Any,
+    name: str,
+    facts: Mapping[str, str],
+    options: Mapping[str, str] | None = None,
+    *,
+    given_name: str | None = None,
 ) -> Model:
     """A model from a user's function or object.
 
     Its `identity` may be an `Identity`, or the name of one with `facts`; without it, `name` is
-    used. `options` are those it was made with: each becomes a fact. A complete model is returned
-    as it is. Raises UsageError if `answer_batch` is async.
+    used. `given_name` overrides a name. `options` are those it was made with: each becomes a fact.
+    A complete model is returned as it is. Raises UsageError if `answer_batch` is async.
     """
     identity = getattr(value, "identity", None) or name
+    if given_name and not isinstance(identity, Identity):
+        identity = given_name
     if not isinstance(identity, Identity):
         identity = Identity(PROVIDER, str(identity), dict(facts))
     if options:

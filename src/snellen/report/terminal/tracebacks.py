@@ -20,11 +20,11 @@ def print_traceback(runs: Sequence[RunFolder], console: Console) -> None:
     nothing where no model raised an error of its own."""
     from rich.text import Text
 
-    tracebacks = Counter(failure.traceback for run in runs for failure in _raised(run))
+    tracebacks = Counter(failure.traceback for run in runs for failure in _errors_in_code(run))
     if not tracebacks:
         return
     (text, times), *others = tracebacks.most_common()
-    files = [run.path / FAILURES_FILE for run in runs if any(_raised(run))]
+    files = [run.path / FAILURES_FILE for run in runs if any(_errors_in_code(run))]
     kinds = f"the most frequent of {len(others) + 1}, " if others else ""
     console.print()
     console.print(Text(escape_controls(text), style="dim"))
@@ -34,7 +34,7 @@ def print_traceback(runs: Sequence[RunFolder], console: Console) -> None:
     )
 
 
-def _raised(run: RunFolder) -> Iterator[Failure]:
+def _errors_in_code(run: RunFolder) -> Iterator[Failure]:
     """Failures with a traceback, one for each sample."""
     for record in run.failures():
         outputs = (each_pass.output for each_pass in every_pass(record))
