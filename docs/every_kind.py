@@ -25,8 +25,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec import json as msgjson
 
-from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.declaration.suites import find_suite
+from snellen.benchmarks.declaration.registry import find_suite, open_benchmark
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.sample import Sample

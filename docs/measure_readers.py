@@ -41,8 +41,8 @@ from snellen.analysis.parsing.parsing_quality import (
 )
 from snellen.api import score
 from snellen.api.scoring import Scored
-from snellen.core.answer import Answer, ParsedAnswer
 from snellen.core.model import Model
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit, parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES, YesNoRule, parse_yes_no

@@ -22,8 +22,8 @@ from msgspec import json as msgjson
 
 from snellen.api import score
 from snellen.api.scoring import Scored
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
+from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.extract.published.mmmu import RANDOM_RULE

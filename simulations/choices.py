@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from simulations.study import Case, Share, Study
 from snellen.core.record import Record
-from snellen.scoring.guessing import guess_metrics
+from snellen.scoring.accuracy import guess_metrics
 from snellen.stats import shared_errors as doubts
 from snellen.stats.chi_square import even_over_questions, pearson
 from snellen.stats.items import LEVEL, low_discrimination

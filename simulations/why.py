@@ -12,11 +12,10 @@ import numpy as np
 from simulations.study import Case, Share, Study
 from snellen.analysis.causes.factors import RunRecords
 from snellen.analysis.causes.why import DifferenceSplit, why
-from snellen.core.answer import ParsedAnswer
-from snellen.core.message import Text, user
 from snellen.core.model import Identity
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
+from snellen.core.request import Text, user
 from snellen.core.run import DataInfo, RunConfig, RunInfo
 
 _ICC = 0.3

@@ -14,11 +14,10 @@ import msgspec
 from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
 
 from snellen.benchmarks.protocol.flows import AskConfig, single_pass_flow
-from snellen.core.message import Message
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
-from snellen.core.request import Generation, Request
+from snellen.core.request import Generation, Message, Request
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.request_broker import MAIN, RequestBroker

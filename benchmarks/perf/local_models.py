@@ -18,10 +18,9 @@ from benchmarks.perf.reference import forced, generated
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import Flow
-from snellen.core.message import Media, Text, user
 from snellen.core.output import Generated, Output, Ranked
 from snellen.core.record import Record
-from snellen.core.request import Generate, Generation, Rank, Ref, Request
+from snellen.core.request import Generate, Generation, Media, Rank, Ref, Request, Text, user
 from snellen.core.sample import Sample
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.request_broker import RequestBroker, model_concurrency

@@ -15,9 +15,8 @@ from benchmarks.perf.large_model import build
 from benchmarks.perf.questions import TOKENS, passes
 from benchmarks.perf.side_by_side import cores, times_as_fast
 
-from snellen.core.message import Text, user
 from snellen.core.output import Generated
-from snellen.core.request import Generate, Generation, Ref, Request
+from snellen.core.request import Generate, Generation, Ref, Request, Text, user
 from snellen.engine.ray.cluster import RayCluster, ReplicatedModel, connect
 
 METHOD = (

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from benchmarks.perf.figures import Figure, Part, Size, figure, seconds
 
-from snellen.core.message import Text, user
 from snellen.core.model import Identity
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
+from snellen.core.request import Text, user
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.summary import Metric, Summary
 from snellen.store.runs import write_json

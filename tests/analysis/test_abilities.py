@@ -18,9 +18,9 @@ from snellen.analysis.findings.score_tables import (
 )
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
+from snellen.core.output import ParsedAnswer
 from snellen.core.summary import Interval
 from snellen.data.tables.open_table import open_table
 from snellen.stats.intervals import wilson

@@ -12,9 +12,8 @@ import pytest
 from snellen.analysis.findings.choices import OVER_ROTATIONS, WRONG_CHOICES, Refusals, choices
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import ParsedAnswer, Refused
 from snellen.core.benchmark import Variant
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer, Refused
 from snellen.core.record import Pass, Record
 from snellen.stats.intervals import wilson
 

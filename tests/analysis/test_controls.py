@@ -19,9 +19,8 @@ from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, decode_image
-from snellen.core.message import Media
 from snellen.core.model import Capabilities, Identity
-from snellen.core.request import Request
+from snellen.core.request import Media, Request
 from snellen.core.sample import MediaRef, Sample
 from snellen.prompts.control import ImagePool, shuffle_options
 from snellen.report.page.html import write_overview

@@ -13,10 +13,9 @@ from snellen.analysis.causes.gains import gains
 from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import ParsedAnswer, Refused, Unparsed
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer, Refused, Unparsed
 from snellen.core.record import Pass, Record
 from snellen.stats.paired import paired_mean
 from snellen.store.runs import find_runs

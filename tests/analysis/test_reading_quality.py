@@ -25,10 +25,18 @@ from snellen.analysis.parsing.parsing_quality import (
 )
 from snellen.api import evaluate
 from snellen.cli import main
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
-from snellen.core.output import Failure, Generated, Output, Ranked
+from snellen.core.output import (
+    Answer,
+    Empty,
+    Failure,
+    Generated,
+    Output,
+    ParsedAnswer,
+    Ranked,
+    Unparsed,
+)
 from snellen.core.record import Pass, Record
 from snellen.core.request import Request
 from snellen.core.summary import Interval

@@ -18,8 +18,7 @@ from snellen.analysis.causes.why import DifferenceSplit
 from snellen.api.why import explain
 from snellen.cli import main
 from snellen.core.errors import UsageError
-from snellen.core.message import Media
-from snellen.core.request import Request
+from snellen.core.request import Media, Request
 from snellen.report.terminal.why import to_markdown
 from snellen.store.runs import RunFolder
 

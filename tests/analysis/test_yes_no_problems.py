@@ -14,10 +14,9 @@ from snellen.analysis.findings.yes_no_problems import (
     problems_by_group,
 )
 from snellen.api import score
-from snellen.core.answer import ParsedAnswer
-from snellen.core.message import user
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
+from snellen.core.request import user
 
 
 def asked(

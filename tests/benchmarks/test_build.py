@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from snellen.benchmarks.declaration.build import build
-from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import benchmark_sources, open_benchmark
 from snellen.benchmarks.declaration.toml import load_declaration
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.output import Failure, Generated
@@ -40,7 +39,7 @@ def test_what_is_built_in_is_a_declaration_of_its_modules_name(name: str) -> Non
 def test_listing_names_imports_no_family() -> None:
     program = (
         "import sys\n"
-        "from snellen.benchmarks.declaration.builtin import benchmark_sources\n"
+        "from snellen.benchmarks.declaration.registry import benchmark_sources\n"
         "assert 'mmstar' in benchmark_sources()\n"
         "print('snellen.benchmarks.mmstar' in sys.modules)\n"
     )

@@ -9,7 +9,7 @@ import pytest
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.errors import DataError, UnknownName
+from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.output import Generated
 from snellen.engine.offline.gold_check import answer_samples
 
@@ -102,6 +102,12 @@ def test_judged_replies_need_a_judge(tmp_path: Path) -> None:
     )
     assert [record.score for record in records] == [0.75, 0.75]
     assert made.summarise(records).headline.value == pytest.approx(75.0)
+
+
+def test_grades_of_a_judge_are_not_counted_by_units(tmp_path: Path) -> None:
+    file = written(tmp_path, SIGNS + "judge = true\n")
+    with pytest.raises(UsageError, match="leave out --columns unit"):
+        open_benchmark(file, Variant(judges=1, columns={"unit": "city"}))
 
 
 @pytest.mark.parametrize(

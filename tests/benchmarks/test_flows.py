@@ -11,9 +11,8 @@ from snellen.benchmarks.protocol.flows import (
     single_pass_flow,
 )
 from snellen.core.flow import run_flow
-from snellen.core.message import Text
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Generation, Request
+from snellen.core.request import Generate, Generation, Request, Text
 from snellen.core.sample import Rotation, Sample
 
 SETTINGS = AskConfig(Generation(max_new_tokens=16))

@@ -19,8 +19,8 @@ from seed_files import COLOURS, disc, seed_h
 from snellen.api import evaluate
 from snellen.benchmarks.mme.subtasks import SUBTASKS
 from snellen.core.benchmark import Variant
-from snellen.core.message import Media
 from snellen.core.output import Compared, Drawn, Generated, Ranked
+from snellen.core.request import Media
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 

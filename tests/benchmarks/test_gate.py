@@ -12,7 +12,7 @@ from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Request
-from snellen.scoring.guessing import GUESSES
+from snellen.scoring.accuracy import GUESSES
 
 
 class Failing:

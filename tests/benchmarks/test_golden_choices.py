@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
+from snellen.core.output import ParsedAnswer
 from snellen.extract.published.mmmu import RANDOM_RULE, parse_mmmu
 
 Golden = Callable[[str], Path]

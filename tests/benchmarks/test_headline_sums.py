@@ -19,8 +19,7 @@ from snellen.core.headline import HeadlineSums
 from snellen.core.output import Generated
 from snellen.core.record import Record
 from snellen.engine.offline.gold_check import answer_samples
-from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
 
 HOW: tuple[tuple[FailurePolicy, str], ...] = (
     ("exclude", "snellen"),

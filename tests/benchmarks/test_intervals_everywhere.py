@@ -14,7 +14,7 @@ from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.summary import Metric, Summary
 from snellen.engine.offline.gold_check import answer_samples, gold_reply
-from snellen.scoring.guessing import GUESSES
+from snellen.scoring.accuracy import GUESSES
 
 COPIES = 12
 """The layouts hold a few rows; they stand there so often, as questions of their own."""

@@ -13,10 +13,9 @@ from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, consensu
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import run_flow
 from snellen.core.media import InlineSource
-from snellen.core.message import Media, Text
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Record
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Media, Ref, Request, Text
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.extract.verdicts import parse_grade
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa

@@ -8,14 +8,12 @@ import pytest
 
 from snellen.api import evaluate
 from snellen.benchmarks.protocol.flows import AskConfig, circular_flow, single_pass_flow
-from snellen.core.answer import NoMatch, Refused, Truncated
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
-from snellen.core.message import Text
 from snellen.core.model import Capabilities, Identity
-from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Generation, Request
+from snellen.core.output import Failure, Generated, NoMatch, Output, Refused, Truncated
+from snellen.core.request import Generate, Generation, Request, Text
 from snellen.core.sample import Sample
 from snellen.extract.llm import extraction_prompt, parse_extractor_reply
 

@@ -17,11 +17,10 @@ from snellen.benchmarks.mme.benchmark import BENCHMARK as benchmark
 from snellen.benchmarks.mme.benchmark import mme_samples
 from snellen.benchmarks.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.cli.main import main
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.flow import run_flow
-from snellen.core.output import Failure, Generated, Output
+from snellen.core.output import Failure, Generated, Output, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.sample import Row

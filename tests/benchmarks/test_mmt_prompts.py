@@ -17,10 +17,9 @@ from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.media import InlineSource, decode_image
-from snellen.core.message import Text
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
-from snellen.core.request import Generate, Request
+from snellen.core.request import Generate, Request, Text
 from snellen.core.sample import MediaRef, Sample
 from snellen.store.runs import find_runs
 

@@ -10,9 +10,8 @@ from snellen.benchmarks.declaration.open_questions import (
     parse_whole_reply,
 )
 from snellen.benchmarks.protocol.flows import AskConfig, OpenScoring, single_pass_flow
-from snellen.core.answer import Empty, ParsedAnswer, Truncated
 from snellen.core.flow import run_flow
-from snellen.core.output import Failure, Generated, Output
+from snellen.core.output import Empty, Failure, Generated, Output, ParsedAnswer, Truncated
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Sample

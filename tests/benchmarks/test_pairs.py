@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from snellen.benchmarks.declaration.image_pairs import add_yes_no_pair, pair_names
+from snellen.benchmarks.declaration.rows import add_yes_no_pair, pair_names
 from snellen.benchmarks.eyechart import BENCHMARK as eyechart
 from snellen.core.benchmark import Variant
 from snellen.core.media import InlineSource

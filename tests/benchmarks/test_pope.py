@@ -11,12 +11,10 @@ import pytest
 from snellen.api import score
 from snellen.benchmarks.pope.benchmark import BENCHMARK as benchmark
 from snellen.benchmarks.pope.benchmark import parse_official, pope_samples
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import Variant
 from snellen.core.flow import run_flow
-from snellen.core.message import Text
-from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Request
+from snellen.core.output import Failure, Generated, Output, ParsedAnswer
+from snellen.core.request import Request, Text
 from snellen.core.sample import Row
 from snellen.core.summary import Summary
 

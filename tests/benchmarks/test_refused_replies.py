@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Variant
 from snellen.core.flow import run_flow
-from snellen.core.output import Generated, Output, StopReason
+from snellen.core.output import Answer, Generated, Output, ParsedAnswer, StopReason, Unparsed
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.sample import Row

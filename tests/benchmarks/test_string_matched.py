@@ -15,9 +15,8 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.core.flow import run_flow
-from snellen.core.message import Media, Text
 from snellen.core.output import Generated
-from snellen.core.request import Generate
+from snellen.core.request import Generate, Media, Text
 from snellen.core.sample import Sample
 from snellen.prompts.pdf_pages import MAX_PAGES, render_pages, with_pages
 

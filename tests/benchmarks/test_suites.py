@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate
-from snellen.benchmarks.declaration.registry import list_benchmarks
-from snellen.benchmarks.declaration.suites import (
+from snellen.benchmarks.declaration.registry import (
     builtin_suites,
     expand_suites,
     find_suite,
+    list_benchmarks,
     member_key,
 )
 from snellen.cli import main

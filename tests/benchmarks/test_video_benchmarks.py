@@ -20,11 +20,10 @@ from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.tempcompass.benchmark import task_of
 from snellen.benchmarks.tempcompass.flow import parse_reply
 from snellen.benchmarks.video_mme import parse_first_letter
-from snellen.core.answer import ParsedAnswer, Unparsed
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer, Unparsed
 from snellen.core.request import Request
 from snellen.core.sample import Row, Sample
 

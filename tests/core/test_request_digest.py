@@ -10,17 +10,21 @@ import pytest
 from msgspec.structs import fields, replace
 
 from snellen.core.media import InlineSource
-from snellen.core.message import LazyMessages, Media, Message, Text, user
 from snellen.core.request import (
     Compare,
     Draw,
     Drawing,
     Generate,
     Generation,
+    LazyMessages,
+    Media,
+    Message,
     Rank,
     Ref,
     Request,
+    Text,
     request_digest,
+    user,
 )
 
 PICTURE, OTHER = "a1" * 32, "b2" * 32

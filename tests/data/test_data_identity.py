@@ -17,7 +17,7 @@ from snellen.benchmarks.declaration.registry import data_facts, open_benchmark
 from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, DataMismatch
-from snellen.core.origin import origin_of
+from snellen.core.sample import origin_of
 from snellen.data.download import RemoteFile
 from snellen.store.runs import find_runs
 

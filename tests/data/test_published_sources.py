@@ -20,8 +20,7 @@ from snellen.benchmarks.declaration.listed import listed_entries
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.registry import data_facts, list_benchmarks, open_benchmark
 from snellen.core.errors import DataError
-from snellen.core.origin import origin_of
-from snellen.core.sample import Sample
+from snellen.core.sample import Sample, origin_of
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonPart, JsonParts
 

@@ -255,7 +255,7 @@ def test_every_exported_name_is_described() -> None:
 
 
 def test_every_outcome_is_described() -> None:
-    from snellen.core.answer import OUTCOMES
+    from snellen.core.output import OUTCOMES
 
     page = (DOCS / "outcomes.md").read_text(encoding="utf-8")
     described = re.findall(r"^\| ([a-z ]+) \|", page, re.MULTILINE)

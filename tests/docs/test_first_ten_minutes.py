@@ -7,6 +7,9 @@ import io
 import re
 import shlex
 import shutil
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +20,7 @@ from standin_server import StandIn, running
 
 from snellen.cli import main
 from snellen.models.naming.registry import open_model
+from snellen.store.runs import open_run
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "first-ten-minutes.md"
@@ -92,3 +96,43 @@ def test_what_the_page_says_is_what_happens(
     assert (plan, first) == (0, 51)
     assert 0 < stopped < 50
     assert stopped + rest == 50
+
+
+def test_the_server_of_the_page_starts_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TEAM_KEY", "local-key")
+    port = free_port()
+    command = [sys.executable, str(ROOT / "examples" / "local_api.py"), "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
+        try:
+            assert b"Running on" in wait_for_line(server)
+            name = f"http://127.0.0.1:{port}/v1#tiny"
+            wrong = ["run", "-m", name, "-b", "eyechart", "--limit", "4", "-q"]
+            assert main(wrong) == FREE
+            right = ["run", "-m", f"{name}:key_env=TEAM_KEY", *wrong[3:]]
+            assert main(right) == 0
+        finally:
+            server.terminate()
+    local = main(["run", "-m", "snellen/tiny", *wrong[3:]])
+    assert local == 0
+    assert replies(tmp_path, "tiny") == replies(tmp_path, "snellen_tiny")
+
+
+def wait_for_line(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def replies(folder: Path, model: str) -> dict[str, str]:
+    """Replies of the run of a model, by the id of their sample."""
+    [run] = [path for path in (folder / "snellen-results").iterdir() if path.name.startswith(model)]
+    records = open_run(run).records()
+    return {record.id: record.passes[0].output.text for record in records}  # type: ignore[union-attr]

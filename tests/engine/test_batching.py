@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Sequence
 
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Media, Ref, Request, Text, user
 from snellen.engine.loop.batching import Batcher
 from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store.responses import ResponseStore

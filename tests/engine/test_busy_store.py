@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, Output
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Ref, Request, Text, user
 from snellen.engine.loop import request_broker
 from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store.responses import ResponseStore, StoreBusy

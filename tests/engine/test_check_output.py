@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from snellen.core.message import Text, user
 from snellen.core.output import Failure, Generated
-from snellen.core.request import Generate, Ref
+from snellen.core.request import Generate, Ref, Text, user
 from snellen.engine.loop.request_broker import check_output
 
 ASKED = Generate(messages=(user(Text("?")),), ref=Ref("1"))

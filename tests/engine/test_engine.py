@@ -13,10 +13,9 @@ from snellen.api import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Usage
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Media, Ref, Request, Text, user
 from snellen.engine.loop.batching import Batcher, estimate_length
 from snellen.engine.loop.request_broker import RequestBroker
 from snellen.store.responses import ResponseStore

@@ -6,8 +6,7 @@ import copy
 from pathlib import Path
 
 import snellen
-from snellen.core.message import LazyMessages, Message, Text, user
-from snellen.core.request import Generate, Ref, request_digest
+from snellen.core.request import Generate, LazyMessages, Message, Ref, Text, request_digest, user
 from snellen.store.runs import open_run
 
 ROWS = "index\tquestion\tA\tB\tanswer\n1\tWhich?\tred\tblue\tA\n2\tWhich?\tred\tblue\tB\n"

@@ -10,10 +10,9 @@ import pytest
 
 from snellen.api import evaluate
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Ref, Request, Text, user
 from snellen.engine.loop.batching import Batcher
 from snellen.engine.loop.request_broker import RequestBroker
 from snellen.engine.ray.replicas import ReplicaPool, ReplicaSlot

@@ -17,10 +17,9 @@ from snellen import evaluate  # noqa: E402
 from snellen.benchmarks.declaration.registry import open_benchmark  # noqa: E402
 from snellen.core.benchmark import Variant  # noqa: E402
 from snellen.core.errors import UsageError  # noqa: E402
-from snellen.core.message import Text, user  # noqa: E402
 from snellen.core.output import Failure, Generated  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
-from snellen.core.request import Generate, Ref  # noqa: E402
+from snellen.core.request import Generate, Ref, Text, user  # noqa: E402  # noqa: E402
 from snellen.engine.loop.driving import drive_all  # noqa: E402
 from snellen.engine.loop.request_broker import RequestBroker, model_concurrency  # noqa: E402
 from snellen.engine.ray.cluster import RayCluster, ReplicatedModel  # noqa: E402

@@ -25,10 +25,9 @@ ray = pytest.importorskip("ray")
 from snellen import evaluate  # noqa: E402
 from snellen.core.benchmark import Variant  # noqa: E402
 from snellen.core.errors import UsageError  # noqa: E402
-from snellen.core.message import Text, user  # noqa: E402
 from snellen.core.output import Generated, Usage  # noqa: E402
 from snellen.core.record import Record  # noqa: E402
-from snellen.core.request import Generate, Ref  # noqa: E402
+from snellen.core.request import Generate, Ref, Text, user  # noqa: E402  # noqa: E402
 from snellen.engine.ray import placement  # noqa: E402
 from snellen.engine.ray.cluster import RayCluster, ReplicatedModel  # noqa: E402
 from snellen.engine.ray.lost_runs import LOST_REASON  # noqa: E402

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen.core.message import Media, Text, user
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Media, Ref, Request, Text, user
 from snellen.engine.loop.batching import QueuedRequest
 from snellen.engine.ray.replicas import ReplicaLost, ReplicaPool, ReplicaSlot, _fair_part
 

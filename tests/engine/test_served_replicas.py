@@ -17,9 +17,8 @@ import pytest
 
 ray = pytest.importorskip("ray")
 
-from snellen.core.message import Text, user  # noqa: E402
 from snellen.core.output import Generated, Output  # noqa: E402
-from snellen.core.request import Generate, Ref  # noqa: E402
+from snellen.core.request import Generate, Ref, Text, user  # noqa: E402  # noqa: E402
 from snellen.engine.ray.cluster import RayCluster, ReplicatedModel  # noqa: E402
 from snellen.engine.ray.worker import remove_stale_logs  # noqa: E402
 from snellen.engine.servers.managed import Servers, presets  # noqa: E402

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Ref, Request, Text, user
 from snellen.engine.loop import concurrent_runs
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.request_broker import RequestBroker

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract.choice import parse_choice
 
 COLOURS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}

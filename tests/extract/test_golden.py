@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.choice import parse_choice
 from snellen.extract.multi_label import SEPARATOR, parse_multi_label
 from snellen.extract.yes_no import YesNoRule, parse_yes_no

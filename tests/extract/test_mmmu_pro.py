@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from snellen.core.answer import ParsedAnswer
+from snellen.core.output import ParsedAnswer
 from snellen.extract.published.mmmu import RANDOM_RULE, parse_mmmu_pro, parse_mmmu_pro_or_draw
 
 DATA = Path(__file__).with_name("mmmu_pro_verdicts.jsonl")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.core.answer import Empty, ParsedAnswer, Refused, Truncated
+from snellen.core.output import Empty, ParsedAnswer, Refused, Truncated
 from snellen.extract.open_text import parse_open
 
 READ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import ParsedAnswer
+from snellen.core.output import ParsedAnswer
 from snellen.extract.published.official import (
     opening_parser,
     parse_before_bracket,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import ParsedAnswer
+from snellen.core.output import ParsedAnswer
 from snellen.extract.letters import names_multiple
 from snellen.extract.options import prepare_options
 from snellen.extract.yes_no import parse_yes_no

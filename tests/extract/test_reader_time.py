@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from snellen.core.answer import Answer
+from snellen.core.output import Answer
 from snellen.extract.choice import parse_choice
 from snellen.extract.multi_label import parse_multi_label
 from snellen.extract.open_text import parse_open

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.choice import parse_choice
 
 TREES = {"A": "oak", "B": "elm", "C": "fir", "D": "ash"}

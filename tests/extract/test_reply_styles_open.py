@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from snellen.core.answer import Answer, ParsedAnswer, Truncated
+from snellen.core.output import Answer, ParsedAnswer, Truncated
 from snellen.extract.choice import parse_choice
 from snellen.extract.forms import answer_form, parse_form
 from snellen.extract.numbers import parse_numeric_answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.published.listed import (
     REPLY_SEPARATOR,
     parse_medxpertqa,

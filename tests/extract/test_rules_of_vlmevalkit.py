@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 from snellen.extract.published.vlmevalkit_own import (
     bracket_parser,

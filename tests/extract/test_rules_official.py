@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Truncated, Unparsed
 from snellen.extract.published.official import (
     parse_blink,
     parse_equal,

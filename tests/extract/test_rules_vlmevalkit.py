@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit, parse_yes_no_vlmevalkit
 
 OPTIONS = {"A": "red", "B": "green", "C": "blue", "D": "yellow"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import ParsedAnswer, Unparsed
+from snellen.core.output import ParsedAnswer, Unparsed
 from snellen.extract.multi_label import parse_multi_label
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import NoMatch, Unparsed
+from snellen.core.output import NoMatch, Unparsed
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.vlmevalkit import parse_choice_vlmevalkit
 from snellen.extract.steps import step_of

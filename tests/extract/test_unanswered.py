@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.answer import Answer, Empty, Refused, Truncated
-from snellen.core.output import Generated
+from snellen.core.output import Answer, Empty, Generated, Refused, Truncated
 from snellen.extract.unanswered import model_text, non_answer
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snellen.core.answer import Empty, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.core.output import Empty, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract.yes_no import YesNoRule, parse_yes_no
 
 WORDS = [

@@ -19,7 +19,7 @@ from tests.fuzz.target import Target
 
 from snellen.analysis.parsing import unread_replies
 from snellen.analysis.samples import error_samples
-from snellen.benchmarks.declaration.toml import is_description
+from snellen.benchmarks.declaration.registry import is_description
 from snellen.core.errors import MediaError
 from snellen.core.limits import Limits
 from snellen.data.media.subtitles import read_subtitles

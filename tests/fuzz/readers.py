@@ -9,7 +9,7 @@ from functools import partial
 from tests.fuzz.pieces import WORDS, encoded_reply, text_of
 from tests.fuzz.target import Broken, Target
 
-from snellen.core.answer import ParsedAnswer
+from snellen.core.output import ParsedAnswer
 from snellen.extract import (
     choice,
     clean,

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from tests.fuzz.target import Target
 
 from snellen.core.errors import MediaError, ModelError
-from snellen.core.message import Message, Text
-from snellen.core.request import Draw, Rank, Ref
+from snellen.core.request import Draw, Message, Rank, Ref, Text
 from snellen.models.remote import drawing
 from snellen.models.remote import logprobs as server_logprobs
 from snellen.models.remote.anthropic import Anthropic

@@ -21,8 +21,8 @@ from tests.fuzz.target import check
 from tests.fuzz.targets import TARGETS
 
 import snellen.extract
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import final_summary
+from snellen.core.output import ParsedAnswer
 from snellen.store.runs import compact_records
 
 SECONDS = 1.0

@@ -8,8 +8,7 @@ import random
 from PIL import Image
 
 from snellen.core.media import InlineSource, Source, digest_bytes
-from snellen.core.message import Media, Message, Part, Text, user
-from snellen.core.request import Generate, Generation, Rank, Ref
+from snellen.core.request import Generate, Generation, Media, Message, Part, Rank, Ref, Text, user
 
 
 def noise(seed: int, width: int = 40, height: int = 30) -> bytes:

@@ -13,9 +13,8 @@ from family_qwen_like import FAMILIES as QWENS
 from family_trial import by_hand, opened
 from questions_for_models import ask, noise, rank
 
-from snellen.core.message import Media, Text, user
 from snellen.core.output import Failure, Ranked
-from snellen.core.request import Rank, Ref
+from snellen.core.request import Media, Rank, Ref, Text, user
 from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.prompt import encode, render
 from snellen.models.image_cache import ImageCache

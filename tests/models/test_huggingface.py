@@ -16,9 +16,8 @@ from questions_for_models import ask, noise, rank, shown
 
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image, digest_bytes
-from snellen.core.message import Media, Message, Text, user
 from snellen.core.output import Failure, Generated, Output, Ranked
-from snellen.core.request import Generate, Generation, Rank, Ref
+from snellen.core.request import Generate, Generation, Media, Message, Rank, Ref, Text, user
 from snellen.models.hf.model import HuggingFace, open_hf
 from snellen.models.naming.registry import open_model
 

@@ -6,9 +6,8 @@ from collections import Counter
 import pytest
 
 from snellen.core.errors import UsageError
-from snellen.core.message import Text, user
 from snellen.core.output import Failure, Generated, Ranked
-from snellen.core.request import Generate, Rank, Ref
+from snellen.core.request import Generate, Rank, Ref, Text, user
 from snellen.models.random import Random
 from snellen.models.replay import Recording, Replay, replay_provider
 

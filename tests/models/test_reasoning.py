@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from snellen.core.answer import Empty, Truncated
-from snellen.core.message import Text, user
-from snellen.core.output import Generated
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.output import Empty, Generated, Truncated
+from snellen.core.request import Generate, Generation, Ref, Text, user
 from snellen.extract.choice import parse_choice
 from snellen.extract.open_text import parse_open
 from snellen.extract.yes_no import parse_yes_no

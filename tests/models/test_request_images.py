@@ -9,8 +9,7 @@ from PIL import Image
 
 from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Message, Text, user
-from snellen.core.request import Compare, Generate, Rank, Ref
+from snellen.core.request import Compare, Generate, Media, Message, Rank, Ref, Text, user
 from snellen.models.image_cache import ImageCache
 
 REF = Ref("1")

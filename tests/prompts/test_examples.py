@@ -23,10 +23,9 @@ from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
-from snellen.core.message import Media
 from snellen.core.model import Capabilities
 from snellen.core.output import Generated
-from snellen.core.request import Generate
+from snellen.core.request import Generate, Media
 
 HEADER = "index\tquestion\tA\tB\tanswer"
 

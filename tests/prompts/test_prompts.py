@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.core.media import InlineSource
-from snellen.core.message import Media, Text
+from snellen.core.request import Media, Text
 from snellen.core.sample import MediaRef, Sample
 from snellen.prompts.choice import prompt
 from snellen.prompts.rotation import is_rotatable, rotate_options

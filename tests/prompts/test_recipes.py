@@ -11,16 +11,14 @@ from PIL import Image
 
 from snellen.api import evaluate
 from snellen.api._resolve import NamedBenchmark
-from snellen.benchmarks.declaration.model_recipes import RECIPE, apply_recipe
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import RECIPE, apply_recipe, open_benchmark
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow
-from snellen.core.message import Text
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated
-from snellen.core.request import Generate
+from snellen.core.request import Generate, Text
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
 from snellen.prompts.recipes import find_recipe, load_recipes

@@ -10,16 +10,13 @@ import pytest
 
 from snellen.api import evaluate, score
 from snellen.benchmarks.declaration.data_file import data_file_declaration
-from snellen.benchmarks.declaration.model_recipes import apply_recipe
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark
 from snellen.benchmarks.mmbench import BENCHMARK as mmbench
 from snellen.cli import main
-from snellen.core.answer import ParsedAnswer, Truncated
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import run_flow
-from snellen.core.message import Text
-from snellen.core.output import Generated
-from snellen.core.request import Generate, Request
+from snellen.core.output import Generated, ParsedAnswer, Truncated
+from snellen.core.request import Generate, Request, Text
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
 from snellen.prompts.recipes import find_recipe, load_recipes

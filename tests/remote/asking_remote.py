@@ -9,9 +9,20 @@ from typing import Any
 from PIL import Image
 
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Message, Part, Text, user
 from snellen.core.output import Output
-from snellen.core.request import Draw, Generate, Generation, Rank, Ref, Request
+from snellen.core.request import (
+    Draw,
+    Generate,
+    Generation,
+    Media,
+    Message,
+    Part,
+    Rank,
+    Ref,
+    Request,
+    Text,
+    user,
+)
 from snellen.models.naming.registry import open_model
 
 REF = Ref("1")

@@ -11,9 +11,8 @@ from asking_remote import ask, picture, question
 from standin_server import StandIn, chat_reply
 
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Message, Text, user
 from snellen.core.output import Failure, Generated, Usage
-from snellen.core.request import Generate, Ref
+from snellen.core.request import Generate, Media, Message, Ref, Text, user
 from snellen.models.naming.registry import open_model
 
 

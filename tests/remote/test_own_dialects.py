@@ -12,9 +12,8 @@ from standin_server import StandIn
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Message, Text, user
 from snellen.core.output import Generated, Usage
-from snellen.core.request import Generate, Generation
+from snellen.core.request import Generate, Generation, Media, Message, Text, user
 from snellen.models.naming.registry import open_model
 
 DATA = picture()

@@ -8,8 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Message, Part, Text
-from snellen.core.request import Generate, Ref
+from snellen.core.request import Generate, Media, Message, Part, Ref, Text
 from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.prompt import encode, render, with_reply
 from snellen.models.image_cache import ImageCache

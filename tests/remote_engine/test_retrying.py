@@ -7,10 +7,9 @@ import asyncio
 import pytest
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.message import Text, user
 from snellen.core.model import Capabilities, Identity, RemoteModel
 from snellen.core.output import Failure, FailureKind, Generated, Output
-from snellen.core.request import Generate, Ref, Request
+from snellen.core.request import Generate, Ref, Request, Text, user
 from snellen.engine.limits.abort import MAX_CONSECUTIVE_FAILURES, MaxFailures, RunAborted
 from snellen.engine.limits.retrying import RetryPolicy
 from snellen.engine.loop.request_broker import RequestBroker, RequestLimits

@@ -11,21 +11,23 @@ from pathlib import Path
 import msgspec
 from PIL import Image, ImageDraw
 
-from snellen.core.answer import (
+from snellen.core.media import InlineSource, digest_bytes
+from snellen.core.model import Identity
+from snellen.core.output import (
     Answer,
     Empty,
+    Failure,
+    Generated,
     NoMatch,
     Outcome,
     ParsedAnswer,
     Refused,
     Truncated,
     Unparsed,
+    Usage,
 )
-from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Media, Message, Text, user
-from snellen.core.model import Identity
-from snellen.core.output import Failure, Generated, Usage
 from snellen.core.record import Pass, Record
+from snellen.core.request import Media, Message, Text, user
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo, Status
 from snellen.core.summary import Bounds, Interval, Metric, Summary
 from snellen.report.page.samples import page_media

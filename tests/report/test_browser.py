@@ -10,10 +10,9 @@ from browsing import launched
 from playwright import sync_api
 from synthetic import build_report, record, write_run
 
-from snellen.core.answer import ParsedAnswer
-from snellen.core.message import Media, Text, user
-from snellen.core.output import Compared, Drawn, Generated
+from snellen.core.output import Compared, Drawn, Generated, ParsedAnswer
 from snellen.core.record import Pass
+from snellen.core.request import Media, Text, user
 from snellen.report.page.html import write_html, write_overview
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
@@ -81,7 +80,10 @@ def test_opens_fast_with_500_samples_in_order(page):
     paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
     page.wait_for_function(f"{paint} !== null")
     assert page.evaluate(paint) < 2000
-    assert page.locator(".sample .verdict").first.text_content() == "wrong"
+    first = page.locator(".sample .meta").all_text_contents()[1:5]
+    assert first == sorted(first, key=lambda text: int(text.split()[0]))
+    page.locator(".filters [name=order]").select_option("trouble")
+    assert page.locator(".sample .verdict").first.text_content() == "failed"
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 

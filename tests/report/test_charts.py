@@ -1,10 +1,7 @@
 import xml.etree.ElementTree as ET
 
-import pytest
-
 from snellen.core.summary import Interval, Metric
 from snellen.report.page import charts
-from snellen.report.page.text_width import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -29,32 +26,6 @@ def test_an_axis_ends_with_the_highest_value_there_can_be():
     assert charts.axis([Metric("more", 130.0, 9, None, top=100.0)]).ticks == (0, 50, 100, 150)
 
 
-def test_long_names_around_a_radar_are_whole_and_inside():
-    names = ["commonsense reasoning about everyday physics", "OCR", "text translation", "W" * 30]
-    groups = [(name, metric(50, 40, 60)) for name in names]
-    root = ET.fromstring(charts.radar("m", groups, charts.axis([])))
-    left, top, wide, high = map(float, root.get("viewBox").split())
-    told = []
-    for text in root.iter("text"):
-        if text.get("class") != "name":
-            continue
-        lines = [text.text, *(one.text for one in text if one.get("class") != "value")]
-        told.append(" ".join(lines))
-        x, y = float(text.get("x")), float(text.get("y"))
-        assert y > top
-        assert y + 14 * len(lines) < top + high
-        long = max(text_width(line, 12.5) for line in lines)
-        start = {"middle": x - long / 2, "end": x - long}.get(text.get("text-anchor"), x)
-        assert left < start
-        assert start + long < left + wide
-    assert [one.replace(" ", "") for one in told] == [one.replace(" ", "") for one in names]
-
-
-@pytest.mark.parametrize(("text", "least"), [("W" * 10, 94.4), ("i" * 10, 22.2), ("语", 10)])
-def test_widths_are_those_of_the_type(text, least):
-    assert least <= text_width(text, 10) <= 1.1 * least
-
-
 def test_bar_tells_value_and_whisker():
     root = ET.fromstring(charts.bar(metric(60, 50, 70), charts.axis([])))
     assert root.get("aria-label") == "accuracy 60.0 (50.0–70.0)"
@@ -67,14 +38,3 @@ def test_bar_tells_value_and_whisker():
 def test_bar_without_a_value_is_empty():
     root = ET.fromstring(charts.bar(metric(None), charts.axis([])))
     assert root.find("rect") is None
-
-
-def test_radar_needs_three_groups_with_values_and_escapes_names():
-    groups = [("<b>&", metric(50, 40, 60)), ("two", metric(20, 10, 30)), ("three", metric(0, 0, 9))]
-    scale = charts.axis([])
-    root = ET.fromstring(charts.radar("m", groups, scale))
-    assert root.get("aria-label") == "m: <b>& 50.0, two 20.0, three 0.0"
-    assert len(list(root.iter("circle"))) == 3
-    assert charts.radar("m", groups[:2], scale) == ""
-    assert charts.radar("m", [*groups, ("four", metric(None))], scale) == ""
-    assert charts.radar("m", groups * 5, scale) == ""

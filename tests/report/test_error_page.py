@@ -25,9 +25,8 @@ from snellen.api.error_labels import image_urls, parse_error_types, propose_labe
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
-from snellen.core.message import Media
 from snellen.core.model import Capabilities, Identity
-from snellen.core.request import Generate
+from snellen.core.request import Generate, Media
 from snellen.report.page.error_page import error_page
 from snellen.stats.agreement import cohen_kappa
 from snellen.stats.intervals import wilson

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from snellen.api import evaluate, report_of
-from snellen.benchmarks.declaration.suites import Suite, SuiteMember
+from snellen.benchmarks.declaration.registry import Suite, SuiteMember
 from snellen.cli import main
 from snellen.report.terminal.suites import print_suite, suite_table
 

@@ -33,7 +33,27 @@ def test_page_shows_the_numbers_and_all_samples(tmp_path):
     assert run.info.config.identity.digest() in text
     data = page_data(page)
     assert len(data["samples"]) == 40
-    assert data["samples"][0]["result"] != "right"
+    assert [each["id"] for each in data["samples"]] == [str(at) for at in range(40)]
+
+
+def test_only_files_that_exist_are_named(tmp_path):
+    whole = write_run(tmp_path / "whole", *build_report(count=12))
+    assert "failures.jsonl" not in write_html(whole).read_text()
+    torn = write_run(tmp_path / "torn", *build_report(count=12, failed=2))
+    text = write_html(torn).read_text()
+    assert "<code>samples.jsonl</code> and <code>failures.jsonl</code>." in text
+
+
+def test_what_differs_from_the_plain_setting_stands_at_the_top(tmp_path):
+    report, records, pictures = build_report(count=12)
+    config = msgspec.structs.replace(
+        report.run.config, parameters={"control": "blind", "cot": "off"}, limit=12, repeats=3
+    )
+    report = msgspec.structs.replace(report, run=msgspec.structs.replace(report.run, config=config))
+    text = write_html(write_run(tmp_path, report, records, pictures)).read_text()
+    assert "<b>Not the plain setting:</b> control=blind, limit 12, 3 draws of each" in text
+    plain = write_run(tmp_path / "plain", *build_report(count=12))
+    assert "Not the plain setting" not in write_html(plain).read_text()
 
 
 def test_torn_last_line_and_another_place(tmp_path):

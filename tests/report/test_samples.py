@@ -1,10 +1,15 @@
 import msgspec
 from synthetic import build_report, record
 
-from snellen.core.answer import ParsedAnswer
-from snellen.core.output import CandidateScore, Generated, Ranked
+from snellen.core.output import CandidateScore, Generated, ParsedAnswer, Ranked
 from snellen.core.record import Pass
-from snellen.report.page.samples import describe, page_media, record_result, select_samples
+from snellen.report.page.samples import (
+    describe,
+    in_data_order,
+    page_media,
+    record_result,
+    select_samples,
+)
 
 
 def outcome_set(records):
@@ -68,6 +73,15 @@ def test_the_first_pass_shows_the_options_of_its_sample():
     shown = describe(msgspec.structs.replace(record(3, True, ()), passes=(bare, bare)))
     assert shown["passes"][0]["options"] == shown["options"] != {}
     assert shown["passes"][1]["options"] == {}
+
+
+def test_samples_stand_in_the_order_of_the_data():
+    _, records, _ = build_report(count=12)
+    shuffled = [records[at] for at in (10, 2, 9, 0)]
+    assert [each.id for each in in_data_order(shuffled)] == ["0", "2", "9", "10"]
+    positions = zip(shuffled, (3, 1, 0, 2), strict=True)
+    noted = [msgspec.structs.replace(each, position=at) for each, at in positions]
+    assert [each.id for each in in_data_order(noted)] == ["9", "2", "0", "10"]
 
 
 def replaced(turn: Pass):

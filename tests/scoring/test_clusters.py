@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from snellen.core.record import Record
-from snellen.scoring.accuracy import summarise
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples, summarise
 from snellen.stats.intervals import wilson
 
 

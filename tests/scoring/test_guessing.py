@@ -10,7 +10,7 @@ import pytest
 
 from snellen.core.record import Record
 from snellen.core.sample import Kind
-from snellen.scoring.guessing import accepted_fraction, chance_of, guess_metrics
+from snellen.scoring.accuracy import accepted_fraction, chance_of, guess_metrics
 
 FOUR = dict.fromkeys("ABCD", "")
 

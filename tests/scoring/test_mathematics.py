@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.answer import ParsedAnswer
+from snellen.core.output import ParsedAnswer
 from snellen.extract.numbers import parse_list_answer, parse_numeric_answer
 from snellen.extract.open_text import parse_open
 from snellen.scoring.mathematics import equal, equal_official, parse_number, strip_markup

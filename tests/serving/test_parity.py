@@ -14,9 +14,9 @@ import pytest
 
 from snellen.api import parity
 from snellen.cli import main
-from snellen.core.message import Text, user
 from snellen.core.model import RenderedPrompt
 from snellen.core.output import Failure, Generated, Output, Usage
+from snellen.core.request import Text, user
 from snellen.engine.offline.parity import (
     Aspect,
     BackendReply,

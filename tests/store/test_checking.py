@@ -16,10 +16,9 @@ from snellen.core.errors import StorageError, UsageError
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Generated
 from snellen.store.in_flight import InFlightRequests
-from snellen.store.migrations import MIGRATIONS
 from snellen.store.pages import rows_on_pages
 from snellen.store.repair import check, repair
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import MIGRATIONS, ResponseStore
 
 MODEL = Identity("test", "model")
 COUNT = 400

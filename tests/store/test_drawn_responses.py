@@ -8,8 +8,7 @@ from pathlib import Path
 
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Generated
-from snellen.store.migrations import MIGRATIONS
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import MIGRATIONS, ResponseStore
 
 DATA = b"\x89PNG not decoded here"
 NAME = hashlib.sha256(DATA).hexdigest()

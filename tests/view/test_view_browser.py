@@ -10,9 +10,8 @@ from playwright import sync_api
 from synthetic import build_report, record, write_run
 from viewing import going_on, made_run, real_runs, served, set_status, viewed
 
-from snellen.core.answer import ParsedAnswer
-from snellen.core.message import Text, user
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer
+from snellen.core.request import Text, user
 from snellen.view.files import write_pages
 from snellen.view.run_view import RunLibrary
 

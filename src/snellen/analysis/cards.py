@@ -20,12 +20,10 @@ from msgspec import Struct
 from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.benchmark import Benchmark, Table, final_summary
 from snellen.core.flow import run_flow
-from snellen.core.message import Media, Message, Text
-from snellen.core.origin import origin_of
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked
 from snellen.core.record import Record
-from snellen.core.request import Draw, Generate, Rank, Request
-from snellen.core.sample import Sample
+from snellen.core.request import Draw, Generate, Media, Message, Rank, Request, Text
+from snellen.core.sample import Sample, origin_of
 from snellen.core.summary import Summary
 from snellen.engine.loop.request_broker import MAIN
 

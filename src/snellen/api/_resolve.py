@@ -9,13 +9,12 @@ from typing import Literal
 from msgspec import Struct
 
 from snellen.benchmarks.declaration.build import build
-from snellen.benchmarks.declaration.builtin import benchmark_sources
-from snellen.benchmarks.declaration.model_recipes import apply_recipe
-from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.declaration.registry import apply_recipe, benchmark_sources, open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import DataMismatch, MissingExtra, ModelError, UnknownName, UsageError
 from snellen.core.model import (
+    AnyModel,
     Capabilities,
     Identity,
     Model,
@@ -29,7 +28,6 @@ from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.servers.managed import GENERIC_PROVIDER, Servers
 from snellen.models.naming.catalog import facts_of
 from snellen.models.naming.registry import full_name, open_model, split_spec
-from snellen.models.naming.wrapping import AnyModel, wrap_model
 from snellen.models.remote.profile import profiles
 from snellen.settings import Settings, first_nonblank, force_offline
 from snellen.store.responses import ResponseStore
@@ -40,7 +38,12 @@ def resolve_model(model: AnyModel, custom: Mapping[str, Model]) -> tuple[str, Mo
 
     Raises UsageError if it is neither a name nor what `wrap_model` takes."""
     if not isinstance(model, str):
-        wrapped = model.refresh() if isinstance(model, MutableModel) else wrap_model(model)
+        if isinstance(model, MutableModel):
+            wrapped = model.refresh()
+        else:
+            from snellen.models.naming.wrapping import wrap_model
+
+            wrapped = wrap_model(model)
         return wrapped.identity.name, wrapped
     if model in custom:
         return model, custom[model]
@@ -118,14 +121,16 @@ class NamedBenchmark:
         unless the user set one, and with the recipe of the model's authors, if there is one."""
         if not isinstance(self.spec, str):
             return self.benchmark
-        benchmark = self.benchmark
         longest = abilities(model).max_new_tokens
-        if longest is not None and variant.max_new_tokens is None:
+        changed = longest is not None and variant.max_new_tokens is None
+        if changed:
             variant = replace(variant, max_new_tokens=longest)
-            benchmark = resolve_benchmark(self.spec, variant, custom)
-        if not recipes or self.spec in custom:
-            return benchmark
-        return apply_recipe(_served_name(name, model), self.spec, benchmark, variant)
+        if recipes and self.spec not in custom:
+            served = _served_name(name, model)
+            benchmark = apply_recipe(served, self.spec, self.benchmark, variant)
+            if benchmark is not self.benchmark:
+                return benchmark
+        return resolve_benchmark(self.spec, variant, custom) if changed else self.benchmark
 
 
 def _served_name(name: str, model: Model) -> str:

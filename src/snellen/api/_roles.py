@@ -14,13 +14,12 @@ from snellen.api.options import RunOptions
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import Model
+from snellen.core.model import AnyModel, Model
 from snellen.core.request import CLIP, Sampling
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
-from snellen.models.naming.wrapping import AnyModel, list_models
 from snellen.models.sampling import check_sampler
 
 
@@ -49,6 +48,30 @@ class ModelRoles:
         yield from (("", model) for roles in self.roles() for model in roles.values())
 
 
+class NamedModel(NamedTuple):
+    """A model as it was handed over, with the name that it is given in tables; "" for its own."""
+
+    name: str
+    model: AnyModel
+
+
+def list_models(models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel]) -> list[NamedModel]:
+    """One model, a list of models, or models by name. Raises UsageError for a name that is no
+    text."""
+    if isinstance(models, Mapping):
+        for name in models:
+            if not isinstance(name, str) or not name:
+                raise UsageError(f"models by name: the name {name!r} is no text; expected a string")
+        return [NamedModel(name, model) for name, model in models.items()]
+    if isinstance(models, list) and all(isinstance(model, str) for model in models):
+        return [NamedModel("", model) for model in models]
+    from snellen.models.naming.wrapping import is_model
+
+    if isinstance(models, str) or is_model(models) or not isinstance(models, Iterable):
+        return [NamedModel("", models)]
+    return [NamedModel("", model) for model in models]
+
+
 class ModelOpener(Protocol):
     """Opens the models that a command names."""
 
@@ -75,16 +98,19 @@ def open_roles(
     specs = split_model_sampling([each.model for each in listed], options.sampling, custom)
     refuse_sampling("an extractor", *options.extractors)
     refuse_sampling("a model that compares pictures", options.clip)
-    judges, judge_sampling = split_judge_sampling(options.judges, custom)
+    judges, judge_sampling = (
+        split_judge_sampling(options.judges, custom) if options.judges else ([], {})
+    )
     opened_models, sampling = specs.resolve(
         opener.requested_models(specs.models), options.repeats, [each.name for each in listed]
     )
     named_models = _distinct_models(opened_models)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
     shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
-    shared |= zip(judge_roles(len(judges)), map(opener.role_model, judges), strict=True)
-    for role, settings in judge_sampling.items():
-        check_sampler(role, shared[role], settings, 1)
+    if judges:
+        shared |= zip(judge_roles(len(judges)), map(opener.role_model, judges), strict=True)
+        for role, settings in judge_sampling.items():
+            check_sampler(role, shared[role], settings, 1)
     return ModelRoles(named_models, extractors, shared, sampling, judge_sampling)
 
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.errors import UsageError
-from snellen.core.model import Model, RestrictedSampler
+from snellen.core.model import AnyModel, Model, RestrictedSampler
 from snellen.core.request import Sampling
-from snellen.models.naming.wrapping import AnyModel
 from snellen.models.sampling import (
     SamplingSpec,
     check_sampler,

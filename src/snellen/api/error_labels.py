@@ -23,10 +23,9 @@ from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.media import Source, decode_image
-from snellen.core.message import Media, Text, user
 from snellen.core.model import Model
 from snellen.core.output import Generated, Output
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.request import Generate, Generation, Media, Ref, Text, user
 from snellen.engine.loop.request_broker import ask_all
 from snellen.report.page.embedded import data_urls
 from snellen.report.page.thumbnails import thumbnail

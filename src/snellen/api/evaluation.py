@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,10 +26,10 @@ from snellen.api.options import (
     variant_with_roles,
 )
 from snellen.api.report import write_page
-from snellen.benchmarks.declaration.suites import expand_suites
+from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError
-from snellen.core.model import Model
+from snellen.core.model import AnyModel, Model
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
 from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
@@ -40,7 +40,6 @@ from snellen.engine.ray.cluster import ReplicatedModels
 from snellen.engine.servers.managed import LostServer, Servers
 from snellen.engine.servers.process import GRACE, Notify
 from snellen.models.naming.custom import load_files
-from snellen.models.naming.wrapping import AnyModel
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
 
@@ -99,9 +98,12 @@ def evaluate(
     prices = Prices(options.prices)
     rule = parse_stop_rule(options.until) if options.until is not None else None
     out = Path(options.out)
+    replicated: AbstractContextManager[ReplicatedModels | None] = nullcontext()
+    if options.cluster is not None:
+        replicated = ReplicatedModels(options.cluster, options.load, out)
     with (
         Servers(out, options.serve, options.serve_timeout, serving) as servers,
-        ReplicatedModels(options.cluster, options.load, out) as replicas,
+        replicated as replicas,
         _resume_notice(command, serving, servers, replicas),
     ):
         custom = load_files(options.load)
@@ -160,14 +162,18 @@ def evaluate(
 
 @contextmanager
 def _resume_notice(
-    command: str, say: Notify | None, *ended: Servers | ReplicatedModels
+    command: str, say: Notify | None, *ended: Servers | ReplicatedModels | None
 ) -> Iterator[None]:
     """Where Ctrl-C has servers or replicas to end, which takes seconds, say first how the command
     goes on."""
     try:
         yield
     except (RunInterrupted, KeyboardInterrupt):
-        if command and say is not None and any(group.running for group in ended):
+        if (
+            command
+            and say is not None
+            and any(group is not None and group.running for group in ended)
+        ):
             what = f"stopping; servers and replicas have {GRACE:.0f} s to end"
             say(f"{what}, none at a second Ctrl-C; continue with: {command}")
         raise
@@ -212,7 +218,7 @@ class _LiveModelOpener(NamedTuple):
 
     custom: Mapping[str, Model]
     servers: Servers
-    replicas: ReplicatedModels
+    replicas: ReplicatedModels | None
 
     def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be evaluated, with the name each goes by. Raises UsageError."""
@@ -221,7 +227,7 @@ class _LiveModelOpener(NamedTuple):
                 raise UsageError(
                     "no model is named; name one with -m, or start a server with --serve"
                 )
-            return [self._open_replicas(model) or self._open_single(model) for model in models]
+            return [self._open_replicas(model) for model in models]
         names = served_names(models)
         if len(names) > 1:
             raise UsageError(f"--serve starts the server of one model; got {len(names)} models")
@@ -231,9 +237,11 @@ class _LiveModelOpener(NamedTuple):
         """A model with another role."""
         return self._open_single(model)[1]
 
-    def _open_replicas(self, model: AnyModel) -> tuple[str, Model] | None:
+    def _open_replicas(self, model: AnyModel) -> tuple[str, Model]:
+        if self.replicas is None:
+            return self._open_single(model)
         replicas = self.replicas.open_model(model)
-        return (replicas.name, replicas) if replicas is not None else None
+        return replicas.name, replicas
 
     def _open_single(self, model: AnyModel) -> tuple[str, Model]:
         return resolve_served_model(model, self.custom, self.servers)

@@ -23,8 +23,8 @@ from snellen.api.options import (
     variant_with_roles,
 )
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
-from snellen.benchmarks.declaration.suites import expand_suites
-from snellen.core.model import RemoteModel
+from snellen.benchmarks.declaration.registry import expand_suites
+from snellen.core.model import AnyModel, RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
@@ -35,7 +35,6 @@ from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
 from snellen.models.naming.prices import price_of
-from snellen.models.naming.wrapping import AnyModel
 from snellen.settings import force_offline
 from snellen.store.responses import ResponseStore
 

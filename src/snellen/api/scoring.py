@@ -26,9 +26,9 @@ from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.core.benchmark import Benchmark, Table, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import Model
-from snellen.core.origin import Origin, origin_of
 from snellen.core.record import Record
 from snellen.core.run import DataInfo
+from snellen.core.sample import Origin, origin_of
 from snellen.core.summary import Summary
 from snellen.data.columns import check_column_keys
 from snellen.data.match_rows import match_rows

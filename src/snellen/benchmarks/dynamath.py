@@ -35,10 +35,10 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
+from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.record import Record
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample

@@ -18,8 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.image_pairs import add_yes_no_pair
 from snellen.benchmarks.declaration.published import packaged_origin, with_origin
+from snellen.benchmarks.declaration.rows import add_yes_no_pair
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.core.benchmark import FetchProgress, Table, Variant, requires
 from snellen.data.tables.open_table import open_table

@@ -34,10 +34,9 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.answer import ParsedAnswer
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
@@ -45,7 +44,7 @@ from snellen.core.summary import Metric, Summary
 from snellen.data.columns import row_id
 from snellen.extract.unanswered import model_text, non_answer
 from snellen.extract.verdicts import parse_pair
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.stats.linearised import unbounded_interval_of_sums
 

@@ -31,8 +31,8 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
-from snellen.core.answer import Answer, ParsedAnswer
 from snellen.core.flow import Flow
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id

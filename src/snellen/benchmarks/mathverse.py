@@ -41,10 +41,9 @@ from snellen.benchmarks.protocol.judged_flows import (
     ungraded_record,
 )
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
-from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Variant
 from snellen.core.flow import Flow
-from snellen.core.output import Generated
+from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample

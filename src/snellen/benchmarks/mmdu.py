@@ -35,15 +35,13 @@ from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.answer import ParsedAnswer
 from snellen.core.benchmark import requires
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
 from snellen.core.headline import HeadlineSums
-from snellen.core.message import Media, Message, Part, Text
-from snellen.core.output import Failure, Generated, Output
+from snellen.core.output import Failure, Generated, Output, ParsedAnswer
 from snellen.core.record import Pass, Record
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.request import Generate, Generation, Media, Message, Part, Ref, Text
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import parse_list, row_id

@@ -34,8 +34,8 @@ from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import RuleScoring
 from snellen.benchmarks.protocol.flows import OpenScoring, parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import PARSERS, ParserSet
-from snellen.core.answer import Answer, Empty, ParsedAnswer
 from snellen.core.benchmark import requires
+from snellen.core.output import Answer, Empty, ParsedAnswer
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.mmmu import (
     matches_mmmu,

@@ -36,8 +36,8 @@ from snellen.benchmarks.declaration.video_questions import (
 )
 from snellen.benchmarks.protocol.flows import parse_yes_no_by_words
 from snellen.benchmarks.protocol.parsers import OFFICIAL, ParserSet
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.core.benchmark import Variant
+from snellen.core.output import Answer, Empty, ParsedAnswer, Unparsed
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.published.vlmevalkit_own import parse_first_capital
 from snellen.prompts.choice import PromptTemplate

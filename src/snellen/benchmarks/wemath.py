@@ -34,20 +34,18 @@ from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.judged_flows import ExtractedScoring, extracted_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.answer import Answer, ParsedAnswer
 from snellen.core.benchmark import Variant
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
-from snellen.core.message import Message
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.record import Record
-from snellen.core.request import Generation
+from snellen.core.request import Generation, Message
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import PromptTemplate, prompt
 from snellen.prompts.judging import load_rubric
-from snellen.scoring.accuracy import mean_metric
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples, mean_metric
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.scoring.wemath import (
     MODES,

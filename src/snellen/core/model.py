@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -58,6 +58,11 @@ class Model(Protocol):
 
     @property
     def capabilities(self) -> Capabilities: ...
+
+
+AnyModel = Any
+"""A model as it is handed over: a name, a function of a request, a class, an object that answers,
+a `Model`, or what else `snellen.wrap_model` takes."""
 
 
 class ModelDefaults:

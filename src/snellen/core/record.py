@@ -11,9 +11,8 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from snellen.core.answer import RETRYABLE, Answer, Outcome
-from snellen.core.message import Message
-from snellen.core.output import FailureKind, Generated, Output
+from snellen.core.output import RETRYABLE, Answer, FailureKind, Generated, Outcome, Output
+from snellen.core.request import Message
 from snellen.core.sample import Kind
 
 T = TypeVar("T")
@@ -122,6 +121,8 @@ class Record(Struct, frozen=True, gc=False, omit_defaults=True):
     repeats: tuple[Repeat, ...] = ()
     """Draws of a question that was asked several times, in order. Then `score` is their mean,
     `answer` and `outcome` are the most common ones, `passes` are those of the first draw."""
+    position: int | None = None
+    """Position of its question among those of the data, from 0; None if it was not recorded."""
 
     @property
     def is_retryable(self) -> bool:

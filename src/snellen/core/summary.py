@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from snellen.core.answer import Outcome
+from snellen.core.output import Outcome
 
 
 class Interval(Struct, frozen=True, gc=False):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract import contents, labels, phrases, statements
 from snellen.extract.clean import (
     CleanedReply,

@@ -13,7 +13,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.clean import blank_markup, fold, without_thinking
 from snellen.extract.marks import innermost_mark
 from snellen.extract.multi_label import parse_multi_label

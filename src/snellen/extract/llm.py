@@ -15,11 +15,9 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from snellen.core.answer import Answer, NoMatch, ParsedAnswer, Unparsed
 from snellen.core.flow import Steps
-from snellen.core.message import Text, user
-from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.output import Answer, Failure, Generated, NoMatch, Output, ParsedAnswer, Unparsed
+from snellen.core.request import Generate, Generation, Ref, Text, user
 from snellen.extract.choice import parse_choice
 
 EXTRACTOR = "extractor"

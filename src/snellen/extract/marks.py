@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 
 
 class AnswerMark(NamedTuple):

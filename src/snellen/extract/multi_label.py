@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.extract.choice import parse_choice
 from snellen.extract.clean import CleanedReply, clean_reply, fold, without_thinking
 from snellen.extract.letters import END, WORD, is_denied

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from snellen.core.answer import Answer, ParsedAnswer, Unparsed
+from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.extract.open_text import parse_open
 
 _NUMBER = re.compile(

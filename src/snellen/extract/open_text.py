@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Refused, Truncated
+from snellen.core.output import Answer, Empty, ParsedAnswer, Refused, Truncated
 from snellen.extract import phrases
 from snellen.extract.clean import blank_markup, fold, is_only_thinking, thinking_end
 from snellen.extract.marks import heading_end, innermost_mark, last_mark

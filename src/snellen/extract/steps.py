@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from snellen.core.answer import Answer, ParsedAnswer
+from snellen.core.output import Answer, ParsedAnswer
 
 Step = Literal["label", "content", "llm"]
 STEPS: tuple[Step, ...] = ("label", "content", "llm")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from snellen.core.answer import Empty, Refused, Truncated
-from snellen.core.output import Generated
+from snellen.core.output import Empty, Generated, Refused, Truncated
 
 FILTER_REFUSAL = Refused("stop reason")
 """A reply that a provider's content filter wrote, cut off or withheld."""

@@ -17,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract import phrases
 from snellen.extract.clean import blank_markup, fold, is_only_thinking, without_thinking
 from snellen.extract.marks import BOX, AnswerMark, heading_end, innermost_mark

@@ -19,10 +19,9 @@ from typing import Any
 import msgspec
 
 from snellen.core.errors import MediaError, MissingExtra, ModelError, UsageError
-from snellen.core.message import Media, Message
 from snellen.core.model import Capabilities, Identity, Modality, Model, ModelDefaults
 from snellen.core.output import Drawn, Failure, Output
-from snellen.core.request import Draw, Request, Sampling
+from snellen.core.request import Draw, Media, Message, Request, Sampling
 from snellen.models.drawn_images import DrawingSetting, as_drawn, request_seed, unsupported_settings
 from snellen.models.file_hash import file_digest
 from snellen.models.hf.loading import choose_device, require, silence_library

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snellen.core.message import Message, Text
+from snellen.core.request import Message, Text
 
 
 def first_image(messages: Sequence[Message]) -> tuple[Message, ...]:

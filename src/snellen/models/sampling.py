@@ -9,7 +9,6 @@ from typing import NamedTuple
 from snellen.core.errors import UsageError
 from snellen.core.model import Model, RestrictedSampler, abilities
 from snellen.core.request import Sampling
-from snellen.models.naming.custom import LoadedModels
 from snellen.models.naming.provider import ModelOption
 from snellen.models.naming.registry import options_of, split_spec
 from snellen.models.naming.spec import split_options
@@ -45,6 +44,8 @@ def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpe
 
     def is_own(name: str) -> bool:
         if is_loaded:
+            from snellen.models.naming.custom import LoadedModels
+
             return isinstance(loaded_names, LoadedModels) and loaded_names.has_option(stem, name)
         return _provider_takes(provider, name)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from snellen.core.message import Media, Message, Part, Text
+from snellen.core.request import Media, Message, Part, Text
 from snellen.core.sample import MediaRef, Sample
 
 _PLACEHOLDER = re.compile(r"<image ?(\d*)>")

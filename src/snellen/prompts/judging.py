@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import NamedTuple
 
-from snellen.core.message import Message, Text, user
+from snellen.core.request import Message, Text, user
 
 _SHORT_DIGEST_LENGTH = 12
 _FIELD = re.compile(r"\{([a-z_]+)\}")

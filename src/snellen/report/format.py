@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.data_differences import data_qualifiers
-from snellen.core.answer import OUTCOMES, RETRYABLE, Outcome
+from snellen.core.output import OUTCOMES, RETRYABLE, Outcome
 from snellen.core.request import Sampling
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
-from snellen.scoring.guessing import GUESSES
+from snellen.scoring.accuracy import GUESSES
 
 NONE = "–"
 """Written in place of a missing number."""

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from snellen.core.answer import Answer, ParsedAnswer, outcome_of
-from snellen.core.output import Generated
+from snellen.core.output import Answer, Generated, ParsedAnswer, outcome_of
 from snellen.core.record import Pass, Record
 
 

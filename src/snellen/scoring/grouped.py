@@ -9,8 +9,7 @@ import msgspec
 
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Interval
-from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
 from snellen.stats.stratified import GroupSums, group_sums, mean_of_groups
 
 _MIN_GROUP_SIZE = 10

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
 from snellen.core.summary import Interval
-from snellen.scoring.accuracy import FailurePolicy, counted_score
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import FailurePolicy, cluster_samples, counted_score
 from snellen.stats.linearised import interval_of_sums
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ class RunView:
         turn = first.passes[0] if first and first.passes else None
         pages = template_environment()
         result = pages.get_template("result.html").render(
-            **result_context(report, self.index.tallies)
+            **result_context(report, self.index.tallies, self.index.answers)
         )
         gains_tables = gain_boards(gains([self.run, *other_runs], folders={self.run.name}))
         result += pages.get_template("gains.html").render(gains=list(gains_tables))

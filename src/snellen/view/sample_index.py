@@ -22,10 +22,11 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
-from snellen.core.answer import OUTCOMES, Outcome
 from snellen.core.errors import DataError, StorageError
+from snellen.core.output import OUTCOMES, Outcome
 from snellen.core.record import Record
 from snellen.core.sample import Kind
+from snellen.report.page.confusion import AnswerTally
 from snellen.report.page.samples import Result, record_result
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE
 
@@ -150,6 +151,7 @@ class SampleIndex:
         self.generation += 1
         self.ids: list[str] = []
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
+        self.answers = AnswerTally()
         self._file_indices, self._offsets = array("B"), array("Q")
         self._codes = {name: array("B") for name in ("result", "outcome", "kind")}
         self._score, self._answer = array("f"), array("I")
@@ -187,6 +189,7 @@ class SampleIndex:
             ) from error
         result = record_result(row)
         self.tallies[result, row.outcome] += 1
+        self.answers.add(row)
         self.ids.append(row.id)
         self._file_indices.append(file_index)
         self._offsets.append(offset)

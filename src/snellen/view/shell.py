@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from snellen.core.answer import OUTCOMES
+from snellen.core.output import OUTCOMES
 from snellen.report import format as fmt
 from snellen.report.page.embedded import escape_json
 from snellen.report.page.layout import page_layout, template_environment

@@ -10,8 +10,8 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE
-from snellen.core.message import Media, Message
 from snellen.core.record import Record
+from snellen.core.request import Media, Message
 from snellen.core.run import RunConfig, RunInfo
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR

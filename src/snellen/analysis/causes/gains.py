@@ -141,8 +141,10 @@ def gains_with_neighbours(runs: Sequence[RunFolder]) -> list[Gain]:
     for parent in dict.fromkeys(run.path.resolve().parent for run in runs):
         names = {run.name for run in runs if run.path.resolve().parent == parent}
         with suppress(UsageError):
-            neighbour_gains += gains(find_runs(parent), folders=names)
-    return _adjust_p_values(neighbour_gains)
+            neighbours = find_runs(parent)
+            if len(neighbours) > 1:
+                neighbour_gains += gains(neighbours, folders=names)
+    return _adjust_p_values(neighbour_gains) if neighbour_gains else []
 
 
 def _adjust_p_values(unadjusted: Sequence[Gain]) -> list[Gain]:

@@ -34,8 +34,7 @@ from snellen.analysis.causes.factors import (
     prompt_media,
     prompt_text,
 )
-from snellen.core.answer import Answer, ParsedAnswer, Truncated
-from snellen.core.output import Failure, Generated, Output
+from snellen.core.output import Answer, Failure, Generated, Output, ParsedAnswer, Truncated
 from snellen.core.record import Pass, Record
 
 _MAX_WORDS = 12

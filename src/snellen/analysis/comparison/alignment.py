@@ -12,11 +12,11 @@ from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import stop_notices
 from snellen.benchmarks.protocol.control import BLACK
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
-from snellen.core.answer import RETRYABLE, Outcome
 from snellen.core.errors import UsageError
+from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.record import Record, Unscored
 from snellen.core.run import RunInfo
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:

@@ -7,10 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.analysis.comparison.data_differences import describe_data
-from snellen.benchmarks.declaration.builtin import benchmark_sources
+from snellen.benchmarks.declaration.data_file import DESCRIBED
 from snellen.benchmarks.declaration.published import absolute_path
-from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
-from snellen.benchmarks.declaration.toml import DESCRIBED
+from snellen.benchmarks.declaration.registry import (
+    benchmark_sources,
+    is_data_source,
+    open_benchmark,
+)
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, RUBRIC_PREFIX
 from snellen.core.benchmark import Benchmark, Table, Variant

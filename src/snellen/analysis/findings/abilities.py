@@ -11,8 +11,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from snellen.analysis.findings.score_tables import GroupScore, ScoreTable
-from snellen.core.answer import ParsedAnswer
 from snellen.core.errors import UsageError
+from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.summary import Interval
 from snellen.stats.rank_intervals import largest_interval

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen.core.answer import ParsedAnswer, Refused
+from snellen.core.output import ParsedAnswer, Refused
 from snellen.core.record import Pass, Record
 from snellen.core.run import RunInfo
 from snellen.core.summary import Interval

@@ -27,8 +27,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from snellen.core.answer import ParsedAnswer
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.summary import Interval
 from snellen.extract.clean import without_thinking

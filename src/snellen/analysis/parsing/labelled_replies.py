@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from snellen.core.answer import OUTCOMES, Answer, Outcome, ParsedAnswer, outcome_of
 from snellen.core.errors import UsageError
-from snellen.core.output import Failure
+from snellen.core.output import OUTCOMES, Answer, Failure, Outcome, ParsedAnswer, outcome_of
 from snellen.core.record import Pass, Record
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval

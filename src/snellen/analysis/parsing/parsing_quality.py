@@ -17,9 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from snellen.analysis.parsing.unread_replies import unread_replies
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated
 from snellen.core.errors import UsageError
-from snellen.core.output import Generated
+from snellen.core.output import Answer, Empty, Generated, ParsedAnswer, Truncated
 from snellen.core.record import Record, draws_of, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval

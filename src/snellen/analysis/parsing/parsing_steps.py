@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from snellen.core.answer import Refused
-from snellen.core.output import Failure, Generated
+from snellen.core.output import Failure, Generated, Refused
 from snellen.core.record import Record
 from snellen.core.summary import Interval
 from snellen.extract.steps import STEPS, Step, step_of

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from snellen.core.answer import NoMatch, ParsedAnswer
 from snellen.core.atomic_write import save
 from snellen.core.csv_cells import cell_text, text_cells
 from snellen.core.errors import DataError, UsageError
-from snellen.core.output import Generated
+from snellen.core.output import Generated, NoMatch, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
 from snellen.extract.llm import is_unmatched

@@ -21,11 +21,10 @@ from typing import Literal, NamedTuple, get_args
 import msgspec
 from msgspec import Struct
 
-from snellen.core.answer import ParsedAnswer
 from snellen.core.atomic_write import save
 from snellen.core.csv_cells import cell_text, text_cells
 from snellen.core.errors import DataError, UsageError
-from snellen.core.output import Failure, Generated
+from snellen.core.output import Failure, Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
 from snellen.stats.agreement import cohen_kappa

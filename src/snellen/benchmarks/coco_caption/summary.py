@@ -15,13 +15,12 @@ from snellen.core.errors import UsageError
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.scoring.accuracy import counted_score
+from snellen.scoring.accuracy import cluster_samples, counted_score
 from snellen.scoring.captions.bleu import MAX_ORDER, BleuCounts, bleu_counts
 from snellen.scoring.captions.cider import cider, document_frequencies
 from snellen.scoring.captions.meteor import MeteorCounts
 from snellen.scoring.captions.meteor_program import CaptionWithReferences, caption_counts
 from snellen.scoring.captions.tokenise import caption_words
-from snellen.scoring.clusters import cluster_samples
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.settings import Settings
 from snellen.stats.intervals import score_interval

@@ -3,9 +3,10 @@ options, few-shot examples, controls, videos and gates, in one order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import cast, get_args
 
 from msgspec import structs
 
@@ -17,23 +18,25 @@ from snellen.benchmarks.declaration.declaration import (
     ScoringParts,
 )
 from snellen.benchmarks.declaration.rows import AdjustSample, check_unique_ids, rows_to_samples
-from snellen.benchmarks.declaration.variants import failures_of, resolve_options
 from snellen.benchmarks.declaration.videos import (
     find_videos,
     show_videos,
     split_video_options,
     video_options,
 )
+from snellen.benchmarks.protocol.ask_config import check_allowed
 from snellen.benchmarks.protocol.control import apply_control
-from snellen.benchmarks.protocol.few_shot import select_few_shot
+from snellen.benchmarks.protocol.few_shot import SHOTS, SHOTS_FROM, select_few_shot
 from snellen.benchmarks.protocol.gate import apply_gate, split_gate
 from snellen.benchmarks.protocol.parsers import select_rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Table, Variant
+from snellen.core.errors import UsageError
 from snellen.core.headline import SumsOf
 from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
+from snellen.scoring.accuracy import FailurePolicy
 
 
 def build(
@@ -51,15 +54,22 @@ def build(
     declaration: step 2 is then its own, and a finished benchmark has no step 3. `notice` is
     `Benchmark.notice`. Raises UsageError.
     """
-    plain, max_failed = split_gate(variant)
+    gate = split_gate(variant) if ">" in variant.failures else None
+    if gate is not None:
+        variant = gate.variant
     if isinstance(source, Benchmark):
         benchmark = source
     else:
         open_variant = partial(assemble, source) if isinstance(source, Declaration) else source
-        benchmark = select_few_shot(open_variant, plain)
+        if variant.options.keys() & {SHOTS, SHOTS_FROM}:
+            benchmark = select_few_shot(open_variant, variant)
+        else:
+            benchmark = open_variant(variant)
     if notice:
         benchmark = replace(benchmark, notice=notice)
-    return apply_gate(apply_control(benchmark, variant.control), max_failed)
+    if variant.control is not None:
+        benchmark = apply_control(benchmark, variant.control)
+    return benchmark if gate is None else apply_gate(benchmark, gate.max_fraction)
 
 
 def all_options(declaration: Declaration, data: str | None) -> set[str]:
@@ -85,11 +95,13 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
     resolved = ResolvedVariant(
         declaration=declaration,
         variant=variant,
-        options=resolve_options(
+        options=_resolve_options(
             declaration.name, variant, scoring.allowed_options(listed, variant)
         ),
         rule=select_rule(declaration.name, variant, scoring.rules),
-        failures=failures_of(variant),
+        failures=cast(
+            FailurePolicy, check_allowed("failures", variant.failures, get_args(FailurePolicy))
+        ),
     )
     parts = scoring.parts(resolved)
     unscorable = declaration.unscorable or parts.unscorable or _hidden_answers(resolved)
@@ -134,6 +146,19 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
         declaration.video.defaults,
         in_every_question=declaration.video.in_every_question,
     )
+
+
+def _resolve_options(
+    name: str, variant: Variant, allowed: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """The variant's options with defaults filled in. Raises UsageError for an unknown one."""
+    for key, value in variant.options.items():
+        if key not in allowed:
+            names = ", ".join(allowed) or "none"
+            raise UsageError(f"{name} has no option {key!r}; its options: {names}")
+        if value not in allowed[key]:
+            raise UsageError(f"{name}:{key}={value}: expected one of {', '.join(allowed[key])}")
+    return {key: variant.options.get(key, values[0]) for key, values in allowed.items()}
 
 
 def _open_table(declaration: Declaration, variant: Variant) -> Table:

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import Table
 from snellen.core.media import digest_bytes
-from snellen.core.origin import Origin, origin_of
-from snellen.core.sample import Row
+from snellen.core.sample import Origin, Row, origin_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,13 @@ from snellen.benchmarks.declaration.units import (
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
 from snellen.core.errors import SnellenError
-from snellen.core.origin import Origin
+from snellen.core.sample import Origin
 from snellen.data.columns import is_video_column
 from snellen.data.tables.open_table import open_table
 
 VERSION = "3"
+DESCRIBED = "described"
+"""Parameter of a run: digest of the description, which decides what is asked and counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,9 @@ from functools import partial
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.protocol.judging import rubric_parameter
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.core.answer import Answer, ParsedAnswer, Refused, Unparsed
 from snellen.core.benchmark import Variant, requires
 from snellen.core.flow import Steps
-from snellen.core.output import Generated, Output
+from snellen.core.output import Answer, Generated, Output, ParsedAnswer, Refused, Unparsed
 from snellen.core.request import Generate, Generation, Ref
 from snellen.core.sample import Sample
 from snellen.extract.llm import EXTRACTOR, RULE, Extraction

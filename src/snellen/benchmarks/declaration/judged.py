@@ -23,8 +23,7 @@ from snellen.benchmarks.protocol.judging import VOTES, JudgePanel, judge_paramet
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import Flow
-from snellen.core.message import Message
-from snellen.core.request import Generation
+from snellen.core.request import Generation, Message
 from snellen.core.sample import Kind, Sample
 from snellen.data.columns import parse_list
 from snellen.prompts.choice import PromptTemplate, prompt

@@ -20,7 +20,7 @@ from snellen.benchmarks.declaration.rows import AdjustSample, option_cells
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, ParserSet
 from snellen.benchmarks.tablevqabench import grade as grade_table
-from snellen.core.answer import Answer
+from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
 from snellen.extract.multi_label import SEPARATOR, parse_multi_label
 from snellen.scoring.edit_distance import anls, anls_by_script

@@ -17,8 +17,8 @@ from snellen.benchmarks.protocol.flows import (
     parse_yes_no_by_words,
 )
 from snellen.benchmarks.protocol.parsers import ParserSet
-from snellen.core.answer import Answer
 from snellen.core.benchmark import requires
+from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
 from snellen.extract.open_text import parse_final, parse_raw, parse_whole
 from snellen.prompts.choice import PromptTemplate

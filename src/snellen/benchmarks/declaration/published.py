@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import UsageError
-from snellen.core.origin import Origin, OriginKind
+from snellen.core.sample import Origin, OriginKind
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonParts
 from snellen.data.locate import (

@@ -1,29 +1,99 @@
-"""Benchmarks by name: `eyechart`, `eyechart:split=photos`, or the user's own data file."""
+"""Benchmarks and suites by name: `eyechart`, `eyechart:split=photos`, or the user's own data file.
+
+A family needs no registration: a module `snellen/benchmarks/mm_star.py`, or `benchmark.py` in a
+package of that name, has a `BENCHMARK` and is the benchmark `mm-star`. The names of entries in
+`data/listed.toml` come on top, and the entry points of other packages in the group
+`snellen.benchmarks`. Names are listed without importing any family. A suite is several benchmarks
+that are run and averaged together, built in or in the user's TOML file.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from msgspec import Struct
 
 from snellen.benchmarks.declaration.build import all_options, build
-from snellen.benchmarks.declaration.builtin import Source, benchmark_sources, is_registered
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.other_tools import OtherToolName
-from snellen.benchmarks.declaration.toml import is_description, load_declaration
 from snellen.benchmarks.declaration.units import refuse_units
+from snellen.benchmarks.declaration.videos import video_options
+from snellen.benchmarks.protocol.ask_config import OWN_PROMPT, prompt_options
 from snellen.benchmarks.protocol.control import OPTION
 from snellen.benchmarks.protocol.few_shot import SHOTS_FROM
-from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.errors import UnknownName, UsageError
+from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
+from snellen.core.entry_points import load_entry_point, plugin_entry_points
+from snellen.core.errors import DataError, UnknownName, UsageError
+from snellen.data.toml_files import read_toml
+from snellen.prompts.recipes import find_recipe
+
+GROUP = "snellen.benchmarks"
+_PACKAGE = Path(__file__).parents[1]
+_SHARED = frozenset({"declaration", "protocol"})
+"""Packages of `snellen.benchmarks` that are not families."""
 
 FILE = "file"
 """Option of every benchmark: a data file in place of its own, for this benchmark alone."""
 _OPTIONS = re.compile(r":(?=[a-z_-]+=)")
+_TOML = ".toml"
 _DATA_SUFFIX = re.compile(r"\.(tsv|csv|jsonl?|parquet|xlsx)(\.gz)?$", re.IGNORECASE)
+_SUITES_FILE = "suites.toml"
+_MEMBERS = "members"
+SUBTITLES_OPTION = "subtitles"
+"""Of the options about how videos are shown, the one that makes another number."""
+_PROMPT = "prompt"
+RECIPE = "recipe"
+"""Parameter of a run: the recipe by which its questions were asked."""
+
+Source = Declaration | BenchmarkFactory
+
+
+@functools.cache
+def benchmark_sources() -> Mapping[str, Callable[[], Source]]:
+    """Each registered name with what loads it. Loading raises UsageError for a broken plug-in."""
+    # A run of a family's benchmark has no need of the list, nor of the rules that it names.
+    from snellen.benchmarks.declaration.listed import listed_declaration, listed_entries
+
+    listed = {name: partial(listed_declaration, name) for name in listed_entries()}
+    plugins = {name: partial(_load_plugin, name) for name in plugin_entry_points(GROUP)}
+    return {**plugins, **listed, **_families()}
+
+
+def is_registered(name: str) -> bool:
+    """Whether a benchmark goes by this name, whatever its case; other tools' names do not count."""
+    return name.lower() in _families() or name.lower() in benchmark_sources()
+
+
+@functools.cache
+def _families() -> Mapping[str, Callable[[], Source]]:
+    return {
+        module.name.replace("_", "-"): partial(
+            _load_family, f"{GROUP}.{module.name}{'.benchmark' if module.ispkg else ''}"
+        )
+        for module in pkgutil.iter_modules([str(_PACKAGE)])
+        if module.name not in _SHARED
+    }
+
+
+def _load_family(module: str) -> Source:
+    declaration: Declaration = importlib.import_module(module).BENCHMARK
+    return declaration
+
+
+def _load_plugin(name: str) -> Source:
+    return cast(Source, load_entry_point(plugin_entry_points(GROUP)[name]))
 
 
 class BenchmarkSpec(NamedTuple):
@@ -87,17 +157,21 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
     """What a name means: a description, a data file, or a registered benchmark. Raises
     UnknownName, and UsageError for choices that do not go with it."""
     if is_description(name):
+        from snellen.benchmarks.declaration.toml import load_declaration
+
         return NamedSource(load_declaration(name), {})
     if is_data_source(name):
         return NamedSource(data_file_declaration(name), {})
     registered = _find_registered(name)
     if registered is None:
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
-    if variant.columns and variant.data is None:
-        raise UsageError(
-            f"{name} knows its columns; --columns is for a data file of your own, or with --data"
-        )
-    refuse_units(name, variant.columns)
+    if variant.columns:
+        if variant.data is None:
+            raise UsageError(
+                f"{name} knows its columns; --columns is for a data file of your own, or with "
+                "--data"
+            )
+        refuse_units(name, variant.columns)
     if variant.options:
         _check_options(name, variant, registered.source)
     return registered
@@ -118,6 +192,11 @@ def _check_options(name: str, variant: Variant, source: Source) -> None:
         if key not in declared and key != SHOTS_FROM:
             hint = f"`snellen info {name}` explains them."
             raise UnknownName(f"option of {name}", key, declared, hint)
+
+
+def is_description(name: str) -> bool:
+    """Whether a name is the path of a TOML file that describes a benchmark."""
+    return name.lower().endswith(_TOML)
 
 
 def is_data_source(name: str) -> bool:
@@ -178,6 +257,8 @@ def _find_registered(name: str) -> NamedSource | None:
     Other tools' names match as they are spelt there, or in any case if that is unambiguous. Raises
     UsageError if it is not.
     """
+    if name.lower() in _families():
+        return NamedSource(_families()[name.lower()](), {})
     sources = benchmark_sources()
     if name.lower() in sources:
         return NamedSource(sources[name.lower()](), {})
@@ -200,3 +281,114 @@ def _find_registered(name: str) -> NamedSource | None:
 def _aliases(source: Source) -> Mapping[str, Mapping[str, str]]:
     """Other tools' names for variants of a benchmark, name to options."""
     return source.aliases if isinstance(source, Declaration) else {}
+
+
+def apply_recipe(model: str, spec: str, benchmark: Benchmark, variant: Variant) -> Benchmark:
+    """The benchmark under the recipe for that model, which its parameters then record.
+
+    The longest reply is the recipe's, unless one is requested or the model is to think first. The
+    benchmark is unchanged if no recipe matches, if a prompt is requested by name, or if it takes no
+    stored prompt templates.
+    """
+    recipe = find_recipe(model, benchmark.name)
+    requested = {**split_spec(spec).options, **variant.options}
+    if (
+        recipe is None
+        or _PROMPT in requested
+        or OWN_PROMPT not in benchmark.options.get(_PROMPT, ())
+    ):
+        return benchmark
+    max_new_tokens = variant.max_new_tokens
+    if max_new_tokens is None and requested.get("cot", "off") == "off":
+        max_new_tokens = recipe.max_new_tokens
+    options = {**variant.options, _PROMPT: recipe.prompt}
+    rebuilt = open_benchmark(spec, replace(variant, options=options, max_new_tokens=max_new_tokens))
+    return replace(rebuilt, parameters={**rebuilt.parameters, RECIPE: recipe.name})
+
+
+class SuiteMember(Struct, frozen=True, forbid_unknown_fields=True):
+    """One column of a suite's table."""
+
+    name: str
+    benchmarks: tuple[str, ...] = ()
+    """Names of benchmarks with their options; of several, the mean is taken. Empty: the number
+    only comes from imported results."""
+    metric: str | None = None
+    """The metric that counts; None for the headline."""
+    top: float = 100.0
+    """The highest value that imported numbers can have."""
+
+
+class Suite(Struct, frozen=True, forbid_unknown_fields=True):
+    title: str
+    members: tuple[SuiteMember, ...]
+    source: str = ""
+    average: bool = True
+
+    def specs(self) -> tuple[str, ...]:
+        """What has to be run, each benchmark once."""
+        return tuple(dict.fromkeys(spec for member in self.members for spec in member.benchmarks))
+
+
+def builtin_suites() -> Mapping[str, Suite]:
+    text = (files("snellen.benchmarks") / "data" / _SUITES_FILE).read_text(encoding="utf-8")
+    return {
+        name: _decode_suite(document, _SUITES_FILE)
+        for name, document in tomllib.loads(text).items()
+    }
+
+
+def find_suite(name: str) -> Suite:
+    """Find a suite by name or TOML file. Raises UnknownName, DataError."""
+    if name.lower().endswith(_TOML):
+        return _decode_suite(read_toml(name), name)
+    suites = builtin_suites()
+    if name.lower() not in suites:
+        hint = "a suite of your own is given by the path of its TOML file"
+        raise UnknownName("suite", name, suites, hint)
+    return suites[name.lower()]
+
+
+def expand_suites(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
+    """Replace names of suites by the benchmarks they run. Raises DataError."""
+    suites = builtin_suites()
+    specs: list[str | Benchmark] = []
+    for name in names:
+        if isinstance(name, str) and (name.lower() in suites or _is_suite_file(name)):
+            specs += [spec for spec in find_suite(name).specs() if spec not in specs]
+        else:
+            specs.append(name)
+    return specs
+
+
+def member_key(spec: str) -> tuple[str, dict[str, str]]:
+    """A member's benchmark: its name, and the parameters that a run must share to count.
+
+    These say what is asked (split, language, edition); how it is asked is free.
+    """
+    opened = open_benchmark(spec)
+    free = {*prompt_options(), *video_options()} - {SUBTITLES_OPTION}
+    what_is_asked = opened.options.keys() - free
+    return opened.name, {
+        name: value for name, value in opened.parameters.items() if name in what_is_asked
+    }
+
+
+def _is_suite_file(name: str) -> bool:
+    return name.lower().endswith(_TOML) and _MEMBERS in read_toml(name)
+
+
+def _decode_suite(document: Mapping[str, Any], source: str) -> Suite:
+    try:
+        suite = msgspec.convert(document, Suite)
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f"{source}: {error}; a suite has `title` and [[members]], each with `name`, "
+            "`benchmarks` (a list), and where needed `metric` and `top`"
+        ) from error
+    names = [member.name.lower() for member in suite.members]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not names:
+        problem = f"the member {twice[0]!r} stands there twice" if twice else "no members"
+        raise DataError(f"{source}: {problem}; each member needs a name of its own")
+    return suite

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from snellen.benchmarks.declaration.builtin import is_registered
+from snellen.benchmarks.declaration.registry import is_registered
 from snellen.core.errors import UsageError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -13,11 +13,11 @@ from snellen.benchmarks.declaration.declaration import (
     ScoringParts,
 )
 from snellen.benchmarks.declaration.rows import AdjustSample
-from snellen.benchmarks.declaration.variants import check_allowed
 from snellen.benchmarks.protocol.ask_config import (
     allowed_values,
     apply_few_shot,
     apply_prompt_options,
+    check_allowed,
     few_shot_options,
     few_shot_parameters,
     few_shot_requirements,

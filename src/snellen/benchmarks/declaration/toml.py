@@ -26,7 +26,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.declaration.data_file import UserFile, adapt_to_columns
+from snellen.benchmarks.declaration.data_file import DESCRIBED, UserFile, adapt_to_columns
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Scoring
 from snellen.benchmarks.declaration.judged import Judged, plain_messages
 from snellen.benchmarks.declaration.open_questions import METRICS
@@ -39,7 +39,7 @@ from snellen.benchmarks.protocol.judged_flows import JudgedScoring, judged_flow
 from snellen.benchmarks.protocol.judging import JudgePanel
 from snellen.benchmarks.protocol.parsers import PARSERS
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
-from snellen.core.errors import DataError, UnknownName
+from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Kind, Sample
@@ -49,9 +49,6 @@ from snellen.extract.verdicts import parse_grade
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate
 
 VERSION = "3"
-SUFFIX = ".toml"
-DESCRIBED = "described"
-"""Parameter of a run: digest of the description, which decides what is asked and counted."""
 _RUBRIC = "similarity"
 _BEST = 5.0
 
@@ -94,10 +91,6 @@ class BenchmarkDescription(Struct, frozen=True, forbid_unknown_fields=True):
     source: str = ""
 
 
-def is_description(name: str) -> bool:
-    return name.lower().endswith(SUFFIX)
-
-
 def load_declaration(path: str) -> Declaration:
     """The benchmark that a TOML file describes. Raises DataError, UnknownName."""
     description = _load_description(path)
@@ -119,7 +112,7 @@ def load_declaration(path: str) -> Declaration:
     )
     if description.judge:
         headline = Headline(name=description.headline or "score")
-        return replace(declaration, headline=headline)
+        return replace(declaration, headline=headline, for_variant=_without_units)
     return replace(declaration, for_variant=partial(_adapt, data, description.prompt))
 
 
@@ -130,6 +123,16 @@ def _adapt(
     declaration = adapt_to_columns(data, declaration, variant)
     template = strings.fill_template(declaration.template or DEFAULT_TEMPLATE)
     return replace(declaration, template=template)
+
+
+def _without_units(declaration: Declaration, variant: Variant) -> Declaration:
+    """The declaration as it is. Raises UsageError for columns that name units."""
+    if unit_column(variant.columns):
+        raise UsageError(
+            f"{declaration.name}: grades of a judge are not counted by units; leave out "
+            "--columns unit=..."
+        )
+    return declaration
 
 
 def _load_description(path: str) -> BenchmarkDescription:

@@ -22,10 +22,8 @@ from snellen.core.record import Record
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.data.columns import canonical_column, column_name
-from snellen.scoring.accuracy import mean_metric
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import GUESSES, cluster_samples, mean_metric
 from snellen.scoring.grouped import all_right, apply_failure_policy, bounds_of
-from snellen.scoring.guessing import GUESSES
 from snellen.scoring.headlines import sum_of_ratios, unit_terms
 
 UNIT = "unit"

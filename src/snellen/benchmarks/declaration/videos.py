@@ -18,7 +18,7 @@ from typing import cast
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.variants import check_allowed
+from snellen.benchmarks.protocol.ask_config import check_allowed
 from snellen.core.benchmark import Benchmark, Requirement, Table, Variant, requires
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Capabilities

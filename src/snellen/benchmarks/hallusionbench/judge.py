@@ -15,9 +15,8 @@ from msgspec import structs
 
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, judge_values
-from snellen.core.answer import ParsedAnswer
 from snellen.core.flow import Flow
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from snellen.benchmarks.protocol.point_grading import BARE_TEMPLATE
-from snellen.core.message import Message
+from snellen.core.request import Message
 from snellen.core.sample import Sample
 from snellen.extract.verdicts import parse_object
 from snellen.prompts.choice import prompt

@@ -27,14 +27,13 @@ from typing import cast
 from msgspec.structs import replace
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline
-from snellen.benchmarks.declaration.image_pairs import pair_names
 from snellen.benchmarks.declaration.published import single_tsv
-from snellen.benchmarks.declaration.rows import sample_of
+from snellen.benchmarks.declaration.rows import pair_names, sample_of
 from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.mme.subtasks import ABILITY, SUBTASK, area_of, subtask_name
 from snellen.benchmarks.mme.summary import summarise_mme, total_sums
-from snellen.core.answer import Answer
 from snellen.core.errors import DataError
+from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import ID_COLUMNS
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit

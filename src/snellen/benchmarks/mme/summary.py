@@ -12,8 +12,13 @@ from snellen.benchmarks.mme.subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, T
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, count_outcomes, mean_metric, score_notices
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import (
+    FailurePolicy,
+    cluster_samples,
+    count_outcomes,
+    mean_metric,
+    score_notices,
+)
 from snellen.scoring.grouped import interval_of_mean
 from snellen.scoring.headlines import RatioTerm, sum_of_ratios
 from snellen.scoring.yes_no import NO, YES, PairScore, YesNoItem, count_by_image, sum_images

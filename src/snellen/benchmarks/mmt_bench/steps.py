@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from snellen.core.answer import Refused
 from snellen.core.flow import Flow
-from snellen.core.output import Failure, Generated
+from snellen.core.output import Failure, Generated, Refused
 from snellen.core.record import Record
 from snellen.core.sample import Sample
 from snellen.extract.steps import STEPS, step_of

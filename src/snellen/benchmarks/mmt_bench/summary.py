@@ -29,10 +29,14 @@ from snellen.benchmarks.mmt_bench.tasks import (
 from snellen.core.headline import HeadlineSums
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import (
+    FailurePolicy,
+    chance_of,
+    cluster_samples,
+    mean_metric,
+    summarise,
+)
 from snellen.scoring.grouped import interval_of_mean, small_group_notice
-from snellen.scoring.guessing import chance_of
 from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.mmt_bench import VISUAL_RECOGNITION, mean_over_subtasks
 from snellen.stats.stratified import GroupSums, group_sums

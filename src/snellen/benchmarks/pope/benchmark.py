@@ -30,8 +30,8 @@ from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.benchmarks.declaration.scoring import YesNo
 from snellen.benchmarks.pope.summary import TRACK, TRACKS, f1_sums, summarise_pope, tracks_of
 from snellen.benchmarks.protocol.flows import YesNoParser, parse_yes_no_by_words
-from snellen.core.answer import Answer, ParsedAnswer
 from snellen.core.benchmark import Variant
+from snellen.core.output import Answer, ParsedAnswer
 from snellen.core.sample import Row, Sample
 from snellen.extract.published.vlmevalkit import parse_yes_no_vlmevalkit
 from snellen.extract.yes_no import NO, YES

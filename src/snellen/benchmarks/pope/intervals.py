@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.record import Record
 from snellen.core.summary import Interval
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.scoring.headlines import mean_of_ratios
 from snellen.scoring.yes_no import YesNoReply, confusion
 from snellen.stats.linearised import interval_of_sums

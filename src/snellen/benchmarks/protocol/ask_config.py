@@ -16,11 +16,11 @@ from snellen.benchmarks.protocol.flows import (
     OpenParser,
     YesNoParser,
 )
-from snellen.core.answer import Answer, Truncated
 from snellen.core.benchmark import FewShotSelector, Requirement, requires
 from snellen.core.errors import UsageError
-from snellen.core.message import Message, Text
 from snellen.core.model import Capabilities
+from snellen.core.output import Answer, Truncated
+from snellen.core.request import Message, Text
 from snellen.core.sample import Kind, Sample
 from snellen.extract.marks import find_conclusion, shift_span
 from snellen.prompts.choice import PromptTemplate, prompt
@@ -64,6 +64,13 @@ def allowed_values(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
         return dict(options)
     wordings = dict.fromkeys((*listed, *(recipe.prompt for recipe in load_recipes())))
     return {**options, "prompt": tuple(wordings)}
+
+
+def check_allowed(flag: str, value: str, allowed: Sequence[str]) -> str:
+    """The value, if it is allowed. Raises UsageError."""
+    if value not in allowed:
+        raise UsageError(f"--{flag} {value!r}: expected one of {', '.join(allowed)}")
+    return value
 
 
 def apply_prompt_options(

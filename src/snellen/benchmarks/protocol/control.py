@@ -73,13 +73,11 @@ def parse_control(text: str) -> ControlSetting:
     return ControlSetting(control, float(setting_text) if colon else 0.0)
 
 
-def apply_control(benchmark: Benchmark, control: str | None) -> Benchmark:
-    """The benchmark asked under a control, which its parameters record; unchanged for None.
+def apply_control(benchmark: Benchmark, control: str) -> Benchmark:
+    """The benchmark asked under a control, which its parameters record.
 
     Text-only models may be asked blind. Raises UsageError for an unknown control.
     """
-    if control is None:
-        return benchmark
     setting = parse_control(control)
     controlled = replace(benchmark, parameters={**benchmark.parameters, OPTION: str(setting)})
     if setting.control == "shuffled-options":

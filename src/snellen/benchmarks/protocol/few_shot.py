@@ -28,7 +28,7 @@ EXCLUDED = "aside"
 """The value of `shots_from` by which examples come from the data that are asked."""
 HELD_OUT = "held-out"
 """The value that takes the source which the benchmark declares, or else sets aside."""
-_SHOTS, _SEED, SHOTS_FROM = "shots", "shots_seed", "shots_from"
+SHOTS, _SEED, SHOTS_FROM = "shots", "shots_seed", "shots_from"
 
 OpenVariant = Callable[[Variant], Benchmark]
 """The benchmark of a variant; a `BenchmarkFactory`."""
@@ -49,7 +49,7 @@ def select_few_shot(open_variant: OpenVariant, variant: Variant) -> Benchmark:
     """
     options = dict(variant.options)
     source_name = options.pop(SHOTS_FROM, HELD_OUT)
-    count, seed = options.get(_SHOTS, "0"), options.get(_SEED, "0")
+    count, seed = options.get(SHOTS, "0"), options.get(_SEED, "0")
     if count == "0":
         if source_name != HELD_OUT:
             raise UsageError(
@@ -64,7 +64,7 @@ def select_few_shot(open_variant: OpenVariant, variant: Variant) -> Benchmark:
         source_name = (benchmark.few_shot_pool if variant.data is None else "") or EXCLUDED
     pool = benchmark
     if source_name != EXCLUDED:
-        plain = {name: value for name, value in options.items() if name not in (_SHOTS, _SEED)}
+        plain = {name: value for name, value in options.items() if name not in (SHOTS, _SEED)}
         pool = _open_pool(source_name, benchmark, open_variant, replace(variant, options=plain))
 
     def samples(rows: Iterable[Row]) -> Iterator[Sample]:

@@ -9,13 +9,20 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from snellen.core.answer import Answer, Outcome, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import Source
-from snellen.core.message import LazyMessages, Message
-from snellen.core.output import Failure, Generated, Output
+from snellen.core.output import (
+    Answer,
+    Failure,
+    Generated,
+    Outcome,
+    Output,
+    ParsedAnswer,
+    Unparsed,
+    outcome_of,
+)
 from snellen.core.record import Pass, Record, Unscored
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.request import Generate, Generation, LazyMessages, Message, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.forms import answer_form, parse_form

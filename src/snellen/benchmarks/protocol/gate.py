@@ -13,7 +13,7 @@ from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.summary import Summary
-from snellen.scoring.guessing import GUESSES
+from snellen.scoring.accuracy import GUESSES
 
 _GATE = re.compile(r"withhold\s*>\s*(?P<share>\d+(?:\.\d+)?)\s*%")
 GATE_EXAMPLE = "withhold>5%"
@@ -21,25 +21,23 @@ GATE_EXAMPLE = "withhold>5%"
 
 class GateOption(NamedTuple):
     """The variant without gate, and the fraction of samples, 0..1, above which there is no
-    headline; None without a gate."""
+    headline."""
 
     variant: Variant
-    max_fraction: float | None
+    max_fraction: float
 
 
 def split_gate(variant: Variant) -> GateOption:
-    """Split the gate off a variant; below it, failed and missing samples are left out.
+    """Split the gate off a variant that has one; below it, failed and missing samples are left out.
 
     Raises UsageError for a malformed gate.
     """
     match = _GATE.fullmatch(variant.failures)
     if match is None:
-        if ">" in variant.failures:
-            raise UsageError(
-                f"--failures {variant.failures!r}: expected a share of the samples, e.g. "
-                f"'{GATE_EXAMPLE}'"
-            )
-        return GateOption(variant, None)
+        raise UsageError(
+            f"--failures {variant.failures!r}: expected a share of the samples, e.g. "
+            f"'{GATE_EXAMPLE}'"
+        )
     share = float(match["share"]) / 100
     if not 0 < share < 1:
         raise UsageError(
@@ -49,10 +47,8 @@ def split_gate(variant: Variant) -> GateOption:
     return GateOption(replace(variant, failures="exclude"), share)
 
 
-def apply_gate(benchmark: Benchmark, max_fraction: float | None) -> Benchmark:
-    """The benchmark with the gate; unchanged for None."""
-    if max_fraction is None:
-        return benchmark
+def apply_gate(benchmark: Benchmark, max_fraction: float) -> Benchmark:
+    """The benchmark without a headline where a larger fraction of samples has no score."""
     summarise = benchmark.summarise
 
     def summarise_with_gate(records: Sequence[Record]) -> Summary:

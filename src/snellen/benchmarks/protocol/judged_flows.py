@@ -19,12 +19,19 @@ from snellen.benchmarks.protocol.judging import (
     judge_variance,
 )
 from snellen.benchmarks.protocol.ranking import bare_question, failure_kind
-from snellen.core.answer import Answer, NoMatch, Outcome, ParsedAnswer, Unparsed, outcome_of
 from snellen.core.flow import Flow, Steps
-from snellen.core.message import Message
-from snellen.core.output import Generated, Output
+from snellen.core.output import (
+    Answer,
+    Generated,
+    NoMatch,
+    Outcome,
+    Output,
+    ParsedAnswer,
+    Unparsed,
+    outcome_of,
+)
 from snellen.core.record import Pass, Record, Unscored
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.request import Generate, Generation, Message, Ref
 from snellen.core.sample import Sample
 from snellen.extract.llm import resolve_answer
 from snellen.extract.quotes import contains_verdict

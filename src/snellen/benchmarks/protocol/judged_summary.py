@@ -11,8 +11,7 @@ from msgspec import structs
 from snellen.benchmarks.protocol.judging import AGREEMENT, JudgePanel
 from snellen.core.record import Record
 from snellen.core.summary import Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, mean_metric, summarise
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import FailurePolicy, cluster_samples, mean_metric, summarise
 from snellen.stats.agreement import cohen_kappa, fleiss_kappa
 
 SEPARATOR = ", "

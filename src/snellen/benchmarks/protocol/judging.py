@@ -19,10 +19,9 @@ from msgspec import structs
 
 from snellen.core.benchmark import Variant
 from snellen.core.flow import Steps
-from snellen.core.message import Message
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Verdict
-from snellen.core.request import Generate, Generation, Ref
+from snellen.core.request import Generate, Generation, Message, Ref
 from snellen.extract.quotes import without_quotes
 from snellen.extract.unanswered import model_text
 from snellen.extract.verdicts import GRADE, ParsedVerdict

@@ -10,12 +10,10 @@ from msgspec import structs
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges
 from snellen.benchmarks.protocol.summary_context import SummaryContext
-from snellen.core.answer import ParsedAnswer, Unparsed
 from snellen.core.flow import Flow
-from snellen.core.message import Message
-from snellen.core.output import Generated
+from snellen.core.output import Generated, ParsedAnswer, Unparsed
 from snellen.core.record import Pass, Record
-from snellen.core.request import Generation, Ref
+from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.extract.unanswered import non_answer

@@ -11,12 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from snellen.core.answer import Outcome, ParsedAnswer, outcome_of
 from snellen.core.flow import Flow, Steps
-from snellen.core.message import Message
-from snellen.core.output import CandidateScore, Failure, FailureKind, Generated, Output, Ranked
+from snellen.core.output import (
+    CandidateScore,
+    Failure,
+    FailureKind,
+    Generated,
+    Outcome,
+    Output,
+    ParsedAnswer,
+    Ranked,
+    outcome_of,
+)
 from snellen.core.record import Pass, Record, Unscored
-from snellen.core.request import Rank, Ref
+from snellen.core.request import Message, Rank, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import PromptTemplate, prompt

@@ -20,7 +20,7 @@ from snellen.core.benchmark import Benchmark, final_summary
 from snellen.core.record import Record, draws_of
 from snellen.core.run import FewShotInfo
 from snellen.core.summary import Bounds, Draws, Interval, Metric, Summary
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.stats.draws import (
     agreement_of,
     best_of,

@@ -14,13 +14,11 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from snellen.benchmarks.protocol.ranking import bare_question, build_ranked_record
-from snellen.core.answer import ParsedAnswer
 from snellen.core.flow import Flow, Steps
 from snellen.core.media import InlineSource, Source
-from snellen.core.message import Message, Text
-from snellen.core.output import Compared, Drawn, Generated
+from snellen.core.output import Compared, Drawn, Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
-from snellen.core.request import CLIP, Compare, Draw, Drawing, Ref
+from snellen.core.request import CLIP, Compare, Draw, Drawing, Message, Ref, Text
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.unanswered import non_answer

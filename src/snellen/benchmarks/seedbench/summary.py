@@ -28,8 +28,7 @@ from snellen.benchmarks.seedbench.rows import DIMENSION, DRAWN, MEDIA, PART, SUB
 from snellen.core.headline import HeadlineSums, SumsOf
 from snellen.core.record import Record
 from snellen.core.summary import Bounds, Metric, Summary
-from snellen.scoring.accuracy import FailurePolicy, summarise
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import FailurePolicy, cluster_samples, summarise
 from snellen.scoring.grouped import interval_of_mean, small_group_notice, sums_by_label
 from snellen.scoring.headlines import mean_of_groups
 from snellen.stats.stratified import GroupSums

@@ -14,12 +14,10 @@ from msgspec.structs import replace
 from snellen.benchmarks.declaration.inline_options import label_of
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges, judge_values
-from snellen.core.answer import Answer, ParsedAnswer, Unparsed
 from snellen.core.flow import Flow
-from snellen.core.message import Message
-from snellen.core.output import Generated
+from snellen.core.output import Answer, Generated, ParsedAnswer, Unparsed
 from snellen.core.record import Pass
-from snellen.core.request import Generation, Ref
+from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Sample
 from snellen.extract.choice import parse_choice
 from snellen.extract.published.tempcompass import (

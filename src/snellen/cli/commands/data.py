@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from snellen.api.options import VARIANT_FLAGS
-from snellen.benchmarks.declaration.registry import is_data_source, open_benchmark
+from snellen.benchmarks.declaration.registry import is_data_source, is_description, open_benchmark
 from snellen.benchmarks.declaration.rows import rows_to_samples
-from snellen.benchmarks.declaration.toml import is_description
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
 from snellen.cli.flags import add_flag
 from snellen.cli.printing import print_line

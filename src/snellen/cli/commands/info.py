@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from snellen.benchmarks.declaration.builtin import benchmark_sources
 from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
 from snellen.benchmarks.declaration.registry import (
+    benchmark_sources,
+    builtin_suites,
     data_facts,
     is_data_source,
     list_benchmarks,
@@ -15,7 +16,6 @@ from snellen.benchmarks.declaration.registry import (
     split_spec,
 )
 from snellen.benchmarks.declaration.results_files import RESULTS_FILES
-from snellen.benchmarks.declaration.suites import builtin_suites
 from snellen.benchmarks.protocol.parsers import describe_rules
 from snellen.benchmarks.seedbench.levels import level_of
 from snellen.cli.exit_codes import COMPLETE

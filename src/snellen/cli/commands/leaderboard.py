@@ -80,7 +80,7 @@ def main(arguments: Namespace) -> int:
 def _print_suite(arguments: Namespace) -> int:
     """Print the table of a suite, from runs and from results of elsewhere."""
     from snellen.api import report_of
-    from snellen.benchmarks.declaration.suites import find_suite
+    from snellen.benchmarks.declaration.registry import find_suite
     from snellen.data.tables.open_table import open_table
     from snellen.report.terminal.suites import (
         SUITE_EXPORTS,

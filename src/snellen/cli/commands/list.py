@@ -28,7 +28,7 @@ def main(arguments: Namespace) -> int:
     elif arguments.what == "benchmarks":
         _print_benchmarks(arguments.json)
     else:
-        from snellen.benchmarks.declaration.suites import builtin_suites
+        from snellen.benchmarks.declaration.registry import builtin_suites
 
         rows = [(name, suite.title) for name, suite in builtin_suites().items()]
         _print_names(rows, arguments.json)

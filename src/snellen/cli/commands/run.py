@@ -79,7 +79,6 @@ def _print_results(results: Results, command: str) -> int:
     from snellen.report.terminal.gains import print_gains
     from snellen.report.terminal.table import print_failures, print_runs
     from snellen.report.terminal.tracebacks import print_traceback
-    from snellen.store.export.vlmevalkit import write_submission
 
     for skipped in results.skipped:
         print_line(f"skipped: {skipped.reason}", error=True)
@@ -87,12 +86,18 @@ def _print_results(results: Results, command: str) -> int:
         return MISTAKE
     print_runs([run.report() for run in results.runs], Terminal())
     print_failures(results.runs, Terminal())
-    print_gains(gains_with_neighbours(results.runs), Terminal())
+    if gains := gains_with_neighbours(results.runs):
+        print_gains(gains, Terminal())
     for run in results.runs:
         page = run.path / "report.html"
         print_line(f"{'report' if page.exists() else 'run'}: {page if page.exists() else run.path}")
-        if run.info.status == "complete" and (submission := write_submission(run)) is not None:
-            print_line(f"the answers are withheld, so there is no score; to submit: {submission}")
+        if run.info.status == "complete" and "circular" in run.info.config.parameters:
+            from snellen.store.export.vlmevalkit import write_submission
+
+            if (submission := write_submission(run)) is not None:
+                print_line(
+                    f"the answers are withheld, so there is no score; to submit: {submission}"
+                )
     for run in results.runs:
         if reused := run.info.reused.sentence(f"{run.info.model} on {run.info.benchmark}"):
             print_line(reused, error=True)

@@ -15,8 +15,7 @@ from typing import BinaryIO
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
-from snellen.core.origin import Origin
-from snellen.core.sample import MediaRef, Row
+from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import row_id
 from snellen.data.documents import read_bounded
 from snellen.data.locate import datasets_folder

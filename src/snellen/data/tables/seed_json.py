@@ -22,8 +22,7 @@ from typing import Any
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
 from snellen.core.media import FileSource, digest_bytes
-from snellen.core.origin import Origin
-from snellen.core.sample import MediaRef, Row
+from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import column_name
 from snellen.data.documents import decode_json, read_bounded
 from snellen.data.media.image_files import (

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Rank, Request
-from snellen.core.user_code import describe_error, users_traceback
 
 ImageDigests = tuple[str, ...]
 """Digests of the images of a request."""
@@ -208,6 +207,8 @@ def failure_from_error(error: BaseException) -> Failure:
         return Failure("media", str(error))
     if isinstance(error, ModelError):
         return Failure(error.kind, str(error))
+    from snellen.core.user_code import describe_error, users_traceback  # rarely needed
+
     return Failure("request", describe_error(error), traceback=users_traceback(error))
 
 

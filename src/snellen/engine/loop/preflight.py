@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.media import InlineSource, digest_bytes
-from snellen.core.message import Text, user
 from snellen.core.model import CheckableModel, Model, RemoteModel
 from snellen.core.output import Failure, Output
-from snellen.core.request import Compare, Generate, Generation, Ref, Request
+from snellen.core.request import Compare, Generate, Generation, Ref, Request, Text, user
 from snellen.engine.loop.request_broker import ModelClient, disconnect
 from snellen.store.responses import ResponseStore
 

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
-from snellen.core.message import Media
 from snellen.core.model import (
     BatchModel,
     Model,
@@ -27,7 +26,7 @@ from snellen.core.model import (
 )
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.price import Price
-from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
+from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
 from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy

@@ -17,7 +17,6 @@ from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.model import RemoteModel, SelfReportingModel, abilities
-from snellen.core.origin import origin_of
 from snellen.core.record import Record
 from snellen.core.run import (
     Counts,
@@ -29,7 +28,7 @@ from snellen.core.run import (
     RunInfo,
     Status,
 )
-from snellen.core.sample import Sample
+from snellen.core.sample import Sample, origin_of
 from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.anytime.early_stop import StopMonitor
@@ -243,12 +242,13 @@ class RunState:
         self._earlier_served = info.served
         self._reused = info.reused
         self._score_sum, self._score_count = 0.0, 0
+        self._positions: dict[str, int] = {}
         plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
 
     def samples(self, table: Table, selected: set[str], pending: set[str]) -> Iterator[Sample]:
         """Iterate over the pending samples: in the order of the data; or, with a stop rule, in its
         random order until the rule is met."""
-        samples = self.plan.benchmark.samples(table)
+        samples = self._with_positions(self.plan.benchmark.samples(table))
         plan, rule = self.plan, self.plan.stop_rule
         if rule is None:
             return (sample for sample in samples if sample.id in pending)
@@ -261,8 +261,15 @@ class RunState:
             self.stop_monitor.add_record(record)
         return self.stop_monitor.order(pending)
 
+    def _with_positions(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """Note the position of each sample in the data: samples end in another order."""
+        for position, sample in enumerate(samples):
+            self._positions[sample.id] = position
+            yield sample
+
     def add_record(self, record: Record) -> None:
         """Write the record of a finished sample, and update counts and display."""
+        record = msgspec.structs.replace(record, position=self._positions.pop(record.id, None))
         if self.stop_monitor is not None:
             self.stop_monitor.add_record(record)
         if record.is_retryable:

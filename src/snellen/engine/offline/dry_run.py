@@ -11,11 +11,10 @@ from typing import NamedTuple
 from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.errors import MediaError
 from snellen.core.media import image_size
-from snellen.core.message import Media, Text
 from snellen.core.model import RemoteModel
 from snellen.core.output import CandidateScore, Compared, Drawn, Generated, Output, Ranked
 from snellen.core.record import Record
-from snellen.core.request import Compare, Draw, Generate, Rank, Request, request_digest
+from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, Text, request_digest
 from snellen.core.sample import Sample
 from snellen.engine.loop.plan import RunPlan, build_flow
 from snellen.engine.loop.request_broker import MAIN, ModelClient

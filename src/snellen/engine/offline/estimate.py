@@ -17,7 +17,7 @@ from snellen.engine.anytime.sample_order import SampleLinks, headline_weights, s
 from snellen.engine.loop.plan import RunPlan, select_ids
 from snellen.engine.offline.dry_run import DryRun, DryRunCounts
 from snellen.models.naming.image_tokens import ImageTokenRule
-from snellen.scoring.clusters import cluster_samples
+from snellen.scoring.accuracy import cluster_samples
 from snellen.store.responses import ResponseStore
 
 CHARACTERS_PER_TOKEN = 4

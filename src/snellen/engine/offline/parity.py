@@ -19,10 +19,9 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.flow import Flow
-from snellen.core.message import Message
 from snellen.core.model import Model, PromptRenderer, RenderedPrompt
 from snellen.core.output import Failure, Generated, Output
-from snellen.core.request import Generate, Request
+from snellen.core.request import Generate, Message, Request
 from snellen.engine.loop.plan import RunPlan, build_flow, select_ids
 from snellen.engine.loop.request_broker import MAIN, ask_all
 from snellen.store.responses import ResponseStore

@@ -383,7 +383,7 @@ class ReplicatedModels:
 
     def __init__(
         self,
-        cluster: RayCluster | None,
+        cluster: RayCluster,
         files: Sequence[Path | str] = (),
         out: Path | None = None,
     ) -> None:
@@ -412,11 +412,9 @@ class ReplicatedModels:
         """Whether any replica was started and not ended since."""
         return any(model.actors for model in self._models)
 
-    def open_model(self, spec: object) -> ReplicatedModel | None:
-        """The model of that name as replicas, or None without a cluster. Raises UsageError for a
-        model that is an object of this process."""
-        if self._cluster is None:
-            return None
+    def open_model(self, spec: object) -> ReplicatedModel:
+        """The model of that name as replicas. Raises UsageError for a model that is an object of
+        this process."""
         if not isinstance(spec, str):
             raise UsageError(
                 "replicas on Ray open a model by its name, and an object in this process has none; "

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
 from snellen.extract.phrases import API_FAILURE
 
 _BACKQUOTED = (re.compile(r"``([^`]*)``"), re.compile(r"`([^`]*)`"))

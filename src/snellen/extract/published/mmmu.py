@@ -21,7 +21,7 @@ import random
 import re
 from collections.abc import Mapping
 
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
 from snellen.extract.open_text import WHOLE_REPLY, parse_final
 
 RULE = "official"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Unparsed
+from snellen.core.output import Answer, Empty, ParsedAnswer, Unparsed
 
 _NAMED_SENTENCE = re.compile(
     r"(?P<name>(?:Sentence|Caption|Option|Description)? ?[A-Z0-9])[:.)] ?(?P<text>.*)"

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from snellen.core.answer import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, NoMatch, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract.choice import NO_MATCH_LABEL
 from snellen.extract.phrases import API_FAILURE
 from snellen.extract.yes_no import NO, YES

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from string import ascii_uppercase
 
-from snellen.core.answer import Answer, Empty, ParsedAnswer, Truncated, Unparsed
+from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
 from snellen.extract.published.vlmevalkit import RULE, parse_choice_vlmevalkit
 
 _ChoiceParser = Callable[[str, Mapping[str, str], str], Answer]

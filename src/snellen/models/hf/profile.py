@@ -10,7 +10,7 @@ from importlib import resources
 
 import msgspec
 
-from snellen.core.message import Media, Message
+from snellen.core.request import Media, Message
 from snellen.models.split_batch import Unsupported
 
 _FILE = "profiles.toml"

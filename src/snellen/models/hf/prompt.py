@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from snellen.core.message import Media, Message, Part, Text, user
-from snellen.core.request import Request
+from snellen.core.request import Media, Message, Part, Request, Text, user
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.template_limit import TRIAL
 from snellen.models.image_cache import ImageCache

@@ -22,9 +22,7 @@ from typing import Any, NamedTuple
 from snellen.core.benchmark import Benchmark, BenchmarkFactory
 from snellen.core.errors import UsageError
 from snellen.core.model import Model
-from snellen.models.naming.class_options import instantiate, option_parameters
 from snellen.models.naming.spec import split_options
-from snellen.models.naming.user_model import answers_requests, user_model
 
 
 class _Offer(NamedTuple):
@@ -55,6 +53,8 @@ class LoadedModels(Mapping[str, Model]):
 
     def has_option(self, name: str, option: str) -> bool:
         """Whether a class of this name takes an option of its own."""
+        from snellen.models.naming.class_options import option_parameters
+
         offer = self._offers.get(name)
         return (
             offer is not None
@@ -102,6 +102,8 @@ def load_file(path: str | Path) -> LoadedFile:
     Raises UsageError: no such file, an error while importing it (with its line), duplicate names,
     or no model and no benchmark.
     """
+    from snellen.models.naming.user_model import answers_requests
+
     file = Path(path).expanduser()
     try:
         source = file.read_bytes()
@@ -133,6 +135,9 @@ def load_file(path: str | Path) -> LoadedFile:
 
 def _make(offer: _Offer, name: str, options: Mapping[str, str]) -> Model:
     """The model of an offer; a class is made with its options. Raises UsageError."""
+    from snellen.models.naming.class_options import instantiate
+    from snellen.models.naming.user_model import user_model
+
     value, where = offer.value, f"{name} of {offer.file.name}"
     facts = {"revision": f"sha256:{offer.digest}"}
     if inspect.isclass(value):

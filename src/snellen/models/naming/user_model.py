@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,7 +10,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.core.event_loop import run_coroutine
 from snellen.core.model import BatchModel, Capabilities, Identity, Model, ModelDefaults, SingleModel
 from snellen.core.request import Request
 
@@ -142,8 +140,12 @@ def _answer_in_thread(answer: Callable[[Request], Any], request: Request) -> obj
     does, wait for it: one request at a time, since only an `async def` shows that it may overlap.
     """
     value = answer(request)
-    return run_coroutine(_wait_for(value)) if inspect.isawaitable(value) else value
+    if not inspect.isawaitable(value):
+        return value
+    from snellen.core.event_loop import run_coroutine
+
+    return run_coroutine(_wait_for(value))
 
 
 async def _wait_for(value: Any) -> object:
-    return await asyncio.ensure_future(value)
+    return await value

@@ -7,12 +7,12 @@ classes, so that none is imported for it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from snellen.core.errors import UsageError
-from snellen.core.model import Capabilities, Identity, Model
+from snellen.core.model import AnyModel, Capabilities, Identity, Model
 from snellen.models.naming.code_digest import CodeDigest, digest_code
 from snellen.models.naming.registry import open_model
 from snellen.models.naming.user_model import (
@@ -21,10 +21,6 @@ from snellen.models.naming.user_model import (
     answers_requests,
     user_model,
 )
-
-AnyModel = Any
-"""A name, a function of a request, a class, an object with `answer` or `answer_batch`, a `Model`, a
-transformers model, pipeline, or (model, processor), an OpenAI client: what `wrap_model` takes."""
 
 _ACCEPTED = (
     "a name, a function of a request, a class or object with answer(self, request) or "
@@ -35,26 +31,6 @@ _ACCEPTED = (
 _TRANSFORMERS, _PEFT, _OPENAI = "transformers", "peft", "openai"
 _LIBRARIES = frozenset({"torch", "diffusers", "vllm", "sklearn", _TRANSFORMERS, _PEFT, _OPENAI})
 """Libraries whose objects are no functions of a request, although some can be called."""
-
-
-class NamedModel(NamedTuple):
-    """A model as it was handed over, with the name that it is given in tables; "" for its own."""
-
-    name: str
-    model: AnyModel
-
-
-def list_models(models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel]) -> list[NamedModel]:
-    """One model, a list of models, or models by name. Raises UsageError for a name that is no
-    text."""
-    if isinstance(models, Mapping):
-        for name in models:
-            if not isinstance(name, str) or not name:
-                raise UsageError(f"models by name: the name {name!r} is no text; expected a string")
-        return [NamedModel(name, model) for name, model in models.items()]
-    if isinstance(models, str) or is_model(models) or not isinstance(models, Iterable):
-        return [NamedModel("", models)]
-    return [NamedModel("", model) for model in models]
 
 
 def is_model(value: object) -> bool:

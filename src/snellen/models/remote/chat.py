@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from snellen.core.errors import ModelError
-from snellen.core.message import Message, Part, Text
 from snellen.core.output import Generated, StopReason, Usage
-from snellen.core.request import Draw, Generate, Generation
+from snellen.core.request import Draw, Generate, Generation, Message, Part, Text
 from snellen.models.remote.dialect import (
     Body,
     Call,

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from snellen.core.errors import ModelError
-from snellen.core.message import Message, Part, Text
 from snellen.core.output import Generated, StopReason
-from snellen.core.request import Draw, Generate
+from snellen.core.request import Draw, Generate, Message, Part, Text
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import split_reasoning
 from snellen.models.remote.errors import error_in_body

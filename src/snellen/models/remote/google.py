@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from snellen.core.errors import ModelError
-from snellen.core.message import Message, Part, Text
 from snellen.core.output import Generated, StopReason, Usage
-from snellen.core.request import Draw, Generate
+from snellen.core.request import Draw, Generate, Message, Part, Text
 from snellen.models.remote.chat import with_extra
 from snellen.models.remote.dialect import (
     Body,

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from snellen.core.errors import MediaError
 from snellen.core.media import Source, decode_image
-from snellen.core.message import Media
+from snellen.core.request import Media
 from snellen.settings import max_image_pixels
 
 LIMIT = 64 << 20

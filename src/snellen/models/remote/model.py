@@ -9,7 +9,6 @@ from collections.abc import Mapping
 import msgspec
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.message import Text, user
 from snellen.core.model import (
     Capabilities,
     Identity,
@@ -18,14 +17,25 @@ from snellen.core.model import (
     RenderedPrompt,
 )
 from snellen.core.output import Drawn, Failure, Generated, Output
-from snellen.core.request import Compare, Draw, Generate, Generation, Rank, Ref, Request, Sampling
+from snellen.core.request import (
+    Compare,
+    Draw,
+    Generate,
+    Generation,
+    Rank,
+    Ref,
+    Request,
+    Sampling,
+    Text,
+    user,
+)
 from snellen.core.secret import MIN_REPLY_LENGTH, hide
 from snellen.core.served_identity import ServedIdentity
 from snellen.models.remote.address import ServerOrigin
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, apply_image_policy
 from snellen.models.remote.drawing import draw_by_chat, draw_by_images
 from snellen.models.remote.errors import HtmlReply, ReplyBlocked
-from snellen.models.remote.http import HttpClient
+from snellen.models.remote.http import ServerClient
 from snellen.models.remote.logprobs import rank
 from snellen.models.remote.media import EncodedMedia, MediaCache, encode_body
 from snellen.models.remote.probe import (
@@ -55,7 +65,7 @@ class ServerModel(RemoteModel):
         identity: Identity,
         config: RemoteModelConfig,
         dialect: Dialect,
-        client: HttpClient,
+        client: ServerClient,
         account: str,
         origin: ServerOrigin,
     ) -> None:

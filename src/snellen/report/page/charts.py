@@ -3,19 +3,13 @@ name, so that a chart fits light and dark mode and print; nothing is said by col
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
-from textwrap import wrap
 from typing import NamedTuple
 
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.report.page.text_width import text_width
 from snellen.report.ticks import round_ticks
-
-MAX_SPOKES = 14
-"""A radar with more axes is unreadable."""
 
 
 class Axis(NamedTuple):
@@ -137,110 +131,3 @@ def stacked_bar(segments: Sequence[BarSegment], height: int = 16) -> str:
     label = escape(", ".join(f"{fmt.count_text(share.samples)} {share.name}" for share in segments))
     opening = f'<svg class="stack" height="{height}" role="img" aria-label="{label}">'
     return opening + "".join(parts) + "</svg>"
-
-
-def radar(title: str, groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
-    """A radar with a spoke for each group, the values as a line with dots and the intervals as a
-    band. Empty for fewer than 3 groups, more than `MAX_SPOKES`, or a group without a value."""
-    values = [metric.value for _, metric in groups]
-    if not 3 <= len(groups) <= MAX_SPOKES or any(value is None for value in values):
-        return ""
-    count = len(groups)
-    rings = [
-        f'<polygon class="ring" points="{_polygon([scale.fraction(tick)] * count)}"/>'
-        for tick in scale.ticks[1:]
-    ]
-    spokes = [
-        f'<line class="spoke" x1="0" y1="0" x2="{x:.1f}" y2="{y:.1f}"/>'
-        for x, y in (_point(index, count, 1.0) for index in range(count))
-    ]
-    ticks = [
-        f'<text class="tick" x="3" y="{-_RADIUS * scale.fraction(tick) - 2:.1f}">'
-        f"{_label(tick)}</text>"
-        for tick in scale.ticks[1:]
-    ]
-    shares = [scale.fraction(value or 0.0) for value in values]
-    dots = [
-        f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(name)} '
-        f"{fmt.score_with_interval(metric)}</title></circle>"
-        for (x, y), (name, metric) in zip(
-            (_point(index, count, share) for index, share in enumerate(shares)), groups, strict=True
-        )
-    ]
-    names = [_spoke_name(index, count, name, metric) for index, (name, metric) in enumerate(groups)]
-    label = escape(
-        title
-        + ": "
-        + ", ".join(f"{fmt.display_name(n)} {fmt.score_text(m.value)}" for n, m in groups)
-    )
-    return (
-        f'<svg class="radar" viewBox="{_view_box(groups)}" role="img" aria-label="{label}">'
-        + "".join([*rings, *spokes, _band(groups, scale)])
-        + f'<polygon class="line" points="{_polygon(shares)}"/>'
-        + "".join([*ticks, *dots, *names])
-        + "</svg>"
-    )
-
-
-_RADIUS = 120
-_TYPE = 12.5
-"""The font size of the names, in units of the view box."""
-_LINE = 14
-_NAME = 16
-"""The characters of a line of a name; a longer word is broken."""
-
-
-def _point(index: int, count: int, share: float) -> tuple[float, float]:
-    angle = 2 * math.pi * index / count - math.pi / 2
-    return _RADIUS * share * math.cos(angle), _RADIUS * share * math.sin(angle)
-
-
-def _polygon(shares: Sequence[float]) -> str:
-    points = (_point(index, len(shares), share) for index, share in enumerate(shares))
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-
-
-def _band(groups: Sequence[tuple[str, Metric]], scale: Axis) -> str:
-    """The ring between the lower and the upper ends of the intervals; empty if one is missing."""
-    intervals = [metric.interval for _, metric in groups]
-    present = [interval for interval in intervals if interval is not None]
-    if len(present) < len(intervals):
-        return ""
-    outer = _polygon([scale.fraction(interval.high) for interval in present])
-    inner = _polygon([scale.fraction(interval.low) for interval in present])
-    return f'<path class="band" fill-rule="evenodd" d="M{outer}Z M{inner}Z"/>'
-
-
-def _spoke_name(index: int, count: int, name: str, metric: Metric) -> str:
-    """The name of a spoke in as many lines as it needs, and its value."""
-    x, y, anchor, lines = _name_position(index, count, name)
-    first, *more = map(escape, lines)
-    more_lines = "".join(f'<tspan x="{x:.1f}" dy="{_LINE}">{line}</tspan>' for line in more)
-    return (
-        f'<text class="name" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{first}{more_lines}'
-        f'<tspan class="value" x="{x:.1f}" dy="{_LINE}">'
-        f"{fmt.score_text(metric.value)}</tspan></text>"
-    )
-
-
-def _name_position(index: int, count: int, name: str) -> tuple[float, float, str, list[str]]:
-    """The position of a name's first line, its alignment, and its lines."""
-    x, y = _point(index, count, 1.1)
-    anchor = "middle" if abs(x) < 12 else "start" if x > 0 else "end"
-    lines = wrap(fmt.display_name(name), _NAME) or [""]
-    up = _LINE * (len(lines) - 1)
-    if y < -_RADIUS:
-        return x, y - 22 - up, anchor, lines
-    return x, y + 8 if y > _RADIUS else y - up / 2, anchor, lines
-
-
-def _view_box(groups: Sequence[tuple[str, Metric]]) -> str:
-    """A view box that contains the rings and every name."""
-    aside, above, below = 0.0, 0.0, 0.0
-    for index, (name, _) in enumerate(groups):
-        x, y, anchor, lines = _name_position(index, len(groups), name)
-        wide = max(text_width(line, _TYPE) for line in lines)
-        aside = max(aside, abs(x) + (wide / 2 if anchor == "middle" else wide))
-        above = min(above, y - _LINE)
-        below = max(below, y + _LINE * len(lines) + 6)
-    return f"{-aside - 6:.0f} {above:.0f} {2 * aside + 12:.0f} {below - above:.0f}"

@@ -10,39 +10,38 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from snellen.analysis.causes.gains import FACTORS, gains, gains_with_neighbours
+from snellen.analysis.causes.gains import gains, gains_with_neighbours
 from snellen.analysis.comparison.data_differences import different_data_notices
 from snellen.analysis.parsing.parsing_quality import RuleParseCounts
-from snellen.core.answer import Outcome
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
+from snellen.core.output import Outcome
 from snellen.core.record import Pass, Record
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report.findings.parsers import parsing_error_term
 from snellen.report.page import views
+from snellen.report.page.confusion import AnswerTally
 from snellen.report.page.embedded import data_urls, embed_samples
 from snellen.report.page.facts import fact_sections
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.page.samples import (
     Result,
     describe_prompt,
+    in_data_order,
     prompt_media,
     record_result,
     select_samples,
 )
+from snellen.report.page.settings import changed_settings
 from snellen.report.terminal.gains import gain_boards
 from snellen.report.terminal.repeats import draw_lines
-from snellen.store.runs import RunFolder
+from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
 
 PAGE_FILE = "report.html"
 MAX_PAGE_BYTES = 15_000_000
 LAYOUT_BYTES = 500_000
 """Bytes kept free for everything except samples and images."""
-
-
-_HEADLINE_SETTINGS = (*FACTORS, "prompt", "rule")
-"""Parameters without which the headline would be misread."""
 
 
 class _ReportTally:
@@ -52,6 +51,7 @@ class _ReportTally:
         self.first: Record | None = None
         self.tallies: Counter[tuple[Result, Outcome]] = Counter()
         self.replies = RuleParseCounts()
+        self.answers = AnswerTally()
 
     def count(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
@@ -59,6 +59,7 @@ class _ReportTally:
                 self.first = record
             self.tallies[record_result(record), record.outcome] += 1
             self.replies.add(record)
+            self.answers.add(record)
             yield record
 
 
@@ -76,28 +77,30 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     template = template_environment().get_template("report.html")
     page = template.render(
         **page_layout(("page.css",), ("theme.js", "sample.js", "report.js")),
-        **result_context(report, overlook.tallies, overlook.replies),
+        **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
-        gains=list(gain_boards(gains_with_neighbours([run]))),
+        gains=list(gain_boards(found)) if (found := gains_with_neighbours([run])) else [],
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),
-        shown=embed_samples(run.path, records, MAX_PAGE_BYTES - LAYOUT_BYTES),
+        shown=embed_samples(run.path, in_data_order(records), MAX_PAGE_BYTES - LAYOUT_BYTES),
+        files=[name for name in (SAMPLES_FILE, FAILURES_FILE) if (run.path / name).is_file()],
     )
     return _write(out or run.path / PAGE_FILE, page)
 
 
 def result_context(
-    report: Report, tallies: views.Tallies, replies: RuleParseCounts | None = None
+    report: Report,
+    tallies: views.Tallies,
+    answers: AnswerTally,
+    replies: RuleParseCounts | None = None,
 ) -> dict[str, Any]:
-    """The variables of the template `result.html`. `tallies` counts the existing samples;
-    `replies`, if counted, how many of them were parsed by rules."""
-    summary, parameters = report.summary, report.run.config.parameters
+    """The variables of the template `result.html`. `tallies` counts the existing samples,
+    `answers` their answers; `replies`, if counted, how many of them were parsed by rules."""
+    summary = report.summary
     return {
         "run": report.run,
         "summary": summary,
         "headline": summary.headline,
-        "settings": [
-            f"{name}={value}" for name, value in parameters.items() if name in _HEADLINE_SETTINGS
-        ],
+        "settings": list(changed_settings(report.run)),
         "notices": fmt.notices(report),
         "reading": parsing_error_term(report, replies) if replies else None,
         "hero": views.headline_table(report),
@@ -107,7 +110,9 @@ def result_context(
         "circular": views.circular_table(report),
         "drop": summary.metrics.get("drop"),
         "others": views.other_metrics(report),
-        "draws": draw_lines(report),
+        "draws": draw_lines(report) if summary.draws is not None else [],
+        "confusions": answers.tables(),
+        "mistakes": answers.mistakes(),
     }
 
 

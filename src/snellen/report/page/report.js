@@ -15,7 +15,7 @@
   const image = (digest, attributes) => pictures[digest]
     ? make("img", { src: "data:image/jpeg;base64," + pictures[digest], loading: "lazy", decoding: "async", ...attributes })
     : null;
-  const { body, summary } = samplesView({ outcomes, picture: image, columns: () => columns });
+  const { body, summary, verdictOf } = samplesView({ outcomes, picture: image, columns: () => columns });
 
   const rows = samples.map((sample, at) => {
     const row = make("details", { class: "sample", id: `sample-${at + 1}` }, summary(sample));
@@ -74,9 +74,25 @@
     });
     countLine.textContent = count === samples.length ? `${count} shown` : `${count} of ${samples.length} shown`;
   };
+
+  /* The order of the data is the one in which the samples come; sorts keep it among equals. */
+  const TROUBLE = { lost: 0, unread: 1, wrong: 2, partly: 3, unscored: 4, right: 5 };
+  const replyLength = (sample) => sample.passes.reduce((sum, turn) => sum + (turn.output.text?.join("").length ?? 0), 0);
+  const ranks = {
+    data: () => 0,
+    trouble: (sample) => TROUBLE[verdictOf(sample)[0]],
+    score: (sample) => sample.score ?? 2,
+    long: (sample) => -replyLength(sample),
+  };
+  const sort = () => {
+    const rank = ranks[form.elements.order.value];
+    const order = samples.map((sample, at) => [rank(sample), at]).sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+    list.append(...order.map(([, at]) => rows[at]));
+  };
+  form.elements.order.addEventListener("input", sort);
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(apply));
+  form.addEventListener("reset", () => setTimeout(() => { apply(); sort(); }));
   document.addEventListener("keydown", (event) => {
     if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) {
       event.preventDefault();

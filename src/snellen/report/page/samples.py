@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, Protocol
 
-from snellen.core.answer import RETRYABLE, NoMatch, ParsedAnswer, Refused
-from snellen.core.message import Message, Text
-from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
+from snellen.core.output import (
+    RETRYABLE,
+    Compared,
+    Drawn,
+    Failure,
+    Generated,
+    NoMatch,
+    ParsedAnswer,
+    Ranked,
+    Refused,
+)
 from snellen.core.record import Pass, Record
+from snellen.core.request import Message, Text
 
 MAX_SAMPLES = 500
 
 Result = Literal["right", "partly", "wrong", "unscored"]
 
+_DIGITS = re.compile(r"\d+|\D+")
 _BUCKETS = 5
 _WRONG, _UNREAD, _FAILED, _UNSCORED, _RIGHT = range(_BUCKETS)
 
@@ -44,6 +55,29 @@ def select_samples(records: Iterable[Record], max_samples: int = MAX_SAMPLES) ->
         sampled = sorted(bucket, reverse=True)[:size]
         selected += [record for _, _, record in sorted(sampled, key=lambda entry: entry[1])]
     return selected
+
+
+def in_data_order(records: Iterable[Record]) -> list[Record]:
+    """The records in the order of their questions in the data. Where positions were not recorded,
+    ids decide: 10 stands after 9."""
+    ordered = list(records)
+    known = all(record.position is not None for record in ordered)
+    key = _position if known else _natural_id
+    return sorted(ordered, key=key)
+
+
+def _position(record: Record) -> Any:
+    return record.position
+
+
+def _natural_id(record: Record) -> Any:
+    return natural_key(record.id)
+
+
+def natural_key(name: str) -> list[tuple[bool, int, str]]:
+    """Sort key for ids: digits count as numbers."""
+    pieces = _DIGITS.findall(name)
+    return [(piece.isdecimal(), int(piece) if piece.isdecimal() else 0, piece) for piece in pieces]
 
 
 def prompt_media(record: Record) -> list[str]:

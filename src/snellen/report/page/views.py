@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.core.answer import RETRYABLE, Outcome
+from snellen.core.output import RETRYABLE, Outcome
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.page import charts
 from snellen.report.page.samples import Result
-from snellen.scoring.guessing import SAME_LETTER
+from snellen.scoring.accuracy import SAME_LETTER
 
 RESULT_LABELS: dict[Result, str] = {
     "right": "right",
@@ -39,7 +39,6 @@ class BarTable(NamedTuple):
     title: str
     axis: str
     rows: tuple[BarRow, ...]
-    radar: str = ""
     marks: tuple[charts.BaselineMark, ...] = ()
 
 
@@ -118,9 +117,7 @@ def _grouping_table(report: Report, column: str) -> BarTable:
     scale = charts.axis([*groups.values()])
     ordered = sorted(groups.items(), key=lambda item: (-(item[1].value or 0.0), item[0]))
     rows = tuple(BarRow(name, metric, charts.bar(metric, scale)) for name, metric in ordered)
-    title = f"{report.run.model} by {fmt.display_name(column)}"
-    radar = charts.radar(title, [*groups.items()], scale)
-    return BarTable(column, charts.axis_labels(scale), rows, radar)
+    return BarTable(column, charts.axis_labels(scale), rows)
 
 
 def circular_table(report: Report) -> BarTable | None:

@@ -16,7 +16,7 @@ from snellen.analysis.comparison.average_ranking import (
 )
 from snellen.analysis.comparison.comparability import check_comparable, differing_facts
 from snellen.analysis.comparison.data_differences import different_data_notices
-from snellen.benchmarks.declaration.suites import Suite, SuiteMember, member_key
+from snellen.benchmarks.declaration.registry import Suite, SuiteMember, member_key
 from snellen.core.benchmark import Table as DataTable
 from snellen.core.csv_cells import text_cells
 from snellen.core.errors import DataError, UnknownName, UsageError

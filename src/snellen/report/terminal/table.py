@@ -128,7 +128,7 @@ def _print_draws(board: Sequence[Report], console: Console) -> None:
     from rich.text import Text
 
     for name, report in zip(fmt.run_labels(board), board, strict=True):
-        lines = draw_lines(report)
+        lines = draw_lines(report) if report.summary.draws is not None else []
         if not lines:
             continue
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)

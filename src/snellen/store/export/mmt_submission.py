@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from itertools import chain
 
-from snellen.core.answer import NoMatch, ParsedAnswer, Refused
 from snellen.core.errors import UsageError
+from snellen.core.output import NoMatch, ParsedAnswer, Refused
 from snellen.core.record import Record
 from snellen.store.export.vlmevalkit import ExportSheet, vlmevalkit_sheet
 from snellen.store.runs import RunFolder

@@ -1,0 +1,456 @@
+"""How a run differs from the plain setting of its benchmark, in the same words everywhere.
+
+The plain setting is `snellen run -m MODEL -b NAME`: every question of the published data, asked
+once, without sampling, with the benchmark's own options, prompt and rule. All tables, files and
+pages name what differs through this module.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from snellen.analysis.comparison.comparability import COMPLETE, UNFINISHED, extent_asked
+from snellen.benchmarks.declaration.registry import RECIPE, is_registered, open_benchmark
+from snellen.benchmarks.declaration.videos import video_options
+from snellen.benchmarks.protocol.ask_config import COT_TOKENS, OWN_PROMPT
+from snellen.benchmarks.protocol.control import OPTION as CONTROL
+from snellen.benchmarks.protocol.control import parse_control
+from snellen.benchmarks.protocol.judging import JUDGE
+from snellen.core.benchmark import Variant
+from snellen.core.errors import UsageError
+from snellen.core.request import Sampling
+from snellen.core.run import RunInfo
+from snellen.models.naming.spec import split_options
+from snellen.prompts.control import Control
+
+_MODEL = "model"
+"""The role of the measured model."""
+_DIGITS = 8
+
+DEVIATION_TITLES: Mapping[str, str] = {
+    "control": "control",
+    "thinking": "thinking",
+    "shots": "few-shot examples",
+    "prompt": "prompt",
+    "options": "options of the benchmark",
+    "circular": "circular",
+    "limit": "limit",
+    "until": "early stop",
+    "extent": "not finished",
+    "failures": "failures",
+    "repeats": "repeats",
+    "sampling": "sampling",
+    "tokens": "longest reply",
+    "rule": "rule",
+    "extractor": "extractor",
+    "judge": "judge",
+    "roles": "other roles",
+    "data": "data",
+    "replies": "stored replies",
+    "model_options": "options of the model",
+    "version": "version of the benchmark",
+}
+"""Titles of all deviations by their keys, in the order in which they are named."""
+
+
+class Deviation(NamedTuple):
+    """One way in which a run differs from the plain setting of its benchmark."""
+
+    key: str
+    """One of `DEVIATION_TITLES`; a run has at most one deviation of each key."""
+    label: str
+    """A few words for the cell of a table: `blind`, `5 shots`, `limit 60`."""
+    sentence: str
+    """What it means, for readers who do not know the flags; without a full stop."""
+
+
+def deviations(run: RunInfo) -> tuple[Deviation, ...]:
+    """How a run differs from the plain setting of its benchmark, in the order of
+    `DEVIATION_TITLES`; empty if it does not.
+
+    Reads no file but the declarations of built-in and installed benchmarks. The options of other
+    benchmarks (`--load`, descriptions) have no known defaults and are not compared.
+    """
+    named: list[Deviation] = []
+    for key, describe in _DESCRIPTIONS.items():
+        pair = describe(run)
+        if pair is not None:
+            named.append(Deviation(key, *pair))
+    return tuple(named)
+
+
+def deviation_cells(run: RunInfo) -> dict[str, str]:
+    """The label of each deviation by key, for tables with a column for each; empty texts for keys
+    in which the run is plain."""
+    labels = {deviation.key: deviation.label for deviation in deviations(run)}
+    return {key: labels.get(key, "") for key in DEVIATION_TITLES}
+
+
+class _Description(NamedTuple):
+    label: str
+    sentence: str
+
+
+_CONTROL_SENTENCES: Mapping[Control, str] = {
+    "blind": "asked without its images",
+    "black": "every image replaced by a black one",
+    "blur": "every image blurred",
+    "wrong-image": "every question asked with the image of another",
+    "shuffled-options": "options in a shuffled order",
+}
+
+
+def _control(run: RunInfo) -> _Description | None:
+    control = run.config.parameters.get(CONTROL)
+    if control is None:
+        return None
+    try:
+        sentence = _CONTROL_SENTENCES[parse_control(control).control]
+    except UsageError:
+        sentence = "asked under a control"
+    return _Description(control, f"{sentence} (--control {control})")
+
+
+def _thinking(run: RunInfo) -> _Description | None:
+    if run.config.parameters.get("cot") != "on" or _plain(run).parameters.get("cot") == "on":
+        return None
+    return _Description("cot=on", "asked to think step by step before it answers (cot=on)")
+
+
+def _shots(run: RunInfo) -> _Description | None:
+    parameters = run.config.parameters
+    count = parameters.get("shots", "0")
+    if count == "0":
+        return None
+    source, seed = parameters.get("shots_from", ""), parameters.get("shots_seed", "0")
+    details = [f"from {source}"] if source else []
+    label = f"{count} shot{'' if count == '1' else 's'}"
+    if seed != "0":
+        details.append(f"seed {seed}")
+        label += f", shots_seed={seed}"
+    suffix = f" ({', '.join(details)})" if details else ""
+    examples = "example" if count == "1" else "examples"
+    return _Description(label, f"{count} solved {examples} before each question{suffix}")
+
+
+def _prompt(run: RunInfo) -> _Description | None:
+    parameters, plain = run.config.parameters, _plain(run).parameters
+    recipe, prompt = parameters.get(RECIPE), parameters.get("prompt")
+    if recipe is not None:
+        return _Description(
+            f"recipe {recipe}", f"asked with the prompt that the authors of {recipe} prescribe"
+        )
+    if prompt == plain.get("prompt"):
+        return None
+    name = prompt or OWN_PROMPT
+    return _Description(f"prompt={name}", f"asked with the prompt {name}, not the benchmark's own")
+
+
+_NO_OPTIONS = frozenset(
+    {
+        CONTROL, RECIPE, "cot", "cot_digest", "shots", "shots_seed", "shots_from", "prompt",
+        "prompt_digest", "circular", "rule", "rule_commit", "reading", "normalisation",
+    }
+)  # fmt: skip
+"""Parameters of runs that other deviations describe, and digests."""
+
+
+def _options(run: RunInfo) -> _Description | None:
+    parameters, plain = run.config.parameters, _plain(run).parameters
+    differing = {
+        key: value
+        for key, value in parameters.items()
+        if key not in _NO_OPTIONS and key in plain and plain[key] != value
+    }
+    # Options such as `edge=448` are recorded only where they are not at their default.
+    options = _plain(run).options
+    differing |= {
+        key: value
+        for key, value in parameters.items()
+        if key not in _NO_OPTIONS and key not in plain and options.get(key, value) != value
+    }
+    if not differing:
+        return None
+    label = ", ".join(f"{key}={value}" for key, value in differing.items())
+    defaults = {**options, **plain}
+    usual = ", ".join(f"{key}={defaults[key]}" for key in differing)
+    return _Description(label, f"asked with {label}; the plain setting is {usual}")
+
+
+def _circular(run: RunInfo) -> _Description | None:
+    mode = run.config.parameters.get("circular", "off")
+    if mode == _plain(run).parameters.get("circular", "off"):
+        return None
+    if mode == "off":
+        return _Description("not circular", "each question asked once, options not rotated")
+    label = "circular" if mode == "early" else f"circular={mode}"
+    return _Description(label, "right only if right for every rotation of the options")
+
+
+def _limit(run: RunInfo) -> _Description | None:
+    limit, seed = run.config.limit, run.config.seed
+    if limit is None:
+        return None
+    label = f"limit {limit}" + (f", seed {seed}" if seed else "")
+    return _Description(
+        label, f"a random subset of at most {limit:,} questions (--limit, seed {seed})"
+    )
+
+
+def _until(run: RunInfo) -> _Description | None:
+    until = run.config.until
+    if not until:
+        return None
+    how = "stopped early by" if run.stopped else "could stop early by"
+    return _Description(f"until {until}", f"{how} its rule (--until {until})")
+
+
+def _extent(run: RunInfo) -> _Description | None:
+    extent = extent_asked(run)
+    if extent == COMPLETE or (extent != UNFINISHED and run.config.until):
+        return None
+    done = f"{run.counts.done:,} of {run.counts.samples:,}"
+    return _Description(f"not finished: {done}", f"{done} questions are done")
+
+
+def _failures(run: RunInfo) -> _Description | None:
+    if run.failures == "exclude":
+        return None
+    meaning = {
+        "count-wrong": "failed and missing samples count as wrong",
+        "withhold": "no score while a sample failed or is missing",
+    }.get(run.failures, "no score while too many samples failed or are missing")
+    return _Description(f"failures {run.failures}", f"{meaning} (--failures {run.failures})")
+
+
+def _repeats(run: RunInfo) -> _Description | None:
+    repeats = run.config.repeats
+    if repeats == 1:
+        return None
+    return _Description(
+        f"{repeats} draws", f"each question asked {repeats} times; the score is the mean"
+    )
+
+
+def _sampling(run: RunInfo) -> _Description | None:
+    """Settings of the command for the measured model; those in the model's name are options."""
+    sampling = run.config.sampling.get(_MODEL, Sampling())
+    parts = [
+        f"{name} {value:g}"
+        for name in ("temperature", "top_p", "seed")
+        if (value := getattr(sampling, name)) is not None and f"{name}=" not in run.model
+    ]
+    if not parts:
+        return None
+    return _Description(", ".join(parts), f"replies sampled with {', '.join(parts)}")
+
+
+def _tokens(run: RunInfo) -> _Description | None:
+    plain = _plain_tokens(run)
+    tokens = run.config.max_new_tokens
+    if plain is None or not tokens or tokens == plain or RECIPE in run.config.parameters:
+        return None
+    if "max_new_tokens=" in run.model:
+        return None
+    return _Description(
+        f"max_new_tokens={tokens}",
+        f"replies of up to {tokens:,} tokens; the plain setting is {plain:,}",
+    )
+
+
+def _rule(run: RunInfo) -> _Description | None:
+    parameters, plain = run.config.parameters, _plain(run).parameters
+    for name in ("rule", "reading"):
+        value = parameters.get(name)
+        if value is not None and value != plain.get(name):
+            return _Description(f"{name}={value}", f"replies parsed by the rule {value}")
+    if "reading" in plain and "reading" not in parameters and parameters:
+        return _Description("reading=other", "replies parsed by another rule than the default")
+    return None
+
+
+def _role_names(run: RunInfo, wanted: Callable[[str], bool]) -> list[str]:
+    return [identity.name for role, identity in run.config.roles.items() if wanted(role)]
+
+
+def _is_judge(role: str) -> bool:
+    return role.partition("-")[0] == JUDGE
+
+
+def _extractor(run: RunInfo) -> _Description | None:
+    names = _role_names(run, lambda role: role == "extractor")
+    if not names:
+        return None
+    return _Description(
+        f"extractor {names[0]}", f"replies that no rule can parse were read by {names[0]}"
+    )
+
+
+def _judge(run: RunInfo) -> _Description | None:
+    names = _role_names(run, _is_judge)
+    if not names:
+        return None
+    judges = " + ".join(names)
+    return _Description(f"judge {judges}", f"replies graded by {judges}")
+
+
+def _roles(run: RunInfo) -> _Description | None:
+    others = {
+        role: identity.name
+        for role, identity in run.config.roles.items()
+        if role != "extractor" and not _is_judge(role)
+    }
+    if not others:
+        return None
+    label = ", ".join(f"{role} {name}" for role, name in others.items())
+    return _Description(label, f"with further models: {label}")
+
+
+def _data(run: RunInfo) -> _Description | None:
+    origin = run.data.origin
+    kind = origin.kind if origin is not None else "published"
+    meaning = {
+        "custom": "on other data than the published",
+        "unverified": "on data that were not compared with the published file",
+    }.get(kind)
+    if meaning is None:
+        return None
+    digest = run.data.digest[:_DIGITS]
+    return _Description(f"data {digest}", f"{meaning}: {run.data.path} ({digest})")
+
+
+def _replies(run: RunInfo) -> _Description | None:
+    """Replies that another run stored on an earlier day."""
+    reused = run.reused
+    if not reused.replies or not reused.first or reused.first[:10] >= run.created[:10]:
+        return None
+    first, last = reused.first[:10], reused.last[:10]
+    when = first if first == last else f"{first} to {last}"
+    return _Description(
+        f"{reused.replies} stored replies of {when}",
+        f"{reused.replies:,} replies were not asked for but taken from the store ({when})",
+    )
+
+
+_SERVICE_OPTIONS = frozenset(
+    {
+        "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
+        "picture_host", "batch_size", "threads", "device", "device_map", "trust_remote_code",
+        "sharing", "revision",
+    }
+)  # fmt: skip
+"""Options of models that change where and how fast it answers, or which model it is, but not how
+it is asked."""
+
+
+def _model_options(run: RunInfo) -> _Description | None:
+    options = reply_options(run.model)
+    if not options:
+        return None
+    label = ", ".join(f"{name}={value}" for name, value in options.items())
+    return _Description(label, f"the model was opened with {label}")
+
+
+def reply_options(model: str) -> dict[str, str]:
+    """The options in a model's name that can change its replies, e.g. `images=first`."""
+    try:
+        _, options = split_options(model)
+    except UsageError:
+        return {}
+    return {name: value for name, value in options.items() if name not in _SERVICE_OPTIONS}
+
+
+def _version(run: RunInfo) -> _Description | None:
+    current = _plain(run).version
+    if current is None or current == run.config.version:
+        return None
+    version = run.config.version
+    return _Description(
+        f"version {version}", f"asked and scored by version {version}; this Snellen has {current}"
+    )
+
+
+_DESCRIPTIONS: Mapping[str, Callable[[RunInfo], _Description | None]] = {
+    "control": _control,
+    "thinking": _thinking,
+    "shots": _shots,
+    "prompt": _prompt,
+    "options": _options,
+    "circular": _circular,
+    "limit": _limit,
+    "until": _until,
+    "extent": _extent,
+    "failures": _failures,
+    "repeats": _repeats,
+    "sampling": _sampling,
+    "tokens": _tokens,
+    "rule": _rule,
+    "extractor": _extractor,
+    "judge": _judge,
+    "roles": _roles,
+    "data": _data,
+    "replies": _replies,
+    "model_options": _model_options,
+    "version": _version,
+}
+
+
+class _PlainSetting(NamedTuple):
+    """A benchmark as it is without any flag."""
+
+    version: str | None
+    parameters: Mapping[str, str]
+    options: Mapping[str, str]
+    """The default of each option, also of those that are not recorded at their default."""
+
+
+def _plain(run: RunInfo) -> _PlainSetting:
+    """The plain setting of the run's benchmark. A data file of the user's own may have the name of
+    a registered benchmark and is none."""
+    origin = run.data.origin
+    is_file = origin is not None and origin.kind in ("own", "predictions")
+    return _UNKNOWN if is_file else _plain_setting(run.config.benchmark)
+
+
+_UNKNOWN = _PlainSetting(None, {}, {name: values[0] for name, values in video_options().items()})
+"""The plain setting of data files: that of videos, and nothing of a version."""
+
+
+@functools.cache
+def _plain_setting(benchmark: str) -> _PlainSetting:
+    if not is_registered(benchmark):
+        return _UNKNOWN
+    try:
+        plain = open_benchmark(benchmark, Variant())
+    except UsageError:
+        return _UNKNOWN
+    defaults = {name: values[0] for name, values in plain.options.items() if values}
+    return _PlainSetting(plain.version, dict(plain.parameters), defaults)
+
+
+@functools.cache
+def _tokens_with(benchmark: str, options: tuple[tuple[str, str], ...]) -> int | None:
+    try:
+        return open_benchmark(benchmark, Variant(options=dict(options))).max_new_tokens
+    except UsageError:
+        return None
+
+
+def _plain_tokens(run: RunInfo) -> int | None:
+    """The longest reply without `--max-new-tokens` under the run's own options; None if
+    unknown."""
+    plain = _plain(run)
+    if plain.version is None:
+        return None
+    parameters = run.config.parameters
+    options = {
+        key: value
+        for key, value in parameters.items()
+        if key not in _NO_OPTIONS and key in plain.options
+    }
+    tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
+    if tokens is not None and parameters.get("cot") == "on":
+        return max(tokens, COT_TOKENS)
+    return tokens
