@@ -267,7 +267,7 @@ def _pope(golden: Path) -> Iterator[Entry]:
 
 def _mmmu(golden: Path) -> Iterator[Entry]:
     source = (
-        "MMMU's eval script over LLaVA's and Qwen-VL's outputs, options drawn by lot taken off "
+        "MMMU's eval script over LLaVA's and Qwen-VL's outputs, without options drawn at random "
         "(`--rule official`)"
     )
     for system, right in (("llava1.5_13b", 329), ("qwen_vl", 309)):

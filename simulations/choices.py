@@ -13,10 +13,9 @@ from snellen.core.record import Record
 from snellen.scoring.accuracy import guess_metrics
 from snellen.stats import shared_errors as doubts
 from snellen.stats.chi_square import even_over_questions, pearson
+from snellen.stats.intervals import SampledStratum, share_over_systems, weighted_share
 from snellen.stats.items import LEVEL, low_discrimination
 from snellen.stats.shared_errors import ExpectedCount, SystemAnswers, expected_shared_errors
-from snellen.stats.system_shares import share_over_systems
-from snellen.stats.weighted_share import SampledStratum, weighted_share
 
 Letters = NDArray[np.intp]
 _BALANCED = (0.25, 0.25, 0.25, 0.25)

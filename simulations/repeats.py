@@ -210,7 +210,7 @@ STUDIES = (
         title="Majority over several draws",
         event="the estimate less the truth, on average",
         procedure="The expected score of the commonest answer over all subsets of k draws, ties "
-        "drawn by lot; draws of a question are independent of each other.",
+        "broken at random; draws of a question are independent of each other.",
         source="X. Wang et al., Self-Consistency (2023), Sec. 2",
         cases=tuple(
             Case(f"{label}, k = {k} of {draws}", majority_error(chances, draws, k), -8e-3, 8e-3)

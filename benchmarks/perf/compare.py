@@ -25,7 +25,7 @@ METHOD = (
 
 
 class Guess:
-    """Answers by lot, at once."""
+    """Picks a reply at random, at once."""
 
     capabilities = snellen.Capabilities()
 

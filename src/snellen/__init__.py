@@ -6,20 +6,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from snellen.api import Planned, Results, RunOptions, Scored, evaluate, plan, score
+    from snellen.api import (
+        Comparison,
+        Planned,
+        Results,
+        Run,
+        RunOptions,
+        SampleResult,
+        Samples,
+        Scored,
+        aevaluate,
+        compare,
+        evaluate,
+        open_run,
+        open_runs,
+        plan,
+        score,
+    )
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
     from snellen.core.output import Failure, Generated
     from snellen.core.request import Generate, Rank, Sampling
+    from snellen.data.in_memory import Data
+    from snellen.engine.loop.run import RunInterrupted
     from snellen.models.naming.wrapping import wrap_model
-    from snellen.store.runs import RunFolder, open_run
+    from snellen.store.runs import RunFolder
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Benchmark": "snellen.core.benchmark",
     "Capabilities": "snellen.core.model",
+    "Comparison": "snellen.api",
+    "Data": "snellen.data.in_memory",
     "Failure": "snellen.core.output",
     "Generate": "snellen.core.request",
     "Generated": "snellen.core.output",
@@ -27,14 +47,21 @@ _HOMES = {
     "Planned": "snellen.api",
     "Rank": "snellen.core.request",
     "Results": "snellen.api",
+    "Run": "snellen.api",
     "RunFolder": "snellen.store.runs",
+    "RunInterrupted": "snellen.engine.loop.run",
     "RunOptions": "snellen.api",
+    "SampleResult": "snellen.api",
+    "Samples": "snellen.api",
     "Sampling": "snellen.core.request",
     "Scored": "snellen.api",
     "SnellenError": "snellen.core.errors",
     "Variant": "snellen.core.benchmark",
+    "aevaluate": "snellen.api",
+    "compare": "snellen.api",
     "evaluate": "snellen.api",
-    "open_run": "snellen.store.runs",
+    "open_run": "snellen.api",
+    "open_runs": "snellen.api",
     "plan": "snellen.api",
     "score": "snellen.api",
     "wrap_model": "snellen.models.naming.wrapping",
@@ -43,6 +70,8 @@ _HOMES = {
 __all__ = [
     "Benchmark",
     "Capabilities",
+    "Comparison",
+    "Data",
     "Failure",
     "Generate",
     "Generated",
@@ -50,14 +79,21 @@ __all__ = [
     "Planned",
     "Rank",
     "Results",
+    "Run",
     "RunFolder",
+    "RunInterrupted",
     "RunOptions",
+    "SampleResult",
+    "Samples",
     "Sampling",
     "Scored",
     "SnellenError",
     "Variant",
+    "aevaluate",
+    "compare",
     "evaluate",
     "open_run",
+    "open_runs",
     "plan",
     "score",
     "wrap_model",

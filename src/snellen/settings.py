@@ -50,6 +50,11 @@ class Settings:
     """`SNELLEN_MEDIA_FOLDERS`: the only folders, besides the table's own, from which images and
     videos named in tables are read. None: the user's tables may name files anywhere."""
 
+    @property
+    def datasets(self) -> Path:
+        """Folder for downloads and for files that the user puts there by hand."""
+        return self.cache / "datasets"
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """Read `environment`, by default that of the process."""

@@ -149,9 +149,10 @@ def test_runs_of_other_parameters_stand_apart(runs: Path, tmp_path: Path) -> Non
     evaluate(["random"], ["mme"], out=runs, variant=other, html=False)
     folders = find_runs(str(runs))
     found = rank_comparable_runs(folders, [run.report() for run in folders])
+    data = f"data {folders[0].info.data.digest[:8]}"
     assert {standing.title for standing in found} == {
-        "mme (reading=official)",
-        "mme (reading=word)",
+        f"mme ({data})",
+        f"mme (reading=word, {data})",
     }
 
 

@@ -203,3 +203,15 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     file.write_text("title = \n")
     with pytest.raises(DataError, match="is no TOML"):
         find_suite(str(file))
+
+
+def test_average_ranks_are_among_models_that_have_all_members() -> None:
+    table = {
+        "one": {"a": 50.0, "b": 40.0, "c": 10.0},
+        "two": {"a": 50.0, "b": 30.0, "c": 20.0},
+        "part": {"a": 90.0, "b": 90.0, "c": None},
+    }
+    rows = suite_rows(("a", "b", "c"), table)
+    assert [(row.model, row.average_rank, row.missing) for row in rows] == [
+        ("one", 4 / 3, ()), ("two", 4 / 3, ()), ("part", None, ("c",)),
+    ]  # fmt: skip

@@ -227,7 +227,7 @@ def test_other_roles_draw_nothing(home: Path) -> None:
     for roles in ({"extractors": ["snellen/tiny:seed=1"]}, {"clip": "clip/x:seed=1"}):
         with pytest.raises(UsageError, match="is asked once, at temperature 0"):
             evaluate([Urn()], data, out=home / "out", **roles)
-    with pytest.raises(UsageError, match="judge: it answers by lot"):
+    with pytest.raises(UsageError, match="judge: it picks replies at random"):
         evaluate([Urn()], ["mm-vet"], out=home / "out", judges=["random:temperature=1"])
 
 

@@ -24,6 +24,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
     root = tmp_path_factory.mktemp("hub")
     tiny_checkpoints.llava(root / "vlm")
     _questions(root / "questions")
+    _signs(root / "signs")
     restricted = root / "restricted"
     restricted.mkdir()
     (restricted / "config.json").write_text("{}")
@@ -33,6 +34,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
         Repository("models", "acme/ask-first", restricted, HTTPStatus.FORBIDDEN),
         Repository("models", "acme/empty", root / "questions"),
         Repository("datasets", "acme/questions", root / "questions"),
+        Repository("datasets", "acme/signs", root / "signs"),
         Repository("datasets", "acme/secret", root / "questions", HTTPStatus.FORBIDDEN),
         Repository("datasets", "acme/files", restricted),
     ) as running:
@@ -77,3 +79,67 @@ def _questions(folder: Path) -> None:
         path = folder / "data" / f"{split}-00000-of-00001.parquet"
         Dataset.from_list(rows, features=features).to_parquet(path)
     (folder / "README.md").write_text("---\nlicense: cc0-1.0\n---\nColours.\n")
+
+
+SIGNS = """\
+name: Signs in the street
+description: What signs say.
+evaluation_framework: inspect-ai
+tasks:
+  - id: signs_choice
+    config: default
+    split: test
+    field_spec:
+      input: text
+      target: right
+      choices: [first, second]
+      input_image: photo
+      metadata: [city]
+    solvers:
+      - name: system_message
+        args: {template: "Look {how}. Braces stay: {your answer}", how: closely}
+      - name: multiple_choice
+        args: {template: "{question}\\n\\n{choices}\\n\\nOne of {letters}."}
+    scorers: [{name: choice}]
+  - id: acme/signs_open
+    split: test
+    field_spec: {input: text, target: word}
+    solvers:
+      - {name: prompt_template, args: {template: "Read this. {prompt}"}}
+      - {name: generate}
+    scorers: [{name: match, args: {location: any}}, {name: f1}]
+    epochs: 2
+  - id: signs_graded
+    field_spec: {input: text, target: "literal:a sign"}
+    solvers: [{name: generate}]
+    scorers: [{name: model_graded_fact, args: {model: openai/o3-mini}}]
+"""
+
+
+def _signs(folder: Path) -> None:
+    """A benchmark data set: columns with names of its own, and an eval.yaml that explains them."""
+    from datasets import Dataset, Features, Image, Value
+    from PIL import Image as Pictures
+
+    texts = {name: Value("string") for name in ("text", "first", "second", "word", "city")}
+    features = Features({**texts, "right": Value("int64"), "photo": Image()})
+    rows = []
+    for number in range(4):
+        data = io.BytesIO()
+        Pictures.new("RGB", (32, 32), COLOURS[number]).save(data, "PNG")
+        rows.append(
+            {
+                "text": f"What does sign {number} say?",
+                "first": "stop",
+                "second": "go",
+                "right": number % 2,
+                "word": ("stop", "go")[number % 2],
+                "city": ("Rome", "Oslo")[number // 2],
+                "photo": {"bytes": data.getvalue(), "path": None},
+            }
+        )
+    (folder / "data").mkdir(parents=True)
+    path = folder / "data" / "test-00000-of-00001.parquet"
+    Dataset.from_list(rows, features=features).to_parquet(path)
+    (folder / "README.md").write_text("---\nlicense: cc0-1.0\n---\nSigns.\n")
+    (folder / "eval.yaml").write_text(SIGNS)

@@ -218,8 +218,8 @@ def info(model: str, benchmark: str, circular: bool, status: Status, counts: Cou
         benchmark=benchmark,
         title="Eyechart: coloured shapes, counting and reading",
         config=RunConfig(
-            identity, benchmark, "1", {"split": "test", "circular": "early" if circular else "off"},
-            "9d" * 32, seed=0, max_new_tokens=32,
+            identity, benchmark, "3",
+            {"split": "test", **({"circular": "early"} if circular else {})}, "9d" * 32,
         ),
         data=DataInfo("eyechart.tsv", "9d" * 32, counts.samples),
         status=status,

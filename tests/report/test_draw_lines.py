@@ -60,7 +60,7 @@ def test_every_form_has_them(
     for line in draw_lines(report):
         assert line.name in told
         assert line.name.replace(",", "") in to_markdown([report]).replace(",", "")
-    assert r"\caption{Draws of random on q}" in to_latex([report])
+    assert r"\caption{Draws of random (6 draws, seed 1) on q}" in to_latex([report])
     assert '"draws": {' in to_json([report])
     assert "majority@k" in (run.path / "report.html").read_text()
     rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(to_csv([report])))}

@@ -100,13 +100,13 @@ def test_runs_that_do_not_belong_together_are_in_rankings_of_their_own(
         one["benchmark"]: [place["model"] for place in one["boards"][0]["places"]] for one in found
     }
     assert boards == {
-        "q (all samples, failures exclude)": ["strong", "mid", "weak"],
-        "q (all samples, failures count-wrong)": ["mid"],
-        "q (limit 60, seed 0, failures exclude)": ["weak"],
-        "q (limit 60, seed 1, failures exclude)": ["mid"],
-        "q (seed 0, --until ±20, stopped early by its rule, failures exclude)": ["strong"],
+        "q": ["strong", "mid", "weak"],
+        "q (failures count-wrong)": ["mid"],
+        "q (limit 60)": ["weak"],
+        "q (limit 60, seed 1)": ["mid"],
+        "q (until ±20, stopped early by its rule)": ["strong"],
     }
-    assert [one["benchmark"] for one in found][-1].startswith("q (seed 0, --until")
+    assert [one["benchmark"] for one in found][-1].startswith("q (until")
     apart = "the runs of q are not in one ranking: they differ in limit, seed, until, samples asked"
     assert all(one["notices"][0].startswith(apart) for one in found)
 
@@ -215,3 +215,54 @@ def test_a_printed_model_does_not_stand_in_two_files(
         (tmp_path / name).write_text("model,subtask,acc,acc_plus\nm,Existence,86.67,73.33\n")
     assert main(["leaderboard", *map(str, tmp_path.glob("*.csv"))]) == 2
     assert "the model 'm' stands in two files of printed numbers" in capsys.readouterr().err
+
+
+def test_groups_are_columns_of_one_table(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    lines = [line.split() for line in printed(capsys, place / "A").splitlines()]
+    head = lines.index(["category", "strong", "mid", "weak", "n"])
+    names = [line[:2] for line in lines[head + 2 : head + 6]]
+    assert names == [["kind", str(at)] for at in range(4)]
+    assert all(line[-1] == "30" for line in lines[head + 2 : head + 6])
+    assert all(line[2].endswith("*") for line in lines[head + 2 : head + 6])
+
+
+def test_a_seed_that_nobody_set_is_no_difference(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = printed(capsys, place / "A", place / "limited")
+    assert "they differ in limit" in text
+    assert "seed" not in text
+
+
+def test_models_by_benchmarks_say_what_is_missing(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    data = write(tmp_path / "other.tsv", rows(COUNT))
+    for name in ("weak", "strong"):
+        run(model(name, SHARES[name]), data, tmp_path / "runs")
+    lines = printed(capsys, place / "A", tmp_path / "runs").splitlines()
+    assert lines[0].strip() == "models by benchmarks"
+    found = {line.split()[0]: " ".join(line.split()[1:]) for line in lines[1:6] if line.split()}
+    assert found["model"] == "other q average rank"
+    assert found["strong"].endswith(" 1.0")
+    assert found["weak"].endswith(" 2.0")
+    assert found["mid"].startswith("– ")
+    assert found["mid"].endswith("– (1 missing)")
+    latex = printed(capsys, place / "A", tmp_path / "runs", "--format", "latex")
+    assert latex.count("\\begin{tabular}") == latex.count("\\bottomrule") == 5
+    assert "\\caption{models by benchmarks}" in latex
+    assert "\\caption{q, category}" in latex
+
+
+def test_a_narrow_terminal_has_every_column_in_parts(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    text = printed(capsys, place / "A")
+    assert "…" not in text
+    heads = [line.split() for line in text.splitlines() if line.startswith("category")]
+    assert [name for head in heads for name in head[1:]] == ["strong", "mid", "weak", "n"]

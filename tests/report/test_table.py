@@ -19,12 +19,14 @@ def test_one_circular_run_with_failures():
     assert board == (
         "! 3 of 200 samples failed and are left out; bounds 41.5–43.0\n"
         "eyechart  circular accuracy\n"
-        "model                  score   95 % interval   vanilla   drop     n\n"
-        "───────────────────────────────────────────────────────────────────\n"
-        "snellen/tiny            42.1       35.5–49.1      59.9   17.8   197\n"
-        "chance                  25.0\n"
-        "most frequent answer    27.5\n"
-        "2 no match, 2 unparsed, 2 refused, 2 truncated, 2 empty, 3 failed"
+        "model                            score   95 % interval   vanilla   drop     n\n"
+        "─────────────────────────────────────────────────────────────────────────────\n"
+        "snellen/tiny                      42.1       35.5–49.1      59.9   17.8   197\n"
+        "baseline: chance                  25.0                                    197\n"
+        "baseline: most frequent answer    27.5                                    197\n"
+        "2 no match, 2 unparsed, 2 refused, 2 truncated, 2 empty, 3 failed\n"
+        "intervals: of the score on questions like these, drawn as they were, not on\n"
+        "these very questions"
     )
     assert groups.splitlines()[0].split() == ["category", "score", "interval", "n"]
 
@@ -94,10 +96,44 @@ def test_runs_of_one_model_are_told_apart_by_what_differs():
     runs = []
     for language, limit in (("en", None), ("cn", None), ("cn", 5)):
         config = replace(
-            report.run.config, parameters={"lang": language, "split": "dev"}, limit=limit
+            report.run.config, parameters={"lang": language, "split": "test"}, limit=limit
         )
         runs.append(replace(report, run=replace(report.run, config=config)))
     text = printed(runs, width=120)
-    for name in ("(lang=en)", "(lang=cn)", "(lang=cn, limit 5)"):
+    for name in ("(lang=en)", "(lang=cn)", "(limit 5, lang=cn)"):
         assert f"snellen/tiny {name}" in text
     assert "split=" not in text
+
+
+def test_each_baseline_is_one_row_over_the_most_questions():
+    small, large = (build_report("random", count=count, troubled=False)[0] for count in (40, 80))
+    config = replace(small.run.config, limit=40)
+    small = replace(small, run=replace(small.run, config=config))
+    lines = [line.split() for line in printed([small, large]).splitlines()]
+    named = [line for line in lines if line[:2] == ["baseline:", "chance"]]
+    assert [line[-1] for line in named] == ["80"]
+    assert ["random", "(limit", "40)"] in [line[:3] for line in lines]
+
+
+def test_no_run_replaces_another_in_the_matrix():
+    reports = []
+    for model, benchmark, control in (
+        ("one", "eyechart", None), ("one", "eyechart", "blind"), ("two", "photos", None)
+    ):  # fmt: skip
+        report, _, _ = build_report(model, benchmark, count=20, troubled=False)
+        parameters = {"split": "test", **({"control": control} if control else {})}
+        config = replace(report.run.config, parameters=parameters)
+        reports.append(replace(report, run=replace(report.run, config=config)))
+    rows = [line.split("  ")[0] for line in printed(reports, width=120).splitlines()[2:5]]
+    assert rows == ["one", "one (blind)", "two"]
+
+
+def test_the_address_of_a_server_is_named_only_where_it_tells_runs_apart():
+    from snellen.report.format import run_labels
+
+    reports = []
+    for port in (8101, 8102):
+        report, _, _ = build_report(f"openai/x:base_url=http://127.0.0.1:{port}/v1", count=5)
+        reports.append(report)
+    assert run_labels(reports[:1]) == ["openai/x"]
+    assert run_labels(reports) == ["openai/x (at 127.0.0.1:8101)", "openai/x (at 127.0.0.1:8102)"]

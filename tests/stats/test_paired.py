@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.stats.paired import (
     CLUSTER_TEST,
     MANY_CLUSTERS,
-    MIN_CLUSTERS,
     SCORE_TEST,
     design_effect,
     detectable_difference,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from snellen.stats.paired import MIN_CLUSTERS, paired_mean
+from snellen.stats.intervals import MIN_CLUSTERS
+from snellen.stats.paired import paired_mean
 from snellen.stats.paired_statistics import (
     LinearisedStatistic,
     linearise,

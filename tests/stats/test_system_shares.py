@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.stats.intervals import wilson
-from snellen.stats.system_shares import share_over_systems
+from snellen.stats.intervals import share_over_systems, wilson
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.02, 0.05])

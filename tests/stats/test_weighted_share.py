@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.stats.intervals import wilson
-from snellen.stats.weighted_share import SampledStratum, weighted_share
+from snellen.stats.intervals import SampledStratum, weighted_share, wilson
 
 
 @pytest.mark.parametrize("each", [5, 20])

@@ -63,29 +63,29 @@ class ProtocolCard(Struct, frozen=True, omit_defaults=True):
     """The file with its checksum, or the data set, that the benchmark declares."""
 
 
-def canonical_replies(sample: Sample, turn: int) -> dict[str, str]:
-    """Replies that a model may give to a question, by the kind of reply."""
+REPLIES: Mapping[str, str] = {
+    "gold": "{gold}",
+    "blank": "",
+    "sentence": "The answer is {gold}.",
+    "bracket": "({gold})",
+    "marked": "Let us look closely. Answer: {gold}",
+    "boxed": "So it must be $\\boxed{{gold}}$.",
+    "first": "A",
+    "wordy": "B. It can be seen in the picture, unlike in C.",
+    "yes": "Yes, there is.",
+    "no": "no",
+    "number": "There are 42 of them, that is 3.5 %.",
+    "refusal": "I'm sorry, but I cannot help with that.",
+    "unread": "It depends.",
+}
+"""Replies that a model may give to a question, by the kind of reply."""
+
+
+def canonical_reply(sample: Sample, turn: int, kind: str) -> str:
+    """The reply of that kind in a pass over a question, with its first gold answer filled in."""
     planned = planned_passes(sample)
     gold = planned[turn].gold if turn < len(planned) else sample.gold
-    right = gold[0] if gold else ""
-    return {
-        "gold": right,
-        "blank": "",
-        "sentence": f"The answer is {right}.",
-        "bracket": f"({right})",
-        "marked": f"Let us look closely. Answer: {right}",
-        "boxed": f"So it must be $\\boxed{{{right}}}$.",
-        "first": "A",
-        "wordy": "B. It can be seen in the picture, unlike in C.",
-        "yes": "Yes, there is.",
-        "no": "no",
-        "number": "There are 42 of them, that is 3.5 %.",
-        "refusal": "I'm sorry, but I cannot help with that.",
-        "unread": "It depends.",
-    }
-
-
-REPLY_KINDS = tuple(canonical_replies(Sample(id="", kind="open", question=""), 0))
+    return REPLIES[kind].replace("{gold}", gold[0] if gold else "")
 
 
 def build_card(
@@ -170,7 +170,7 @@ class _CannedReplies:
         """The records of the samples, by the kind of reply."""
         return {
             reply_kind: [self.record(benchmark, sample, reply_kind) for sample in samples]
-            for reply_kind in REPLY_KINDS
+            for reply_kind in REPLIES
         }
 
     def record(self, benchmark: Benchmark, sample: Sample, reply_kind: str) -> Record:
@@ -188,9 +188,9 @@ class _CannedReplies:
 
 def _reply(sample: Sample, request: Request, reply_kind: str) -> Output:
     if isinstance(request, Generate):
-        return Generated(canonical_replies(sample, request.ref.turn)[reply_kind])
+        return Generated(canonical_reply(sample, request.ref.turn, reply_kind))
     if isinstance(request, Rank):
-        best = REPLY_KINDS.index(reply_kind) % max(1, len(request.candidates))
+        best = list(REPLIES).index(reply_kind) % max(1, len(request.candidates))
         count = len(request.candidates)
         return Ranked(
             tuple(CandidateScore(-float((index - best) % count), 1) for index in range(count))

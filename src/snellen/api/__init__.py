@@ -11,21 +11,39 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snellen.api._resolve import resolve_benchmark, resolve_model
     from snellen.api.backend_parity import parity
-    from snellen.api.evaluation import Results, SkippedRun, evaluate
+    from snellen.api.comparing import Comparison, compare
+    from snellen.api.evaluation import aevaluate, evaluate
     from snellen.api.options import DEFAULT_OUT, STORE_FILE, RunOptions
     from snellen.api.planning import Planned, plan
     from snellen.api.report import report_of, write_page
+    from snellen.api.results import (
+        Results,
+        Run,
+        SampleResult,
+        Samples,
+        SkippedRun,
+        open_run,
+        open_runs,
+    )
     from snellen.api.scoring import Scored, score, score_by_rules
 
 _MODULES = {
     "DEFAULT_OUT": "options",
     "STORE_FILE": "options",
+    "Comparison": "comparing",
     "Planned": "planning",
-    "Results": "evaluation",
+    "Results": "results",
+    "Run": "results",
     "RunOptions": "options",
+    "SampleResult": "results",
+    "Samples": "results",
     "Scored": "scoring",
-    "SkippedRun": "evaluation",
+    "SkippedRun": "results",
+    "aevaluate": "evaluation",
+    "compare": "comparing",
     "evaluate": "evaluation",
+    "open_run": "results",
+    "open_runs": "results",
     "parity": "backend_parity",
     "plan": "planning",
     "report_of": "report",
@@ -39,12 +57,20 @@ _MODULES = {
 __all__ = [
     "DEFAULT_OUT",
     "STORE_FILE",
+    "Comparison",
     "Planned",
     "Results",
+    "Run",
     "RunOptions",
+    "SampleResult",
+    "Samples",
     "Scored",
     "SkippedRun",
+    "aevaluate",
+    "compare",
     "evaluate",
+    "open_run",
+    "open_runs",
     "parity",
     "plan",
     "report_of",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
 
+from snellen.api._inputs import without_answers
 from snellen.benchmarks.declaration.build import build
 from snellen.benchmarks.declaration.registry import apply_recipe, benchmark_sources, open_benchmark
 from snellen.benchmarks.protocol.parsers import check_rule
@@ -98,7 +100,8 @@ def resolve_benchmark(
         benchmark = open_benchmark(name, variant)
     except UnknownName as error:
         raise (UnknownName("benchmark", name, custom) if custom else error) from None
-    check_rule(benchmark, variant)
+    if variant.rule is not None:
+        check_rule(benchmark, variant.rule)
     return benchmark
 
 
@@ -108,6 +111,8 @@ class NamedBenchmark:
 
     spec: str | Benchmark
     benchmark: Benchmark
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What the columns of these data are called, if that was said of them alone."""
 
     def for_model(
         self,
@@ -121,6 +126,8 @@ class NamedBenchmark:
         unless the user set one, and with the recipe of the model's authors, if there is one."""
         if not isinstance(self.spec, str):
             return self.benchmark
+        if self.columns:
+            variant = replace(variant, columns=self.columns)
         longest = abilities(model).max_new_tokens
         changed = longest is not None and variant.max_new_tokens is None
         if changed:
@@ -223,8 +230,11 @@ class OfflineResolver:
         spec: str | Benchmark,
         variant: Variant,
         custom: Mapping[str, Benchmark | BenchmarkFactory],
+        columns: Mapping[str, str] = MappingProxyType({}),
     ) -> NamedBenchmark:
         """The benchmark. If its data are not on this machine, that is noted (see `has_data`)."""
+        if columns:
+            variant = replace(variant, columns=columns)
         with force_offline():
             benchmark = resolve_benchmark(spec, variant, custom)
             name = str(spec)
@@ -244,7 +254,7 @@ class OfflineResolver:
                 else:
                     pull = f": snellen data pull {name}" if benchmark.fetch is not None else ""
                     self._add_download(f"the data of {name}{pull}")
-        return NamedBenchmark(spec, benchmark)
+        return NamedBenchmark(spec, benchmark, columns)
 
     def has_data(self, benchmark: NamedBenchmark) -> bool:
         """Whether the data of an opened benchmark are on this machine."""
@@ -277,6 +287,8 @@ class OfflineResolver:
         for named in benchmarks:
             if named.benchmark.unscorable:
                 yield f"{named.benchmark.name}: {named.benchmark.unscorable}"
+            if self.has_data(named) and (sentence := without_answers(named.benchmark)):
+                yield sentence
 
     def _is_key_missing(self, name: str) -> bool:
         """Whether the model needs an API key that is not set; if so, that is noted."""

@@ -1,14 +1,17 @@
-"""`evaluate`: every model on every benchmark."""
+"""`evaluate` and `aevaluate`: every model on every benchmark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from snellen.api._budget import Prices, request_limits
+from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
+from snellen.api._progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api._resolve import (
     NamedBenchmark,
     resolve_benchmark,
@@ -20,28 +23,28 @@ from snellen.api._sampling import is_greedy
 from snellen.api.options import (
     STORE_FILE,
     RunOptions,
-    as_list,
     change_options,
     check_options,
     variant_with_roles,
 )
 from snellen.api.report import write_page
-from snellen.benchmarks.declaration.registry import expand_suites
+from snellen.api.results import Results, Run, SkippedRun
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError
+from snellen.core.event_loop import run_in_thread
 from snellen.core.model import AnyModel, Model
+from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
 from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
-from snellen.engine.loop.progress import NoProgress, Progress
+from snellen.engine.loop.progress import Progress
 from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run
 from snellen.engine.ray.cluster import ReplicatedModels
-from snellen.engine.servers.managed import LostServer, Servers
+from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import GRACE, Notify
 from snellen.models.naming.custom import load_files
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import RunFolder
 
 _NO_TEMPERATURE = (
     "at temperature 0, draws of a question differ only where a server is not deterministic; "
@@ -49,28 +52,13 @@ _NO_TEMPERATURE = (
 )
 
 
-class SkippedRun(NamedTuple):
-    """A model that cannot take a benchmark, with the reason."""
-
-    model: str
-    benchmark: str
-    reason: str
-
-
-class Results(NamedTuple):
-    runs: list[RunFolder]
-    skipped: list[SkippedRun]
-    lost: list[LostServer]
-    """Servers of Snellen's own that ended while they were needed."""
-
-
 def evaluate(
     models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
-    benchmarks: Sequence[str | Benchmark] | str,
+    benchmarks: BenchmarkLike,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
     command: str = "",
-    progress: Progress | None = None,
+    progress: ProgressChoice = None,
     fetching: FetchProgress | None = None,
     warned: Notify | None = None,
     serving: Notify | None = None,
@@ -78,21 +66,62 @@ def evaluate(
 ) -> Results:
     """Run every model on every benchmark; a complete run is only reported.
 
-    Models and benchmarks are named as on the command line, or are objects: `models` is one model, a
-    list, or a dict by the names that tables show, each anything `wrap_model` takes. `changes` are
-    fields of `RunOptions`, in place of those of `options`: `evaluate("random", "eyechart",
-    limit=10)`.
+    Models and benchmarks are named as on the command line, or are objects; one, or several in a
+    list. Models may also be a dict by the names that tables show; each is anything that
+    `wrap_model` takes. A benchmark may also be rows in memory: a list of dicts, a frame, a
+    `datasets.Dataset`, or `Data(rows, name=...)`. `changes` are fields of `RunOptions`, in place of
+    those of `options`: `evaluate("random", "eyechart", limit=10)`.
 
-    Callbacks: `progress` follows the samples, `fetching` downloads; `warned` gets a sentence about
-    each benchmark that cannot be scored as it is run, before anything is asked; `serving` gets
-    lines about the model servers that are started. `command` is recorded with the runs, and shown
-    if the call is stopped, as what to type to go on.
+    `progress` shows how far the samples are: by default on a terminal and in a notebook, with True
+    everywhere, with False nowhere; or an object with the methods of `Progress`. Callbacks:
+    `fetching` follows downloads; `warned` gets a sentence about each benchmark that cannot be
+    scored as it is run, before anything is asked; `serving` gets lines about the model servers that
+    are started. `command` is recorded with the runs, and shown if the call is stopped, as what to
+    type to go on.
 
     Works under a running event loop, as in a notebook. Raises a UsageError subclass before
-    anything is asked if a name, option or file cannot be used, and `RunInterrupted` on Ctrl-C.
+    anything is asked if a name, option or file cannot be used, and `RunInterrupted`, a
+    KeyboardInterrupt, on Ctrl-C: what is finished is kept, and the same call goes on from there.
     """
     options = change_options(options, changes)
     check_options(options)
+    if is_visible(progress):
+        warned, serving = warned or print_notice, serving or print_notice
+    try:
+        with open_progress(progress) as followed:
+            return _evaluate(
+                models, benchmarks, options, command, followed, fetching, warned, serving
+            )
+    except RunInterrupted:
+        raise
+    except KeyboardInterrupt:
+        raise RunInterrupted(Path(options.out)) from None
+
+
+async def aevaluate(
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
+    benchmarks: BenchmarkLike,
+    options: RunOptions = RunOptions(),  # noqa: B008 - frozen
+    **arguments: Any,
+) -> Results:
+    """As `evaluate`, for async code: the event loop goes on while the models are asked.
+
+    Cancelling keeps what is finished, as Ctrl-C does, and returns once the runs have ended.
+    Callbacks are called in another thread.
+    """
+    return await run_in_thread(partial(evaluate, models, benchmarks, options, **arguments))
+
+
+def _evaluate(
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
+    benchmarks: BenchmarkLike,
+    options: RunOptions,
+    command: str,
+    progress: Progress,
+    fetching: FetchProgress | None,
+    warned: Notify | None,
+    serving: Notify | None,
+) -> Results:
     check_fresh(options.fresh)
     limits = request_limits(options.retries, options.max_failures, options.budget)
     prices = Prices(options.prices)
@@ -110,10 +139,11 @@ def evaluate(
         opener = _LiveModelOpener(custom.models, servers, replicas)
         roles = open_roles(models, options, opener, custom.models)
         variant = variant_with_roles(options)
-        named_benchmarks = [
-            NamedBenchmark(spec, resolve_benchmark(spec, variant, custom.benchmarks))
-            for spec in expand_suites(as_list(benchmarks))
-        ]
+        named_benchmarks = []
+        for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER):
+            own_variant = replace(variant, columns=columns) if columns else variant
+            benchmark = resolve_benchmark(spec, own_variant, custom.benchmarks)
+            named_benchmarks.append(NamedBenchmark(spec, benchmark, columns))
         # What is on this machine is checked first: a mistake in a data file shows at once.
         downloads = [
             named.benchmark for named in named_benchmarks if named.benchmark.fetch is not None
@@ -121,6 +151,8 @@ def evaluate(
         for named in named_benchmarks:
             if named.benchmark.fetch is None:
                 _prepare(named.benchmark, fetching, warned)
+                if options.require_answers:
+                    refuse_unanswered(named.benchmark)
         for models_by_role in roles.roles():
             check_roles(models_by_role)
         prices.check(roles.all_models(), limits.budget)
@@ -134,14 +166,14 @@ def evaluate(
             plan = replace(
                 matrix.run_plan(cell),
                 command=command,
-                progress=progress or NoProgress(),
+                progress=progress,
                 limits=limits,
                 stop_rule=rule if isinstance(rule, PrecisionRule) else None,
                 fresh=fresh,
             )
             return replace(plan, prices=prices.plan_prices(plan))
 
-        results = Results([], [], [])
+        results = Results()
         store = Path(options.store) if options.store else out / STORE_FILE
         with ResponseStore(store) as responses:
             fresh = options.fresh or ""
@@ -208,7 +240,7 @@ def _run_group(
     except UnsupportedBenchmark as error:
         results.skipped.append(SkippedRun(first.model_name, first.benchmark.name, str(error)))
         return
-    results.runs.extend(finished)
+    results.runs.extend(Run(folder.path) for folder in finished)
     for folder, plan in zip(finished, plans, strict=False) if html else ():
         write_page(folder, plan.benchmark, responses)
 

@@ -39,40 +39,40 @@ DEFAULT_OUT = "snellen-results"
 T = TypeVar("T")
 
 VARIANT_FLAGS: Mapping[str, Flag] = {
-    "max_new_tokens": Flag("--max-new-tokens", "longest reply, in tokens", "N", int),
+    "max_new_tokens": Flag("--max-new-tokens", "maximum length of a reply, in tokens", "N", int),
     "control": Flag(
         "--control",
-        "`blind` shows no picture (text-only models may be asked), `black` black ones, "
-        "`blur[:PERCENT]` blurred ones, `wrong-image[:SEED]` those of other questions; "
-        "`shuffled-options[:SEED]` reorders the options",
+        "`blind` removes the images (text-only models can be asked), `black` replaces "
+        "them with black ones, `blur[:PERCENT]` blurs them, `wrong-image[:SEED]` swaps "
+        "them between questions; `shuffled-options[:SEED]` shuffles the options",
         "CONTROL",
     ),
     "rule": Flag(
         "--rule",
-        "whose rules read the replies: `snellen`, `vlmevalkit` (without a judge) or `official`, "
-        "the script of the benchmark's authors where it has one; `vlmevalkit@2025-04` as it was "
-        "then",
+        "rule that parses the replies: `snellen`, `vlmevalkit` (without a judge) or "
+        "`official`, the script of the benchmark's authors, if there is one; "
+        "`vlmevalkit@2025-04` is the rule of that month",
         "|".join(RULES),
         parse_rule,
     ),
-    "data": Flag("--data", "data to use in place of the benchmark's", "FILE"),
+    "data": Flag("--data", "data file to use instead of the benchmark's own", "FILE"),
     "columns": Flag(
         "--columns",
-        "what your columns are called, e.g. question=text,gold=label",
+        "names of your columns, e.g. question=text,gold=label",
         "ROLE=NAME,...",
         parse_pairs,
     ),
     "circular": Flag(
         "--circular",
-        "ask every rotation of the options; `early` (default) stops at the first failed pass, "
-        "`full` asks all, `off` asks once; MMBench is circular by itself",
+        "ask every rotation of the options; `early` (default) stops at the first failed "
+        "pass, `full` asks all, `off` asks once; MMBench is circular by default",
         choices=("early", "full", "off"),
         bare_value="early",
     ),
     "failures": Flag(
         "--failures",
-        "what failed and missing samples do to the score (default: left out, with a notice); with "
-        "a share, it is withheld where more of them failed",
+        "how failed and missing samples affect the score (default: left out, with a "
+        "notice); `withhold>P%%` withholds the score if more than P%% of them failed",
         "|".join(FAILURES),
         parse_failure_policy,
     ),
@@ -81,19 +81,19 @@ VARIANT_FLAGS: Mapping[str, Flag] = {
 SAMPLING_FLAGS: Mapping[str, Flag] = {
     "temperature": Flag(
         "--temperature",
-        "how freely the models draw their replies (default: as the benchmark has it, mostly 0); "
-        "also an option behind a model's name, as top_p and seed are",
+        "sampling temperature (default: the benchmark's, mostly 0); like top_p and seed, "
+        "also an option after a model's name",
         "T",
         float,
     ),
     "top_p": Flag(
         "--top-p",
-        "draw among the likeliest tokens that together have this probability",
+        "sample from the most likely tokens whose probabilities sum to this value",
         "P",
         float,
     ),
     "seed": Flag(
-        "--sampling-seed", "seed of the first draw; draw r has N + r, counted from 0", "N", int
+        "--sampling-seed", "seed of the first repeat; repeat r uses N + r, counted from 0", "N", int
     ),
 }
 
@@ -107,24 +107,26 @@ class RequestOptions:
         is_repeatable=True,
     )  # fmt: skip
     serve_timeout: float | None = option(
-        None, "--serve-timeout", "how long a server may take until it is ready", metavar="SECONDS",
+        None, "--serve-timeout", "time limit for a server to become ready", metavar="SECONDS",
         parse=float,
     )  # fmt: skip
     retries: int | None = option(
-        None, "--retries", "how often a request to a server is sent again when it failed in a way "
-        "that may pass (default: 7)", metavar="N", parse=int,
+        None, "--retries", "retries of a request after a temporary error (default: 7)",
+        metavar="N", parse=int,
     )  # fmt: skip
     max_failures: str | None = option(
-        None, "--max-failures", "end the run when more requests failed for good (default: when the "
-        "first 20 to a server all did, or 20 in a row once it is gone)", metavar="N|P%",
+        None, "--max-failures", "end the run once more requests than this have failed "
+            "permanently (default: once the first 20 to a server have all failed, or 20 "
+            "in a row after it went away)", metavar="N|P%",
     )  # fmt: skip
     """Such a run is kept as interrupted."""
     budget: str | None = option(
-        None, "--budget", "send nothing more once this command has spent so much, e.g. 5usd or "
-        "2Mtok", metavar="AMOUNT",
+        None, "--budget", "stop sending requests once this command has spent this much, "
+            "e.g. 5usd or 2Mtok", metavar="AMOUNT",
     )  # fmt: skip
     prices: Sequence[str] = option(
-        (), "--price", "what a million tokens of a model cost, where Snellen knows no price",
+        (), "--price", "price of a million tokens, for models whose price Snellen does "
+            "not know",
         metavar="MODEL:input=USD,output=USD", is_repeatable=True,
     )  # fmt: skip
 
@@ -136,27 +138,27 @@ class RunOptions(RequestOptions):
     Built once, where arguments come in, and never changed. `snellen run --help` shows the same
     fields as flags."""
 
-    out: Path | str = option(DEFAULT_OUT, "--out", "where runs are kept", metavar="DIR")
+    out: Path | str = option(DEFAULT_OUT, "--out", "folder for runs", metavar="DIR")
     store: Path | str | None = option(
         None, "--store", "response store (default: OUT/store.sqlite)", metavar="FILE"
     )
     fresh: str | None = option(
-        None, "--fresh", "ask anew whatever the store has; the same command goes on with what it "
-        "left, and a NAME finds these replies again", metavar="NAME", bare_value="",
+        None, "--fresh", "ask again, even if replies are stored; repeat the command to "
+            "resume, and use a NAME to refer to these replies later", metavar="NAME", bare_value="",
     )  # fmt: skip
     """`""` goes on with the last such command that has not ended, or else begins another."""
     limit: int | None = option(
-        None, "--limit", "ask a random N of the samples", metavar="N", parse=int
+        None, "--limit", "ask only N samples, selected at random", metavar="N", parse=int
     )
     seed: int = option(
-        0, "--seed", "chooses the samples of --limit, the order of --until", parse=int
+        0, "--seed", "seed for the samples of --limit and the order of --until", parse=int
     )
     variant: Variant = nested_option(Variant(), VARIANT_FLAGS)
     """How the benchmarks are built: data, columns, rotations, parsing rule, control, policy for
     failures, longest reply."""
     recipes: bool = option(
-        True, "--no-recipe", "ask as the benchmark asks everybody, not as a model's authors "
-        "prescribe", is_inverted=True,
+        True, "--no-recipe", "use the benchmark's own prompt, even if the model's "
+            "authors prescribe another", is_inverted=True,
     )  # fmt: skip
     """Whether models are asked with the prompt that their authors prescribe, if there is one and
     the user named none."""
@@ -169,35 +171,42 @@ class RunOptions(RequestOptions):
     """How replies are sampled where the options behind a model's name (`temperature`, `top_p`,
     `seed`) do not say; what neither says is as the benchmark has it."""
     extractors: Sequence[str | Model] = option(
-        (), "--extractor", "a model that reads the replies no rule can match; repeat to compare "
-        "several", metavar="MODEL", is_repeatable=True,
+        (), "--extractor", "a model that reads replies which no rule can parse; repeat "
+            "to compare several", metavar="MODEL", is_repeatable=True,
     )  # fmt: skip
     """One run for each, over the same replies."""
     judges: Sequence[str | Model] = option(
-        (), "--judge", "a model that grades replies where a benchmark needs it; repeat for "
-        "several, whose verdicts are put together", metavar="MODEL", is_repeatable=True,
+        (), "--judge", "a model that grades replies, for benchmarks that need one; "
+            "repeat for several, whose verdicts are combined", metavar="MODEL", is_repeatable=True,
     )  # fmt: skip
     judge_repeats: int = option(
-        1, "--judge-repeats", "ask for each verdict J times, in the same way, and show how far a "
-        "judge varies", metavar="J", parse=int,
+        1, "--judge-repeats", "ask for each verdict J times and show how much a judge "
+            "varies", metavar="J", parse=int,
     )  # fmt: skip
     clip: str | Model | None = option(
-        None, "--clip", "a CLIP model that compares drawn pictures, e.g. "
-        "clip/openai/clip-vit-large-patch14", metavar="MODEL",
+        None, "--clip", "a CLIP model that compares generated images, e.g. "
+            "clip/openai/clip-vit-large-patch14", metavar="MODEL",
     )  # fmt: skip
     serve: str | None = option(
-        None, "--serve", "start this model server, ask it, and stop it; {port} stands for the port "
-        "and {model} for the name after -m, e.g. 'vllm serve {model} --port {port}'",
+        None, "--serve", "start this model server for the run and stop it afterwards; "
+            "{port} stands for the port and {model} for the name after -m, e.g. 'vllm "
+            "serve {model} --port {port}'",
         metavar="COMMAND",
     )  # fmt: skip
     """For the one model named or, with none, for the only one that the server lists. Names such as
     vllm/ORG/NAME have such a command of their own. Servers start when the first reply is missing
     and end with the call."""
     until: str | None = option(
-        None, "--until", "ask in random order and stop once the score is known so well (`±1` or "
-        "`+-1` points), or once one of the two models is known to be better (`A>B`)",
+        None, "--until", "ask in random order and stop once the score is this precise "
+            "(`±1` or `+-1` points), or once one of two models is shown to be better "
+            "(`A>B`)",
         metavar="RULE",
     )  # fmt: skip
+    require_answers: bool = option(
+        True, "--without-answers", "ask the questions of a data file although none has an answer, "
+        "so that nothing can be scored", is_inverted=True,
+    )  # fmt: skip
+    """Whether a data file without a single answer is refused before anything is asked."""
     html: bool = option(True, "--no-html", "write no report.html", is_inverted=True)
     cluster: RayCluster | None = None
     """Where models run as replicas on Ray, instead of in this process."""
@@ -208,15 +217,16 @@ class AskOptions(RequestOptions):
     """How the runs that `why --ask` needs are made."""
 
     models: Sequence[str] = option(
-        (), "--model", "with --ask: how a model of A or B is reached now, where its name does not "
-        "say, e.g. http://localhost:8000/v1#NAME; repeat for several", short="-m",
+        (), "--model", "with --ask: how a model of A or B is reached now, if its name "
+            "does not say so, e.g. http://localhost:8000/v1#NAME; repeat for several", short="-m",
         metavar="MODEL", is_repeatable=True,
     )  # fmt: skip
     out: Path | str | None = option(
-        None, "--out", "where runs of --ask are kept (default: `crossed`, beside A)", metavar="DIR"
+        None, "--out", "folder for runs of --ask (default: `crossed`, next to A)", metavar="DIR"
     )
     store: Path | str | None = option(
-        None, "--store", "response store of --ask (default: store.sqlite beside A, or in OUT)",
+        None, "--store", "response store of --ask (default: store.sqlite next to A, or "
+            "in OUT)",
         metavar="FILE",
     )  # fmt: skip
 

@@ -12,21 +12,21 @@ from msgspec import Struct
 
 from snellen.analysis.comparison.planned_study import Aims, StudyPlan
 from snellen.api._budget import Prices, request_limits
+from snellen.api._inputs import BenchmarkLike, benchmark_inputs
 from snellen.api._resolve import MissingRequirement, OfflineResolver, UnavailableModel
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api.options import (
     STORE_FILE,
     RunOptions,
-    as_list,
     change_options,
     check_options,
     variant_with_roles,
 )
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
-from snellen.benchmarks.declaration.registry import expand_suites
 from snellen.core.model import AnyModel, RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
+from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
@@ -57,7 +57,7 @@ class Planned(Struct, frozen=True, kw_only=True):
 
 def plan(
     models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
-    benchmarks: Sequence[str] | str,
+    benchmarks: BenchmarkLike,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
     assumed: Assumptions = Assumptions(),  # noqa: B008 - frozen
@@ -87,8 +87,8 @@ def plan(
     prices.check(roles.all_models(), limits.budget)
     variant = variant_with_roles(options)
     named_benchmarks = [
-        resolver.benchmark(spec, variant, custom.benchmarks)
-        for spec in expand_suites(as_list(benchmarks))
+        resolver.benchmark(spec, variant, custom.benchmarks, columns)
+        for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER)
     ]
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())

@@ -18,16 +18,17 @@ from snellen.api._recorded_roles import (
     unread_verdict_warnings,
 )
 from snellen.api._resolve import resolve_benchmark
-from snellen.api.options import DEFAULT_OUT, STORE_FILE
+from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_repeats
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
+from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, Table, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
-from snellen.core.model import Model
+from snellen.core.model import Identity, Model
 from snellen.core.record import Record
-from snellen.core.run import DataInfo
+from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.sample import Origin, origin_of
 from snellen.core.summary import Summary
 from snellen.data.columns import check_column_keys
@@ -37,6 +38,7 @@ from snellen.engine.loop.preflight import check_roles
 from snellen.engine.offline.score_recorded import Judges, score_replies
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
+from snellen.extract.llm import EXTRACTOR
 from snellen.models.replay import Replay
 from snellen.store.responses import ResponseStore
 
@@ -54,6 +56,15 @@ class Scored(NamedTuple):
     """The source of the questions and gold answers."""
     readings: LabelComparison | None = None
     """How parsing agrees with human labels, if labels were named."""
+    run: RunInfo | None = None
+    """The predictions as a run of their own, for the tables of runs: its model is the file."""
+
+    @property
+    def report(self) -> Report:
+        """The numbers as those of a run. Raises ValueError if `run` is not set."""
+        if self.run is None:
+            raise ValueError("these numbers belong to no predictions file")
+        return Report(self.run, self.summary)
 
 
 def score(
@@ -69,6 +80,7 @@ def score(
     labels: Mapping[str, str] | None = None,
     store: Path | str = DEFAULT_STORE,
     serving: Notify | None = None,
+    judge_repeats: int = 1,
 ) -> Scored:
     """Score recorded predictions by the benchmark's own flow. No model is measured, no image read.
 
@@ -76,23 +88,80 @@ def score(
     given as the `benchmark`. `where` keeps the rows with these values, by column. `variant.rule`
     says whose rules parse the replies. `judges` grade replies if the benchmark asks judges, and the
     `extractor` parses replies that no rule can: models, whose replies are kept in `store`, or
-    `column:NAME` for a column of the predictions file. `labels` names a column that says what each
+    `column:NAME` for a column of the predictions file. Judges that are models are asked
+    `judge_repeats` times for each verdict. `labels` names a column that says what each
     reply answers (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`); parsing is
     compared with it. A judge's server, as of vllm/ORG/NAME, is started and stopped; `serving` gets
     lines about it. Raises UsageError subclasses, also for a judge or extractor that would be asked
     nothing.
     """
     check_column_keys(columns or {})
+    check_judge_repeats(judge_repeats, judges)
     variant = replace(
         variant,
         data=str(data) if data else variant.data,
         judges=len(judges),
+        judge_repeats=judge_repeats,
         recorded_verdicts=are_verdicts_recorded(judges),
         extractor=extractor is not None,
     )
     with Servers(Path(store).parent, notify=serving) as servers:
         roles = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
-        return _score_files(benchmark, predictions, data, variant, columns, where, roles)
+        scored = _score_files(benchmark, predictions, data, variant, columns, where, roles)
+    path = predictions if predictions is not None else benchmark
+    return scored._replace(run=_as_run(scored, Path(path), variant, where, roles))
+
+
+def check_judge_repeats(repeats: int, judges: Sequence[str | Model]) -> None:
+    """Raises UsageError if verdicts cannot be asked for this often."""
+    check_repeats("--judge-repeats", repeats)
+    if repeats > 1 and (not judges or are_verdicts_recorded(judges)):
+        raise UsageError(
+            "--judge-repeats asks judges again; name a model with --judge (the verdicts of a "
+            "column are recorded once)"
+        )
+
+
+def _as_run(
+    scored: Scored,
+    path: Path,
+    variant: Variant,
+    where: Mapping[str, str] | None,
+    roles: RecordedRoles,
+) -> RunInfo:
+    """The predictions as a run that nobody made here."""
+    rows = "".join(f", {column}={value}" for column, value in (where or {}).items())
+    benchmark, data = scored.benchmark, scored.data
+    named_roles = dict(zip(judge_roles(len(roles.judges)), roles.judges, strict=True))
+    if roles.extractor is not None:
+        named_roles[EXTRACTOR] = roles.extractor
+    identities = {
+        role: Identity("recorded", model) if isinstance(model, str) else model.identity
+        for role, model in named_roles.items()
+    }
+    total = scored.summary.total
+    return RunInfo(
+        name="",
+        model=f"{path.name}{rows}",
+        benchmark=benchmark.name,
+        title=benchmark.title,
+        config=RunConfig(
+            identity=Identity("recorded", path.name),
+            benchmark=benchmark.name,
+            version=benchmark.version,
+            parameters=dict(benchmark.parameters),
+            data=data.digest if data is not None else "",
+            # Recorded replies have the length that they have.
+            max_new_tokens=0,
+            roles=identities,
+        ),
+        data=data if data is not None else DataInfo("", "", 0),
+        status="complete",
+        created="",
+        counts=Counts(samples=total, done=total),
+        failures=variant.failures,
+        headline=benchmark.headline,
+    )
 
 
 def _score_files(

@@ -11,7 +11,7 @@ open, with a text, a number or a list of these as gold; `dev` and `val` share a 
 `test` are kept by the authors.
 
 Published numbers are made with the authors' parse, which is `--rule official`: it takes the option
-that the reply names last, also in reasoning, and draws one by lot where it finds none (here by a
+that the reply names last, also in reasoning, and draws one at random where it finds none (here by a
 seed of the reply, so that the number stays the same). Our default reads choices as all benchmarks
 do: it reads more ways of naming an option ("**B**", "\\boxed{B}", "answer: b", thinking before the
 answer), never takes a letter of the reasoning against a stated answer, and never draws.

@@ -10,7 +10,7 @@ mean of `10` and `vision`, two runs here. Options that stand in a picture are no
 the prompt; where the data do not hold them either, any letter may be chosen.
 
 Published numbers are made with the authors' own parse, `evaluate.py` of MMMU-Pro, which is `--rule
-official`: what stands behind the last "Answer:", else the steps of MMMU, else an option by lot
+official`: what stands behind the last "Answer:", else the steps of MMMU, else a random option
 (here by a seed of the reply). Our default reads choices as all benchmarks do, and never draws.
 """
 

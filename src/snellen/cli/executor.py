@@ -21,16 +21,22 @@ def add_executor(parser: ArgumentParser) -> None:
         "--executor", choices=EXECUTORS, default="local",
         help="`local`: in this process; `ray`: as replicas on a Ray cluster",
     )  # fmt: skip
-    group.add_argument("--replicas", type=_count, metavar="N", help="copies of each model (1)")
     group.add_argument(
-        "--gpus-per-replica", type=_amount, metavar="G", help="GPUs of one copy, also 0.5 (0)"
+        "--replicas", type=_count, metavar="N", help="copies of each model (default: 1)"
     )
     group.add_argument(
-        "--cpus-per-replica", type=_amount, metavar="C", help="CPU cores of one copy (1)"
+        "--gpus-per-replica",
+        type=_amount,
+        metavar="G",
+        help="GPUs for each copy, may be a fraction such as 0.5 (default: 0)",
+    )
+    group.add_argument(
+        "--cpus-per-replica", type=_amount, metavar="C", help="CPU cores for each copy (default: 1)"
     )
     group.add_argument(
         "--address", metavar="ADDRESS",
-        help="of a running cluster, or `auto`; without it one is started on this machine",
+        help="address of a running cluster, or `auto`; by default, one is started on "
+            "this machine",
     )  # fmt: skip
 
 

@@ -112,7 +112,8 @@ def add_moved_data(parser: ArgumentParser) -> None:
     """Where the data of finished runs are now: `data`, a list of files."""
     parser.add_argument(
         "--data", action="append", default=[], metavar="FILE",
-        help="where the data of a run are now, if they were moved; used where they are the same",
+        help="where the data of a run are now, if they were moved; used only if they are "
+            "the same",
     )  # fmt: skip
 
 

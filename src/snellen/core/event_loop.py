@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from contextvars import copy_context
-from threading import Event
+from contextvars import ContextVar, copy_context
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 _POLL_INTERVAL = 0.1
@@ -24,13 +24,77 @@ def run_coroutine(main: Coroutine[Any, Any, T]) -> T:
 
     `asyncio.run` refuses under a running event loop, as in a notebook. There the coroutine runs in
     a thread, under a loop of its own, while this thread waits. Ctrl-C cancels the coroutine and
-    raises KeyboardInterrupt once it has ended.
+    raises KeyboardInterrupt once it has ended. In a call of `run_in_thread`, CancelledError is
+    raised if that was cancelled.
     """
+    cancellation = _cancellation.get()
+    if cancellation is not None:
+        main = cancellation.supervise(main)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(main)
     return _run_in_thread(main)
+
+
+async def run_in_thread(call: Callable[[], T]) -> T:
+    """Await a blocking call, in a thread of its own.
+
+    Cancelling cancels the coroutines that the call runs by `run_coroutine`, those it would still
+    run too, and waits until the call has ended, so that it leaves nothing half done.
+    """
+    cancellation = _Cancellation()
+    context = copy_context()
+    context.run(_cancellation.set, cancellation)
+    pool = ThreadPoolExecutor(1, "snellen-call")
+    future = asyncio.wrap_future(pool.submit(context.run, call))
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        cancellation.cancel()
+        # A second cancellation does not wait any longer: only the end of the process does.
+        await asyncio.wait([future])
+        if not future.cancelled():
+            future.exception()  # looked at, or asyncio warns: the caller gets the cancellation
+        raise
+    finally:
+        pool.shutdown(wait=False)
+
+
+class _Cancellation:
+    """Cancels the coroutine that a call in another thread runs now, or will run."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._is_cancelled = False
+        self._current: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+
+    async def supervise(self, main: Coroutine[Any, Any, T]) -> T:
+        """The result of `main`. Raises CancelledError if the call was cancelled."""
+        task = asyncio.current_task()
+        assert task is not None
+        with self._lock:
+            if self._is_cancelled:
+                main.close()
+                raise asyncio.CancelledError
+            self._current = (asyncio.get_running_loop(), task)
+        try:
+            return await main
+        finally:
+            with self._lock:
+                self._current = None
+
+    def cancel(self) -> None:
+        """Cancel, from any thread."""
+        with self._lock:
+            self._is_cancelled = True
+            if self._current is not None:
+                loop, task = self._current
+                loop.call_soon_threadsafe(task.cancel)
+
+
+_cancellation: ContextVar[_Cancellation | None] = ContextVar("_cancellation", default=None)
+"""Of the call of `run_in_thread` that this code belongs to."""
 
 
 def _run_in_thread(main: Coroutine[Any, Any, T]) -> T:

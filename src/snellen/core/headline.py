@@ -30,7 +30,7 @@ class HeadlineSums(NamedTuple):
     benchmark's design (subtasks); () if there is one stratum."""
     links: Sequence[str] = ()
     """For each sample a name; samples that share it are counted and resampled together, in addition
-    to the clusters of `scoring.clusters`. () if there are no links."""
+    to the clusters of `cluster_samples`. () if there are no links."""
     weights: NDArray[float64] | None = None
     """Each sample's weight in the headline, on any scale; None if all weigh the same."""
 

@@ -15,6 +15,7 @@ from snellen.data.documents import replace_surrogates
 ID_COLUMNS = ("index", "id", "idx", "question_id", "pid")
 GOLD_COLUMNS = (
     "answer",
+    "gold",
     "label",
     "gt",
     "gt-answer",

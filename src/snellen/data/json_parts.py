@@ -12,7 +12,6 @@ import msgspec
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, StorageError
 from snellen.data.download import DownloadProgress, RemoteFile, download
-from snellen.data.locate import datasets_folder
 from snellen.settings import Settings
 
 Records = Iterable[Mapping[str, Any]]
@@ -43,7 +42,7 @@ class JsonParts:
 
     def fetch(self, settings: Settings, progress: DownloadProgress | None = None) -> str:
         """The path of the table, built if it does not exist. Raises DataError, StorageError."""
-        target = datasets_folder(settings) / self.name
+        target = settings.datasets / self.name
         if target.is_file():
             return str(target)
         lines: list[bytes] = []

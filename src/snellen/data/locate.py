@@ -19,17 +19,12 @@ from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
 
 
-def datasets_folder(settings: Settings) -> Path:
-    """Folder for downloads and for files that the user puts there by hand."""
-    return settings.cache / "datasets"
-
-
 def find_files(name: str, settings: Settings) -> list[Path]:
     """Existing files that `name` may mean, best first: as a path, in the cache, in LMUData.
 
     Each is also tried with `.gz`.
     """
-    candidates = [Path(name).expanduser(), datasets_folder(settings) / name]
+    candidates = [Path(name).expanduser(), settings.datasets / name]
     if settings.lmu_data:
         candidates.append(settings.lmu_data / name)
     with_gz = [
@@ -59,7 +54,7 @@ def locate_data_file(
     verified, differing = find_verified(name, settings, remote)
     if verified is not None:
         return verified
-    target = datasets_folder(settings) / name
+    target = settings.datasets / name
     if remote is None or not remote.urls:
         folders = [str(target.parent), *([str(settings.lmu_data)] if settings.lmu_data else ())]
         advice = f" ({hint})" if hint else ""

@@ -33,7 +33,7 @@ class Random(ModelDefaults):
     def cannot_sample(self, sampling: Sampling) -> str | None:
         if sampling.temperature is None and sampling.top_p is None:
             return None
-        return "it answers by lot, without a temperature or top_p; leave them out"
+        return "it picks replies at random, without a temperature or top_p; leave them out"
 
     async def answer(self, request: Request) -> Output:
         draw = random.Random(request_digest(request, str(self.seed)))
@@ -60,7 +60,5 @@ PROVIDER = Provider(
     name="random",
     open=open_random,
     options=OPTIONS,
-    models=(
-        ModelListing("random", "Answers by lot from the valid replies; option seed (default 0)."),
-    ),
+    models=(ModelListing("random", "Picks a valid reply at random; option seed (default 0)."),),
 )

@@ -16,6 +16,7 @@ from snellen.core.sample import MediaRef, Sample
 
 _PLACEHOLDER = re.compile(r"<image ?(\d*)>")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_FRAME_CELL = re.compile(r"\{(?:question|choices|letters)\}")
 _YES_NO_REQUEST = re.compile(r"answer\W+(?:\w+\W+){0,3}?yes or no", re.IGNORECASE)
 
 
@@ -44,6 +45,11 @@ class PromptTemplate:
     listed: bool = True
     """Whether the options of a multiple-choice question are written out, with `choose`. False if
     they are in the image."""
+    system: str = ""
+    """A system message before the question."""
+    frame: str = ""
+    """The whole text in place of the lines above, with `{question}`, `{choices}` (a line for each
+    option, "A) text") and `{letters}` ("A,B"); other braces are text."""
 
 
 DEFAULT_TEMPLATE = PromptTemplate()
@@ -59,8 +65,10 @@ def prompt(
     displayed = sample.options if options is None else options
     if template.chinese is not None and _is_chinese(sample, displayed):
         template = template.chinese
-    text = template.lead + _TEXT_OF_KIND[sample.kind](sample, displayed, template)
-    return (Message("user", tuple(_interleave(text, sample.media))),)
+    write = _framed_text if template.frame else _TEXT_OF_KIND[sample.kind]
+    text = template.lead + write(sample, displayed, template)
+    asked = Message("user", tuple(_interleave(text, sample.media)))
+    return (Message("system", (Text(template.system),)), asked) if template.system else (asked,)
 
 
 def _is_chinese(sample: Sample, options: Mapping[str, str]) -> bool:
@@ -98,6 +106,16 @@ def _open_text(sample: Sample, options: Mapping[str, str], template: PromptTempl
     lines = [template.hint.format(hint=sample.hint)] if sample.hint else []
     lines.append(sample.question)
     return "\n".join([*lines, template.open] if template.open else lines)
+
+
+def _framed_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
+    cells = {
+        "{question}": sample.question,
+        "{choices}": "\n".join(f"{label}) {text}" for label, text in options.items()),
+        "{letters}": ",".join(options),
+    }
+    # In one go, so that a question which itself holds a placeholder is left as it is.
+    return _FRAME_CELL.sub(lambda match: cells[match[0]], template.frame)
 
 
 _TEXT_OF_KIND = {"choice": _choice_text, "yes_no": _yes_no_text, "open": _open_text}

@@ -5,82 +5,93 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import msgspec
 
 from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.deviations import (
+    DEVIATION_TITLES,
+    deviation_cells,
+    deviation_objects,
+)
 from snellen.core.csv_cells import text_cells
 from snellen.core.run import Report
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.latex import latex_comments, latex_table
 from snellen.report.markdown import bullets, literal, table
+from snellen.report.result_tables import (
+    BASELINE,
+    ResultTable,
+    baselines,
+    board_table,
+    boards,
+    further_metrics,
+    group_tables,
+    outcomes_column,
+    results_matrix,
+)
 from snellen.report.terminal.repeats import TITLE, draw_lines, draw_metrics
 
 CSV_COLUMNS = (
-    "run", "model", "benchmark", "version", "metric", "column", "group",
+    "kind", "run", "model", "benchmark", "version", "metric", "column", "group",
     "value", "unit", "n", "low", "high", "level", "method", "data", "data_digest",
+    "differs", *(f"differs_{key}" for key in DEVIATION_TITLES),
 )  # fmt: skip
-
-_CIRCULAR = ("vanilla", "drop")
-
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "–": "--",
-        "±": r"$\pm$",
-    }
-)
-
-
-class ExportTable(NamedTuple):
-    """A titled table of formatted cells; the first `texts` columns hold texts, the others
-    numbers."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    texts: int
 
 
 def to_json(runs: Sequence[Report]) -> str:
-    """The reports as a JSON array, indented."""
-    return msgspec.json.format(msgspec.json.encode(list(runs)), indent=2).decode() + "\n"
+    """The reports as a JSON array, indented; `deviations` says how each run differs from the plain
+    setting of its benchmark."""
+    objects = [
+        {**msgspec.to_builtins(report), "deviations": deviation_objects(report.run)}
+        for report in runs
+    ]
+    return msgspec.json.format(msgspec.json.encode(objects), indent=2).decode() + "\n"
 
 
 def to_csv(runs: Sequence[Report]) -> str:
-    """One line for each run and metric or group, with full precision; a missing number is an empty
-    cell.
+    """One line for each number, with full precision; a missing number is an empty cell.
 
-    The columns are `CSV_COLUMNS`; `data` is the kind of the data's `Origin`. Texts that a
-    spreadsheet would read as formulas get an apostrophe in front.
+    The columns are `CSV_COLUMNS`; `kind` is `metric` for numbers of a run, `group` for those of its
+    groups, and `baseline` for those of guessing, once for each benchmark and headline, without a
+    run. `data` is the kind of the data's `Origin`; `differs` says how the run differs from the
+    plain setting of the benchmark, and a column for each way repeats it. Texts that a spreadsheet
+    would read as formulas get an apostrophe in front.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for report in runs:
-        run, summary = report.run, report.summary
-        key = (run.name, run.model, run.benchmark, run.config.version)
-        data = (run.data.origin.kind if run.data.origin is not None else "", run.data.digest)
-        metrics = {summary.headline.name: summary.headline, **summary.metrics}
-        for name, metric in metrics.items():
-            writer.writerow(text_cells((*key, name, "", "", *_numbers(metric), *data)))
-        for metric in draw_metrics(report):
-            writer.writerow(text_cells((*key, metric.name, "", "", *_numbers(metric), *data)))
-        for column, groups in summary.groups.items():
-            for group, metric in groups.items():
-                row = (*key, metric.name, column, group, *_numbers(metric), *data)
-                writer.writerow(text_cells(row))
+    for board in boards(runs):
+        for report in board:
+            writer.writerows(map(text_cells, _csv_rows(report)))
+        run = board[0].run
+        for guess in baselines(board):
+            key = (BASELINE, "", "", run.benchmark, run.config.version)
+            numbers = (guess.key, "", "", *_numbers(guess.metric))
+            rest = ("",) * (len(CSV_COLUMNS) - len(key) - len(numbers))
+            writer.writerow(text_cells((*key, *numbers, *rest)))
     return file.getvalue()
+
+
+def _csv_rows(report: Report) -> Iterator[tuple[object, ...]]:
+    run, summary = report.run, report.summary
+    key = (run.name, run.model, run.benchmark, run.config.version)
+    origin = run.data.origin
+    cells = deviation_cells(run)
+    end = (
+        origin.kind if origin is not None else "",
+        run.data.digest,
+        ", ".join(filter(None, cells.values())),
+        *cells.values(),
+    )
+    metrics = {summary.headline.name: summary.headline, **summary.metrics}
+    own = [metric for name, metric in metrics.items() if name not in fmt.BASELINES]
+    for metric in (*own, *draw_metrics(report)):
+        yield ("metric", *key, metric.name, "", "", *_numbers(metric), *end)
+    for column, groups in summary.groups.items():
+        for group, metric in groups.items():
+            yield ("group", *key, metric.name, column, group, *_numbers(metric), *end)
 
 
 def _numbers(metric: Metric) -> tuple[object, ...]:
@@ -94,9 +105,8 @@ def to_markdown(runs: Sequence[Report]) -> str:
     notices = bullets(_notices(runs))
     blocks = ["\n".join(notices)] if notices else []
     for sheet in export_tables(runs):
-        numbers = range(sheet.texts, len(sheet.header))
-        blocks += [f"**{literal(sheet.title)}**",
-                   "\n".join(table(sheet.header, sheet.rows, right=numbers))]  # fmt: skip
+        lines = table(sheet.header, sheet.rows, right=sheet.number_columns)
+        blocks += [f"**{literal(sheet.title)}**", "\n".join(lines)]
     if any(report.summary.headline.interval for report in runs):
         blocks.append(f"Intervals: of {fmt.ESTIMAND}.")
     return "\n\n".join(blocks) + "\n"
@@ -113,109 +123,28 @@ def _notices(runs: Sequence[Report]) -> list[str]:
 
 def to_latex(runs: Sequence[Report]) -> str:
     """The runs and their groups as LaTeX `table` environments, which need the package booktabs."""
-    comments = ["% " + " ".join(notice.split()) for notice in _notices(runs)]
-    return "\n".join([*comments, *(_latex_table(sheet) for sheet in export_tables(runs))]) + "\n"
+    lines = [*latex_comments(_notices(runs)), *map(latex_table, export_tables(runs))]
+    return "\n".join(lines) + "\n"
 
 
-def _latex_table(table: ExportTable) -> str:
-    columns = "l" * table.texts + "r" * (len(table.header) - table.texts)
-    lines = [r" & ".join(_escape_latex(cell) for cell in row) + r" \\" for row in table.rows]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{_escape_latex(table.title)}}}",
-            rf"  \begin{{tabular}}{{{columns}}}",
-            r"    \toprule",
-            "    " + " & ".join(_escape_latex(cell) for cell in table.header) + r" \\",
-            r"    \midrule",
-            *("    " + line for line in lines),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            r"\end{table}",
-        ]
-    )
-
-
-def _escape_latex(text: str) -> str:
-    return " ".join(text.split()).translate(_LATEX)
-
-
-def export_tables(runs: Sequence[Report]) -> Iterator[ExportTable]:
-    """The runs as tables with a row for each run: one table for each benchmark and group column,
-    then one for repeated questions."""
-    yield _overall(runs)
-    columns = dict.fromkeys(
-        (report.run.benchmark, column) for report in runs for column in report.summary.groups
-    )
-    for benchmark, column in columns:
-        among = [
-            report
-            for report in runs
-            if report.run.benchmark == benchmark and column in report.summary.groups
-        ]
-        yield _by_group(benchmark, column, among)
-    for name, report in zip(_names(runs), runs, strict=True):
-        lines = draw_lines(report)
-        if lines:
-            title = f"{TITLE} of {name} on {report.run.benchmark}"
-            yield ExportTable(title, ("what", "value"), tuple(map(tuple, lines)), 2)
-
-
-def _overall(runs: Sequence[Report]) -> ExportTable:
-    """The runs of one benchmark with score, interval, further metrics and outcomes."""
-    present = {key for report in runs for key in report.summary.metrics}
-    secondary = dict.fromkeys(name for report in runs for name in report.summary.beside)
-    more = [key for key in (*_CIRCULAR, *secondary, *fmt.BASELINES) if key in present]
-    levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in runs)
-    header = ("model", "benchmark", "metric", "score", f"{' / '.join(levels)} interval", "n")
-    rows = []
-    for name, report in zip(_names(runs), runs, strict=True):
-        headline, metrics = report.summary.headline, report.summary.metrics
-        rows.append(
-            (
-                name,
-                report.run.benchmark,
-                fmt.metric_label(headline.name),
-                fmt.score_text(headline.value),
-                fmt.interval_text(headline.interval),
-                fmt.count_text(headline.n),
-                *(fmt.score_text(metrics[key].value) if key in metrics else "" for key in more),
-                fmt.outcomes_text(report),
-            )
-        )
-    troubled = any(row[-1] for row in rows)
-    titles = tuple(key if key in _CIRCULAR else fmt.metric_label(key) for key in more)
-    if troubled:
-        return ExportTable("Results", (*header, *titles, "not answered"), tuple(rows), 3)
-    return ExportTable("Results", (*header, *titles), tuple(row[:-1] for row in rows), 3)
-
-
-def _names(runs: Sequence[Report]) -> list[str]:
-    """Names for runs of several benchmarks; each name is unique among the runs of its benchmark."""
-    boards: dict[str, list[Report]] = {}
-    for report in runs:
-        boards.setdefault(report.run.benchmark, []).append(report)
-    names = {
-        id(report): name
-        for board in boards.values()
-        for name, report in zip(fmt.run_labels(board), board, strict=True)
-    }
-    return [names[id(report)] for report in runs]
-
-
-def _by_group(benchmark: str, column: str, runs: Sequence[Report]) -> ExportTable:
-    groups = dict.fromkeys(group for report in runs for group in report.summary.groups[column])
-    rows = []
-    for group in groups:
-        metrics = [report.summary.groups[column].get(group) for report in runs]
-        cells = [fmt.score_with_interval(metric) if metric else "" for metric in metrics]
-        counts = dict.fromkeys(fmt.count_text(metric.n) for metric in metrics if metric)
-        rows.append((group, *cells, " / ".join(counts)))
-    models = fmt.run_labels(runs)
-    return ExportTable(
-        f"{benchmark} by {fmt.display_name(column)}", (column, *models, "n"), tuple(rows), 1
-    )
+def export_tables(runs: Sequence[Report]) -> Iterator[ResultTable]:
+    """The tables of the terminal: runs by benchmarks, then for each benchmark and metric the runs
+    with baselines and the scores by group; last what repeated sampling shows."""
+    matrix = results_matrix(runs)
+    if matrix is not None:
+        yield matrix
+    for board in boards(runs):
+        yield outcomes_column(board_table(board), board)
+        if len(runs) == 1:
+            further = further_metrics(board[0])
+            if further is not None:
+                yield further
+        yield from group_tables(board)
+        for name, report in zip(fmt.run_labels(board), board, strict=True):
+            lines = draw_lines(report)
+            if lines:
+                title = f"{TITLE} of {name} on {report.run.benchmark}"
+                yield ResultTable(title, ("what", "value"), tuple(map(tuple, lines)), 2)
 
 
 EXPORTS: Mapping[str, Callable[[Sequence[Report]], str]] = {

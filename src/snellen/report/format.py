@@ -6,15 +6,20 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.data_differences import data_qualifiers
+from snellen.analysis.comparison.deviations import SERVICE_OPTIONS, deviations, is_option
+from snellen.core.errors import UsageError
 from snellen.core.output import OUTCOMES, RETRYABLE, Outcome
-from snellen.core.request import Sampling
-from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
+from snellen.core.run import Report, RoleUsage, RunInfo
 from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
+from snellen.models.naming.spec import split_options
 from snellen.scoring.accuracy import GUESSES
 
 NONE = "–"
 """Written in place of a missing number."""
+
+CIRCULAR = "circular"
+"""Name of the headline of runs that rotate the options."""
 
 BASELINES = GUESSES
 """Metrics that no model earned. They are displayed next to the headline, dimmed."""
@@ -33,8 +38,8 @@ METRIC_LABELS = {
     "cognition_vlmevalkit": "cognition VLMEvalKit",
     "circular": "circular accuracy",
     "vanilla": "vanilla accuracy",
-    "chance_same_text": "chance, same text in each pass",
-    "chance_same_letter": "chance, same letter in each pass",
+    "chance_same_text": "chance, same text",
+    "chance_same_letter": "chance, same letter",
     "frequent": "most frequent answer",
     "anls": "ANLS",
     "vqa_accuracy": "VQA accuracy",
@@ -167,54 +172,99 @@ def run_labels(runs: Sequence[Report]) -> list[str]:
     return run_info_labels([report.run for report in runs])
 
 
-def run_info_labels(runs: Sequence[RunInfo], limits: bool = True) -> list[str]:
-    """Names that tell the runs apart: the model, and in brackets what differs between the runs:
-    the models of other roles, the data, parameters, sampling, and (with `limits`) the limit of
-    samples."""
-    configs = [run.config for run in runs]
-    keys = dict.fromkeys(key for config in configs for key in config.parameters)
-    differing = [key for key in keys if len({c.parameters.get(key) for c in configs}) > 1]
-    names = []
-    for run, config, data in zip(runs, configs, data_qualifiers(runs), strict=True):
-        qualifiers = [f"{role} {model_info.name}" for role, model_info in config.roles.items()]
-        qualifiers += [data] if data else []
-        present = [key for key in differing if key in config.parameters]
-        qualifiers += [f"{key}={config.parameters[key]}" for key in present]
-        qualifiers += _sampling_qualifiers(run, configs)
-        if limits and config.limit is not None:
-            qualifiers.append(f"limit {config.limit}")
-        names.append(f"{run.model} ({', '.join(qualifiers)})" if qualifiers else run.model)
-    return names
+def run_info_labels(
+    runs: Sequence[RunInfo], limits: bool = True, *, metric_named: bool = True
+) -> list[str]:
+    """Names of runs of one benchmark: the model, and in brackets how the run differs from the plain
+    setting of the benchmark, and what else differs between the runs. Without `limits`, the limit of
+    samples is not named.
+
+    With `metric_named`, rotations that the name of the metric states for all runs are not repeated.
+    """
+    left_out = {"model_options"} if limits else {"model_options", "limit", "extent"}
+    if metric_named and all(run.headline == CIRCULAR for run in runs):
+        left_out.add("circular")
+    names = list(map(model_name, (run.model for run in runs)))
+    addresses = _addresses(runs, names)
+    extras = zip(data_qualifiers(runs), _parameter_qualifiers(runs), strict=True)
+    labels = []
+    for run, name, address, (data, parameters) in zip(runs, names, addresses, extras, strict=True):
+        qualifiers = [one.label for one in deviations(run) if one.key not in left_out]
+        stated = ", ".join(qualifiers).split(", ")
+        more = [address, data, *parameters, *_fresh_qualifier(run, runs)]
+        qualifiers += [text for text in more if text and text not in stated]
+        labels.append(f"{name} ({', '.join(qualifiers)})" if qualifiers else name)
+    return labels
 
 
-def _sampling_qualifiers(run: RunInfo, configs: Sequence[RunConfig]) -> Iterable[str]:
-    """How often replies were sampled and with which settings, as far as the runs differ in it and
-    the model's name does not say so."""
-    config = run.config
-    if len({each.repeats for each in configs}) > 1 and config.repeats > 1:
-        yield f"{config.repeats} draws"
-    if config.fresh and len({each.fresh for each in configs}) > 1:
-        yield f"asked anew, {config.fresh}"
-    samplings = [each.sampling.get("model", Sampling()) for each in configs]
-    own_sampling = config.sampling.get("model", Sampling())
-    for name in ("temperature", "top_p", "seed"):
-        value = getattr(own_sampling, name)
-        is_in_name = f"{name}=" in run.model
-        if (
-            value is not None
-            and not is_in_name
-            and len({getattr(sampling, name) for sampling in samplings}) > 1
-        ):
-            yield f"{name} {value:g}"
+def model_name(model: str) -> str:
+    """A model as the user named it, without the options that cannot change a reply, such as the
+    address of its server."""
+    try:
+        stem, options = split_options(model)
+    except UsageError:
+        return model
+    kept = ",".join(
+        f"{name}={value}" for name, value in options.items() if name not in SERVICE_OPTIONS
+    )
+    return f"{stem}:{kept}" if kept else stem
+
+
+def _addresses(runs: Sequence[RunInfo], names: Sequence[str]) -> list[str]:
+    """For each run the host of its server, if models of one name were asked at several
+    addresses."""
+    hosts = [_host(run.model) for run in runs]
+    by_name: dict[str, set[str]] = {}
+    for name, host in zip(names, hosts, strict=True):
+        by_name.setdefault(name, set()).add(host)
+    return [
+        f"at {host}" if host and len(by_name[name]) > 1 else ""
+        for name, host in zip(names, hosts, strict=True)
+    ]
+
+
+def _host(model: str) -> str:
+    try:
+        address = split_options(model)[1].get("base_url", "")
+    except UsageError:
+        return ""
+    return address.partition("://")[2].partition("/")[0]
+
+
+def _parameter_qualifiers(runs: Sequence[RunInfo]) -> list[list[str]]:
+    """For each run the options of its benchmark in which the runs differ."""
+    every = [run.config.parameters for run in runs]
+    keys = dict.fromkeys(key for parameters in every for key in parameters)
+    differing = [
+        key
+        for key in keys
+        if is_option(key) and len({parameters.get(key) for parameters in every}) > 1
+    ]
+    return [
+        [f"{key}={parameters[key]}" for key in differing if key in parameters]
+        for parameters in every
+    ]
+
+
+def _fresh_qualifier(run: RunInfo, runs: Sequence[RunInfo]) -> Iterable[str]:
+    """The name under which replies were requested anew, if the runs differ in it."""
+    fresh = run.config.fresh
+    if fresh and len({each.config.fresh for each in runs}) > 1:
+        yield f"asked anew, {fresh}"
 
 
 def table_order(runs: Sequence[RunInfo]) -> list[int]:
     """The indices of runs of one benchmark in the order of a table: models as they come, and of
-    each model the runs with the shortest labels first."""
+    each model the runs first that differ least from the plain setting."""
     models = list(dict.fromkeys(run.model for run in runs))
     names = run_info_labels(runs)
     return sorted(
-        range(len(runs)), key=lambda index: (models.index(runs[index].model), names[index])
+        range(len(runs)),
+        key=lambda index: (
+            models.index(runs[index].model),
+            len(deviations(runs[index])),
+            names[index],
+        ),
     )
 
 

@@ -1,18 +1,23 @@
-"""Leaderboards for other programs and pages: JSON, CSV, Markdown, HTML."""
+"""Leaderboards for other programs and pages: JSON, CSV, Markdown, LaTeX, HTML."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.core.csv_cells import text_cells
-from snellen.report import format as fmt
+from snellen.report.latex import latex_comments, latex_table
+from snellen.report.leaderboard_tables import (
+    ComparableRuns,
+    models_by_benchmarks,
+    standing_tables,
+)
 from snellen.report.markdown import bullets, literal, table
 from snellen.report.page.layout import page_layout, template_environment
-from snellen.report.terminal.leaderboards import ComparableRuns, board_cells, board_headings
+from snellen.report.result_tables import ResultTable
 from snellen.scoring.leaderboard import LeaderboardRow
 
 
@@ -101,22 +106,41 @@ def to_csv(standings: Sequence[ComparableRuns]) -> str:
     return file.getvalue()
 
 
+def _sections(
+    standings: Sequence[ComparableRuns],
+) -> Iterator[tuple[str, Sequence[str], list[ResultTable], Sequence[str]]]:
+    """Title, notices, tables and legend: of the models by benchmarks, then of each set of runs."""
+    matrix = models_by_benchmarks(standings)
+    if matrix is not None:
+        yield matrix.title, (), [matrix], ()
+    for standing in standings:
+        yield standing.title, standing.notices, list(standing_tables(standing)), standing.legend
+
+
 def to_markdown(standings: Sequence[ComparableRuns]) -> str:
     blocks = []
-    for standing in standings:
-        blocks.append(f"**{literal(standing.title)}**")
-        if standing.notices:
-            blocks.append("\n".join(bullets(standing.notices)))
-        for board in standing.boards:
-            if board.places:
-                head = board_headings(board)
-                right = [
-                    column for column, name in enumerate(head) if name not in ("model", "alike")
-                ]
-                head[1] = fmt.display_name(board.name)
-                blocks.append("\n".join(table(head, board_cells(board), right=right)))
-        blocks += [literal(line) for line in standing.legend]
+    for title, notices, tables, legend in _sections(standings):
+        blocks.append(f"**{literal(title)}**")
+        if notices:
+            blocks.append("\n".join(bullets(notices)))
+        for sheet in tables:
+            if len(tables) > 1:
+                blocks.append(literal(sheet.title))
+            blocks.append("\n".join(table(sheet.header, sheet.rows, right=sheet.number_columns)))
+        blocks += [literal(line) for line in legend]
     return "\n\n".join(blocks) + "\n"
+
+
+def to_latex(standings: Sequence[ComparableRuns]) -> str:
+    """The tables as LaTeX `table` environments, which need the package booktabs; notices and
+    legends are comments."""
+    lines: list[str] = []
+    for title, notices, tables, legend in _sections(standings):
+        lines += latex_comments((*notices, *legend))
+        for sheet in tables:
+            name = title if sheet.title == title else f"{title}, {sheet.title}"
+            lines.append(latex_table(sheet._replace(title=name)))
+    return "\n".join(lines) + "\n"
 
 
 def to_html(standings: Sequence[ComparableRuns]) -> str:
@@ -124,22 +148,9 @@ def to_html(standings: Sequence[ComparableRuns]) -> str:
     template = template_environment().get_template("leaderboard.html")
     page: str = template.render(
         **page_layout(("page.css",), ("theme.js",)),
-        standings=[
-            {
-                "title": standing.title,
-                "notices": standing.notices,
-                "legend": standing.legend,
-                "boards": [
-                    {
-                        "name": board.name,
-                        "headings": board_headings(board),
-                        "rows": list(board_cells(board)),
-                    }
-                    for board in standing.boards
-                    if board.places
-                ],
-            }
-            for standing in standings
+        sections=[
+            {"title": title, "notices": notices, "legend": legend, "tables": tables}
+            for title, notices, tables, legend in _sections(standings)
         ],
     )
     return page + "\n"
@@ -149,5 +160,6 @@ EXPORTS: Mapping[str, Callable[[Sequence[ComparableRuns]], str]] = {
     "json": to_json,
     "csv": to_csv,
     "markdown": to_markdown,
+    "latex": to_latex,
     "html": to_html,
 }

@@ -39,6 +39,12 @@ class Leaderboard(NamedTuple):
     """How many models have the number at all."""
     tied_out: int
     """Models left out although their score equals that of the last row."""
+    column: str = ""
+    """The grouping, if it ranks one of its groups."""
+    label: str = ""
+    """The group."""
+    digits: int = 1
+    """Decimals of the scores in tables."""
 
 
 def rank_models(name: str, scores: Mapping[str, float], limit: int = 10) -> Leaderboard:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.core.summary import Interval
-from snellen.scoring.ranks import competition_ranks
+from snellen.scoring.ranks import average_ranks, competition_ranks
 from snellen.stats.averages import interval_of_average
 
 
@@ -25,6 +25,8 @@ class SuiteRow(NamedTuple):
     missing: tuple[str, ...]
     interval: Interval | None = None
     """Interval of the average; None if a member has none."""
+    average_rank: float | None = None
+    """Mean over the members of the rank among the models that have all of them."""
 
 
 def as_percent(value: float, top: float) -> float:
@@ -49,6 +51,10 @@ def suite_rows(
         is_complete = average and len(present) == len(members)
         averages[model] = sum(present) / len(present) if is_complete else None
     ranks = competition_ranks(averages)
+    complete = [model for model, value in averages.items() if value is not None]
+    mean_ranks = average_ranks(
+        {member: {model: table[model][member] for model in complete} for member in members}
+    )
     known_intervals = intervals or {}
     lines = [
         SuiteRow(
@@ -60,6 +66,7 @@ def suite_rows(
             None
             if averages[model] is None
             else _average_interval(members, values, known_intervals.get(model, {})),
+            mean_ranks.get(model),
         )
         for model, values in table.items()
     ]

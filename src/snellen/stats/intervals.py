@@ -1,4 +1,4 @@
-"""Intervals of proportions and means.
+"""Intervals of proportions and means, of shares over several systems, and of weighted shares.
 
 Wilson score interval: E. B. Wilson, "Probable inference, the law of succession, and statistical
 inference", JASA 22 (1927). Cluster-robust standard error: K.-Y. Liang and S. Zeger, Biometrika 73
@@ -18,6 +18,8 @@ from snellen.core.summary import Interval
 from snellen.stats.student_t import two_sided_quantile
 
 DEFAULT_LEVEL = 0.95
+MIN_CLUSTERS = 5
+"""Clusters below which neither a p-value nor an interval of a difference is given."""
 
 
 def wilson(successes: float, n: float, level: float = DEFAULT_LEVEL) -> Interval:
@@ -227,3 +229,82 @@ def _check_finite(values: Sequence[float]) -> None:
     for position, value in enumerate(values):
         if not math.isfinite(value):
             raise ValueError(f"value {position} is {value}; every value must be a finite number")
+
+
+def share_over_systems(
+    parts: Sequence[int], totals: Sequence[int], level: float = DEFAULT_LEVEL
+) -> Interval | None:
+    """Interval in 0..1 of sum(parts) / sum(totals), for further systems of this kind.
+
+    Systems are the clusters: replies of one system are parsed similarly well or badly. The sums of
+    residuals are corrected for each system's part in the total (R. Bell and D. McCaffrey, Survey
+    Methodology 28, 2002); Student's t has one degree of freedom less than there are systems.
+
+    Never narrower than Wilson's interval of all replies, which ignores differences between systems.
+    None for fewer than `MIN_CLUSTERS` systems with replies.
+    """
+    counted = [(part, total) for part, total in zip(parts, totals, strict=True) if total]
+    if len(counted) < MIN_CLUSTERS:
+        return None
+    n = sum(total for _, total in counted)
+    share = sum(part for part, _ in counted) / n
+    squares = sum((part - total * share) ** 2 / (1 - total / n) for part, total in counted)
+    half = two_sided_quantile(level, len(counted) - 1) * math.sqrt(squares) / n
+    wilson_interval = wilson(share * n, n, level)
+    low, high = min(wilson_interval.low, share - half), max(wilson_interval.high, share + half)
+    return Interval(max(0.0, low), min(1.0, high), "clustered by system", level)
+
+
+class SampledStratum(NamedTuple):
+    """A stratum of `size` items; of `sample_size` examined ones `hits` have the property."""
+
+    size: int
+    sample_size: int
+    hits: int
+
+
+class WeightedShare(NamedTuple):
+    """A share in 0..1. The interval is for a population of such items: the examined ones count as
+    drawn from many, even if they are all there are."""
+
+    share: float
+    interval: Interval
+
+
+def weighted_share(strata: Sequence[SampledStratum], level: float = DEFAULT_LEVEL) -> WeightedShare:
+    """The share of all items that have the property, strata weighted by size.
+
+    W. G. Cochran, "Sampling Techniques" (1977), Secs. 5.3 to 5.5. The effective sample size in
+    Wilson's interval: E. L. Korn and B. I. Graubard, Survey Methodology 24 (1998), at most what the
+    weights allow: L. Kish, "Survey Sampling" (1965), Sec. 11.7.
+
+    Strata without examined items are ignored. A stratum with one examined item is assumed to have
+    the spread of all strata. A single stratum has Wilson's interval.
+
+    Raises:
+        ValueError: no examined items, or more than the stratum has.
+    """
+    sampled = [stratum for stratum in strata if stratum.sample_size]
+    if not sampled:
+        raise ValueError("a share needs at least one thing that was looked at")
+    for stratum in sampled:
+        if not 0 <= stratum.hits <= stratum.sample_size <= stratum.size:
+            raise ValueError(f"expected hits <= sample_size <= size, got {stratum}")
+    if len(sampled) == 1:
+        hits, n = sampled[0].hits, sampled[0].sample_size
+        return WeightedShare(hits / n, wilson(hits, n, level))
+    total = sum(stratum.size for stratum in sampled)
+    share = sum(stratum.size * stratum.hits / stratum.sample_size for stratum in sampled) / total
+    share = min(1.0, max(0.0, share))
+    kish = 1 / sum((stratum.size / total) ** 2 / stratum.sample_size for stratum in sampled)
+    variance = 0.0
+    for stratum in sampled:
+        own, n = stratum.hits / stratum.sample_size, stratum.sample_size
+        spread = share * (1 - share) if n == 1 else own * (1 - own) * n / (n - 1)
+        variance += (stratum.size / total) ** 2 * spread / n
+    size = min(kish, share * (1 - share) / variance) if variance else kish
+    # The variance is estimated from few items: Student's t for the normal quantile reduces the
+    # effective sample size by the squared ratio of the two.
+    quantile = two_sided_quantile(level, max(1, round(kish) - 1))
+    size = max(1.0, size * (NormalDist().inv_cdf(0.5 + level / 2) / quantile) ** 2)
+    return WeightedShare(share, wilson(share * size, size, level))

@@ -31,7 +31,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.summary import Interval
-from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.stats.intervals import DEFAULT_LEVEL, MIN_CLUSTERS
 from snellen.stats.score_test import normal_tails, score_statistic, tango_interval
 from snellen.stats.sign_flips import sign_flip_test
 from snellen.stats.student_t import two_sided_quantile, two_sided_tails
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEFAULT_POWER = 0.8
-MIN_CLUSTERS = 5
-"""Clusters below which neither a p-value nor an interval of a difference is given."""
 MANY_CLUSTERS = 30
 """Clusters with a difference below which a design effect is not taken to be less than 1."""
 MAX_FLIPPED_CLUSTERS = 12

@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.stats.intervals import DEFAULT_LEVEL
+from snellen.stats.intervals import DEFAULT_LEVEL, MIN_CLUSTERS
 from snellen.stats.linearised import SumStatistic, influences
 from snellen.stats.paired import (
     MAX_FLIPPED_CLUSTERS,
-    MIN_CLUSTERS,
     ClusterContributions,
     PairedMean,
     apply_sign_flips,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hmac
+import secrets
 import sys
 from collections.abc import Callable
 from http import HTTPStatus
@@ -13,11 +15,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 
+from snellen.api.run_images import content_type
 from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import read_limits
-from snellen.view.run_images import content_type
+from snellen.view.run_catalog import FIRST_READ_SECONDS, LATER_READ_SECONDS
 from snellen.view.run_view import RunLibrary
+from snellen.view.saved_views import SavedView
 from snellen.view.shell import render_shell
+from snellen.view.suite_members import suites_json
 
 HOST = "127.0.0.1"
 PORT = 8420
@@ -26,6 +31,11 @@ IDLE_SECONDS = 10.0
 """Seconds after which an idle connection is closed; browsers open a new one when needed."""
 MAX_SAMPLES = 200
 """Samples in one answer at most."""
+MAX_BODY = 64_000
+"""Bytes of what a page may send at most."""
+TOKEN_HEADER = "X-Snellen-Token"
+"""What a page sends to be allowed to write: it cannot be set by pages of other origins, nor is its
+value known to them."""
 _JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
 _HOST_NAMES = (HOST, "localhost")
 
@@ -43,7 +53,8 @@ class PageServer(ThreadingHTTPServer):
 
     def __init__(self, library: RunLibrary, port: int | None = None) -> None:
         self.library = library
-        self.shell = render_shell({}).encode()
+        self.token = secrets.token_urlsafe(16)
+        self.shell = render_shell({"token": self.token}).encode()
         self._free_connections = BoundedSemaphore(read_limits().connections)
         try:
             super().__init__((HOST, PORT if port is None else port), _Handler)
@@ -86,7 +97,8 @@ class _NotFound(Exception):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers GET only. No part of an address is ever joined to a path."""
+    """Answers GET, and POST from its own pages where something is stored. No part of an address is
+    ever joined to a path."""
 
     server: PageServer
     timeout = IDLE_SECONDS
@@ -95,13 +107,41 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        self._reply(lambda: self._answer(unquote(parts.path), _parse_query(parts.query)))
+
+    def do_POST(self) -> None:
+        store = _POST_ROUTES.get(urlsplit(self.path).path)
+        length = self.headers.get("Content-Length", "")
+        if store is None:
+            self.send_error(HTTPStatus.NOT_IMPLEMENTED)
+        elif not self._is_own_page():
+            self.close_connection = True
+            self._send(HTTPStatus.FORBIDDEN, _JSON, b'{"error": "for its own pages alone"}')
+        elif not length.isdecimal() or int(length) > MAX_BODY:
+            self.close_connection = True
+            self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _JSON, b'{"error": "too large"}')
+        else:
+            body = self.rfile.read(int(length))
+            self._reply(lambda: (_JSON, msgspec.json.encode(store(self.server.library, body))))
+
+    def _is_own_page(self) -> bool:
+        """Whether a request to write comes from a page that this server made: by its token, which
+        pages of other origins do not know, and by the origin that the browser states."""
+        origin = self.headers.get("Origin")
+        token = self.headers.get(TOKEN_HEADER, "")
+        return hmac.compare_digest(token.encode(), self.server.token.encode()) and origin in (
+            None,
+            *(f"http://{name}:{self.server.server_port}" for name in _HOST_NAMES),
+        )
+
+    def _reply(self, answer: Callable[[], tuple[str, bytes]]) -> None:
         if self.headers.get("Host", "").rpartition(":")[0] not in _HOST_NAMES:
             # DNS rebinding: a foreign page whose name resolves to this machine.
             self._send(HTTPStatus.FORBIDDEN, _JSON, b'{"error": "for this machine alone"}')
             return
-        parts = urlsplit(self.path)
         try:
-            kind, body = self._answer(unquote(parts.path), _parse_query(parts.query))
+            kind, body = answer()
         except _NotFound:
             self._send(HTTPStatus.NOT_FOUND, _JSON, b'{"error": "nothing is here"}')
         except (SnellenError, OSError) as error:
@@ -119,7 +159,8 @@ class _Handler(BaseHTTPRequestHandler):
         if route is None:
             raise _NotFound
         try:
-            return _JSON, msgspec.json.encode(route(self.server.library, query))
+            content = route(self.server.library, query)
+            return _JSON, content if isinstance(content, bytes) else msgspec.json.encode(content)
         except (KeyError, ValueError, IndexError) as error:
             raise UsageError(f"the address {path} lacks something: {error}") from error
 
@@ -169,7 +210,9 @@ def _samples(library: RunLibrary, query: Query) -> Any:
 
 
 _ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
-    "/api/runs": lambda shelf, _: shelf.overview(),
+    "/api/catalog": lambda shelf, query: _catalog(shelf, int(query.get("since", "0"))),
+    "/api/suites": lambda shelf, _: suites_json(),
+    "/api/views": lambda shelf, _: _saved_views(shelf),
     "/api/run": lambda shelf, query: shelf.view(query["run"]).head(),
     "/api/numbers": lambda shelf, query: shelf.numbers(query["run"]),
     "/api/columns": lambda shelf, query: shelf.view(query["run"]).columns(
@@ -182,3 +225,36 @@ _ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
     "/api/compare": lambda shelf, query: shelf.comparison(query["first"], query["second"]),
 }
 """What answers each address, as JSON."""
+
+
+def _catalog(library: RunLibrary, since: int) -> bytes:
+    return library.catalog.answer(since, LATER_READ_SECONDS if since else FIRST_READ_SECONDS)
+
+
+def _saved_views(library: RunLibrary) -> dict[str, Any]:
+    views = library.saved_views
+    return {"views": views.read(), "file": str(views.file), "writable": views.is_writable}
+
+
+class _ViewChange(msgspec.Struct, forbid_unknown_fields=True):
+    """A view to store, or with `remove` the name of one to remove."""
+
+    name: str
+    address: str = ""
+    remove: bool = False
+
+
+def _change_views(library: RunLibrary, body: bytes) -> dict[str, Any]:
+    try:
+        change = msgspec.json.decode(body, type=_ViewChange)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"no view to store: {error}") from error
+    if change.remove:
+        library.saved_views.remove(change.name)
+    else:
+        library.saved_views.put(SavedView(change.name, change.address))
+    return _saved_views(library)
+
+
+_POST_ROUTES: dict[str, Callable[[RunLibrary, bytes], Any]] = {"/api/views": _change_views}
+"""What stores something, from the body of a request."""

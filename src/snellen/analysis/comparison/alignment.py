@@ -59,7 +59,7 @@ class AlignedRuns(NamedTuple):
     """Samples that every run scored, in the order of the first run.
 
     `scores` (samples, runs) are in 0..1, `clusters` (samples,) are cluster numbers as in
-    `scoring.clusters`.
+    `cluster_samples`.
     """
 
     infos: tuple[RunInfo, ...]
@@ -251,7 +251,7 @@ def cluster_numbers(
     samples: Sequence[ComparableRecord] | Sequence[Record],
     links: Sequence[str] = (),
 ) -> list[int]:
-    """The cluster number of each sample of a run, as in `scoring.clusters`. The black images of the
+    """The cluster number of each sample of a run, as in `cluster_samples`. The black images of the
     `black` control do not link samples: all black images of one size have the same digest."""
     black = info is not None and info.config.parameters.get(CONTROL) == BLACK
     records = [structs.replace(record, media=()) for record in samples] if black else samples

@@ -57,10 +57,14 @@ def extent_asked(run: RunInfo) -> str:
 
 
 def differing_facts(runs: Sequence[RunInfo]) -> list[str]:
-    """The names of the facts that differ among the runs, in the order of `run_facts`."""
+    """The names of the facts that differ among the runs, in the order of `run_facts`. A seed that
+    nobody set does not differ from none."""
     every = [run_facts(run) for run in runs]
     names = dict.fromkeys(name for facts in every for name in facts)
-    return [name for name in names if len({facts.get(name) for facts in every}) > 1]
+    differing = [name for name in names if len({facts.get(name) for facts in every}) > 1]
+    if {facts["seed"] for facts in every} <= {"none", "0"}:
+        differing = [name for name in differing if name != "seed"]
+    return differing
 
 
 def describe_facts(run: RunInfo, names: Iterable[str]) -> str:

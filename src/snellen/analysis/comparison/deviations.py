@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import COMPLETE, UNFINISHED, extent_asked
+from snellen.benchmarks.declaration.data_file import DESCRIBED
 from snellen.benchmarks.declaration.registry import RECIPE, is_registered, open_benchmark
 from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import COT_TOKENS, OWN_PROMPT
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.control import parse_control
-from snellen.benchmarks.protocol.judging import JUDGE
+from snellen.benchmarks.protocol.judging import JUDGE, JUDGE_REPEATS, RUBRIC_PREFIX
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
@@ -88,6 +89,11 @@ def deviation_cells(run: RunInfo) -> dict[str, str]:
     return {key: labels.get(key, "") for key in DEVIATION_TITLES}
 
 
+def deviation_objects(run: RunInfo) -> list[dict[str, str]]:
+    """The deviations as they stand in JSON: key, label and sentence of each."""
+    return [deviation._asdict() for deviation in deviations(run)]
+
+
 class _Description(NamedTuple):
     label: str
     sentence: str
@@ -151,10 +157,17 @@ def _prompt(run: RunInfo) -> _Description | None:
 _NO_OPTIONS = frozenset(
     {
         CONTROL, RECIPE, "cot", "cot_digest", "shots", "shots_seed", "shots_from", "prompt",
-        "prompt_digest", "circular", "rule", "rule_commit", "reading", "normalisation",
+        "prompt_digest", "circular", "rule", "rule_commit", "reading", "normalisation", DESCRIBED,
+        JUDGE_REPEATS, "votes",
     }
 )  # fmt: skip
 """Parameters of runs that other deviations describe, and digests."""
+
+
+def is_option(parameter: str) -> bool:
+    """Whether a recorded parameter is an option of its benchmark that no deviation but `options`
+    describes."""
+    return parameter not in _NO_OPTIONS and not parameter.startswith(RUBRIC_PREFIX)
 
 
 def _options(run: RunInfo) -> _Description | None:
@@ -162,14 +175,14 @@ def _options(run: RunInfo) -> _Description | None:
     differing = {
         key: value
         for key, value in parameters.items()
-        if key not in _NO_OPTIONS and key in plain and plain[key] != value
+        if is_option(key) and key in plain and plain[key] != value
     }
     # Options such as `edge=448` are recorded only where they are not at their default.
     options = _plain(run).options
     differing |= {
         key: value
         for key, value in parameters.items()
-        if key not in _NO_OPTIONS and key not in plain and options.get(key, value) != value
+        if is_option(key) and key not in plain and options.get(key, value) != value
     }
     if not differing:
         return None
@@ -293,7 +306,13 @@ def _judge(run: RunInfo) -> _Description | None:
     if not names:
         return None
     judges = " + ".join(names)
-    return _Description(f"judge {judges}", f"replies graded by {judges}")
+    repeats = run.config.parameters.get(JUDGE_REPEATS)
+    if repeats is None:
+        return _Description(f"judge {judges}", f"replies graded by {judges}")
+    return _Description(
+        f"judge {judges}, {repeats} verdicts each",
+        f"replies graded by {judges}, {repeats} verdicts for each",
+    )
 
 
 def _roles(run: RunInfo) -> _Description | None:
@@ -334,15 +353,14 @@ def _replies(run: RunInfo) -> _Description | None:
     )
 
 
-_SERVICE_OPTIONS = frozenset(
+SERVICE_OPTIONS = frozenset(
     {
         "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
         "picture_host", "batch_size", "threads", "device", "device_map", "trust_remote_code",
-        "sharing", "revision",
+        "sharing",
     }
 )  # fmt: skip
-"""Options of models that change where and how fast it answers, or which model it is, but not how
-it is asked."""
+"""Options of models that change where or how fast they answer, but not what."""
 
 
 def _model_options(run: RunInfo) -> _Description | None:
@@ -359,7 +377,11 @@ def reply_options(model: str) -> dict[str, str]:
         _, options = split_options(model)
     except UsageError:
         return {}
-    return {name: value for name, value in options.items() if name not in _SERVICE_OPTIONS}
+    return {
+        name: value
+        for name, value in options.items()
+        if name not in SERVICE_OPTIONS and name != "revision"
+    }
 
 
 def _version(run: RunInfo) -> _Description | None:
@@ -446,9 +468,7 @@ def _plain_tokens(run: RunInfo) -> int | None:
         return None
     parameters = run.config.parameters
     options = {
-        key: value
-        for key, value in parameters.items()
-        if key not in _NO_OPTIONS and key in plain.options
+        key: value for key, value in parameters.items() if is_option(key) and key in plain.options
     }
     tokens = _tokens_with(run.config.benchmark, tuple(sorted(options.items())))
     if tokens is not None and parameters.get("cot") == "on":

@@ -26,8 +26,8 @@ from snellen.analysis.comparison.margins import Margin, adjust_margins, margin_o
 from snellen.analysis.comparison.stopped_early import interval_at_stop
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
+from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.stats.paired import (
-    MIN_CLUSTERS,
     SCORE_TEST,
     PairedMean,
     design_effect,

@@ -20,6 +20,7 @@ from snellen.core.benchmark import Benchmark, Table, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.core.request import CLIP
 from snellen.core.run import RunInfo
+from snellen.data.in_memory import KEPT_FOLDER
 from snellen.extract.llm import EXTRACTOR
 from snellen.settings import force_offline
 from snellen.store.runs import RunFolder
@@ -43,13 +44,24 @@ _NOT_OPTIONS = frozenset(
 def benchmark_of(run: RunFolder) -> Benchmark:
     """The benchmark with the settings of the run; its data may be missing. Raises subclasses of
     UsageError if the benchmark is no longer available."""
-    return _open_recorded(run.info, next(_data_locations(run.info)))
+    return _open_recorded(run.info, next(_kept_rows(run), None) or next(_data_locations(run.info)))
 
 
 def benchmark_with_data(run: RunFolder, moved: Sequence[str] = ()) -> Benchmark:
     """The benchmark over exactly the data of the run, by digest: searched in the files `moved`,
     then where it was. Nothing is downloaded. Raises DataError if it is not found."""
-    return benchmark_as_recorded(run.info, moved)
+    return benchmark_as_recorded(run.info, (*moved, *_kept_rows(run)))
+
+
+def _kept_rows(run: RunFolder) -> Iterator[str]:
+    """The file of rows that were in memory, in the folder of the runs if that was moved."""
+    origin = run.info.data.origin
+    if origin is None or origin.kind != "own" or not origin.file:
+        return
+    *_, folder, digest, name = ("", "", *Path(origin.file).parts)
+    beside = run.path.parent / KEPT_FOLDER / digest / name
+    if folder == KEPT_FOLDER and beside.is_file() and str(beside.absolute()) != origin.file:
+        yield str(beside)
 
 
 def benchmark_as_recorded(

@@ -23,8 +23,7 @@ from snellen.core.record import Record, draws_of, every_pass
 from snellen.core.sample import Kind
 from snellen.core.summary import Interval
 from snellen.extract.llm import EXTRACTOR
-from snellen.stats.intervals import wilson
-from snellen.stats.system_shares import share_over_systems
+from snellen.stats.intervals import share_over_systems, wilson
 from snellen.store.runs import RunFolder
 
 COUNTS = "parsing_quality.json"

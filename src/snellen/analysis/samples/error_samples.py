@@ -28,7 +28,7 @@ from snellen.core.output import Failure, Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.summary import Interval
 from snellen.stats.agreement import cohen_kappa
-from snellen.stats.weighted_share import SampledStratum, weighted_share
+from snellen.stats.intervals import SampledStratum, weighted_share
 from snellen.store.runs import RunFolder
 
 ErrorType = Literal[

@@ -18,7 +18,6 @@ from snellen.core.sample import Origin, OriginKind
 from snellen.data.download import RemoteFile
 from snellen.data.json_parts import JsonParts
 from snellen.data.locate import (
-    datasets_folder,
     find_files,
     find_verified,
     locate_data_file,
@@ -156,7 +155,7 @@ class PublishedFile(NamedTuple):
         rows come from elsewhere, or the file is where downloads go."""
         if self.remote.checksum() is not None or self.alternative is not None:
             return True
-        home = datasets_folder(Settings.from_environment())
+        home = Settings.from_environment().datasets
         return bool(self.remote.urls) and Path(path).parent == home
 
     def description(self) -> str:
@@ -231,7 +230,7 @@ def _local_status(declared: PublishedFile, spec: str) -> str:
             status = "the published file" if has_checksum else "not compared: no checksum is known"
             return "; ".join([*lines, f"{path} ({status})"])
         lines.append(f"{path} is not the published file (it has {other})")
-    folder = datasets_folder(settings)
+    folder = settings.datasets
     fetched = declared.remote.urls or declared.alternative
     get = f"snellen data pull {spec}" if fetched else f"put it in {folder}"
     return "; ".join([*lines, f"no: {get}"])

@@ -36,6 +36,7 @@ from snellen.benchmarks.protocol.few_shot import SHOTS_FROM
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import DataError, UnknownName, UsageError
+from snellen.data.tables.hub import SCHEME
 from snellen.data.toml_files import read_toml
 from snellen.prompts.recipes import find_recipe
 
@@ -161,7 +162,7 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
 
         return NamedSource(load_declaration(name), {})
     if is_data_source(name):
-        return NamedSource(data_file_declaration(name), {})
+        return NamedSource(_hub_task(name) or data_file_declaration(name), {})
     registered = _find_registered(name)
     if registered is None:
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
@@ -175,6 +176,15 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
     if variant.options:
         _check_options(name, variant, registered.source)
     return registered
+
+
+def _hub_task(name: str) -> Declaration | None:
+    """The task of a data set's `eval.yaml`; None if it has none."""
+    if not name.startswith(SCHEME):
+        return None
+    from snellen.benchmarks.declaration.hub_task import hub_task_declaration
+
+    return hub_task_declaration(name)
 
 
 def names_in_other_tools(source: Source) -> Mapping[str, OtherToolName]:
@@ -351,10 +361,9 @@ def find_suite(name: str) -> Suite:
 
 def expand_suites(names: Sequence[str | Benchmark]) -> list[str | Benchmark]:
     """Replace names of suites by the benchmarks they run. Raises DataError."""
-    suites = builtin_suites()
     specs: list[str | Benchmark] = []
     for name in names:
-        if isinstance(name, str) and (name.lower() in suites or _is_suite_file(name)):
+        if isinstance(name, str) and _is_suite(name):
             specs += [spec for spec in find_suite(name).specs() if spec not in specs]
         else:
             specs.append(name)
@@ -374,8 +383,10 @@ def member_key(spec: str) -> tuple[str, dict[str, str]]:
     }
 
 
-def _is_suite_file(name: str) -> bool:
-    return name.lower().endswith(_TOML) and _MEMBERS in read_toml(name)
+def _is_suite(name: str) -> bool:
+    if name.lower().endswith(_TOML):
+        return _MEMBERS in read_toml(name)
+    return name.lower() not in _families() and name.lower() in builtin_suites()
 
 
 def _decode_suite(document: Mapping[str, Any], source: str) -> Suite:

@@ -41,7 +41,7 @@ from snellen.benchmarks.protocol.parsers import PARSERS
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.flow import Flow
-from snellen.core.request import Generation
+from snellen.core.request import Generation, Message
 from snellen.core.sample import Kind, Sample
 from snellen.data.columns import check_column_keys
 from snellen.data.toml_files import read_toml
@@ -162,7 +162,7 @@ def _resolve_path(data: str, path: str) -> str:
 def _scoring(description: BenchmarkDescription) -> Scoring:
     if description.judge:
         return Judged(
-            flow=_similarity_flow, rubrics=(_RUBRIC,), must_judge=True, max_judge_tokens=64
+            flow=similarity_flow, rubrics=(_RUBRIC,), must_judge=True, max_judge_tokens=64
         )
     metric = METRICS[description.metric]
     rules = {
@@ -177,9 +177,14 @@ def _scoring(description: BenchmarkDescription) -> Scoring:
     )
 
 
-def _similarity_flow(
-    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
+def similarity_flow(
+    settings: Generation,
+    panel: JudgePanel,
+    options: Mapping[str, str],
+    build_messages: Callable[[Sample], tuple[Message, ...]] = plain_messages,
 ) -> Callable[[Sample], Flow]:
+    """Questions whose replies judges compare with the gold answers, from 1 to 5."""
+
     def fields(sample: Sample, reply: str) -> Mapping[str, str]:
         golds = " or ".join(sample.gold)
         return {"question": sample.question, "gold": golds, "reply": reply}
@@ -192,6 +197,6 @@ def _similarity_flow(
             fields=fields,
             parse=partial(parse_grade, low=1.0, high=_BEST),
             score=lambda grade: (grade - 1) / (_BEST - 1),
-            build_messages=plain_messages,
+            build_messages=build_messages,
         )
     )

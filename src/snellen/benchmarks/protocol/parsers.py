@@ -109,12 +109,9 @@ def describe_rules(rules: Iterable[str]) -> str:
     return ", ".join(f"{rule}{notes.get(rule, '')}" for rule in rules)
 
 
-def check_rule(benchmark: Benchmark, variant: Variant) -> None:
+def check_rule(benchmark: Benchmark, rule: str) -> None:
     """Raise UsageError if a benchmark does not have the requested rule."""
-    if variant.rule is not None:
-        _check_rule(
-            benchmark.name, variant.rule, dict.fromkeys(benchmark.rules, PARSERS[VLMEVALKIT])
-        )
+    _check_rule(benchmark.name, rule, dict.fromkeys(benchmark.rules, PARSERS[VLMEVALKIT]))
 
 
 def _check_rule(name: str, rule: str, rules: Mapping[str, object]) -> None:

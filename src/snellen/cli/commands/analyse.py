@@ -39,15 +39,17 @@ def add(parser: ArgumentParser) -> None:
     actions = parser.add_subparsers(
         title="analyses", metavar="ANALYSIS", required=True, dest="analysis"
     )
-    _add_analysis(actions, "letters", "letters chosen against gold, and a test of preferred places")
+    _add_analysis(actions, "letters", "letters chosen against gold, and a test of position bias")
     refusals = _add_analysis(actions, "refusals", "refusals by group, and the score without them")
     add_group(refusals)
-    _add_analysis(actions, "steps", "replies read after each step: label, content, language model")
+    _add_analysis(actions, "steps", "replies parsed at each step: label, content, language model")
     _add_abilities(actions)
     _add_radar(actions)
     _add_languages(actions)
     pairs = _add_analysis(
-        actions, "yes-no", "not following, contradictory pairs, bias to yes, broken reasoning"
+        actions,
+        "yes-no",
+        "replies that ignore the instruction, contradictory pairs, bias to yes, broken reasoning",
     )
     add_group(pairs, default="")
     _add_errors(actions)
@@ -74,7 +76,8 @@ def _add_models(parser: ArgumentParser) -> None:
 
 def _add_abilities(actions: Actions) -> None:
     parser = _add_analysis(
-        actions, "abilities", "groups by the best score of any model, and samples all have wrong",
+        actions, "abilities", "groups by the best score of any model, and samples that "
+            "all get wrong",
         _SOURCES,
     )  # fmt: skip
     add_group(parser)
@@ -82,13 +85,14 @@ def _add_abilities(actions: Actions) -> None:
     parser.add_argument("--hardest", type=int, default=4, metavar="N",
                         help="show samples of the N hardest groups (default: 4)")  # fmt: skip
     parser.add_argument("--samples", type=int, default=3, metavar="N",
-                        help="samples of each (default: 3)")  # fmt: skip
+                        help="samples per group (default: 3)")  # fmt: skip
     parser.add_argument("--cards", metavar="FILE.svg",
-                        help="draw these samples with their pictures")  # fmt: skip
+                        help="draw these samples with their images")  # fmt: skip
 
 
 def _add_radar(actions: Actions) -> None:
-    parser = _add_analysis(actions, "radar", "models over groups, and where each is strong or weak",
+    parser = _add_analysis(actions, "radar", "scores by group for each model, and where "
+        "it is strong or weak",
                      _SOURCES)  # fmt: skip
     add_group(parser)
     _add_models(parser)
@@ -98,7 +102,7 @@ def _add_radar(actions: Actions) -> None:
 
 def _add_languages(actions: Actions) -> None:
     parser = _add_analysis(
-        actions, "languages", "English beside Chinese, model by model",
+        actions, "languages", "English and Chinese scores of each model, side by side",
         f"{RUNS}, in both languages; or two CSV files of scores, English first",
     )  # fmt: skip
     parser.add_argument("--of", default="overall", metavar="COLUMN",
@@ -107,7 +111,8 @@ def _add_languages(actions: Actions) -> None:
 
 def _add_errors(actions: Actions) -> None:
     parser = _add_analysis(
-        actions, "errors", "a page to label why answers are wrong, and what the labels amount to",
+        actions, "errors", "a page to label why answers are wrong, and a summary of the "
+            "labels",
         f"{RUNS}; or saved labels (.json, .csv), to count them and see how far labellers agree",
     )  # fmt: skip
     add_group(parser)
@@ -115,19 +120,20 @@ def _add_errors(actions: Actions) -> None:
                         help="the labelling page to write (default: errors.html)")  # fmt: skip
     parser.add_argument("--each", type=int, default=5, metavar="N",
                         help="wrong answers of each subtask and run (default: 5)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="chooses them (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: 0)")
     parser.add_argument("--judge", metavar="MODEL",
-                        help="a model that labels them first; its labels are kept beside the page, "
-                        "as FILE.judge.json")  # fmt: skip
+                        help="a model that proposes labels; they are stored next to the "
+                            "page as FILE.judge.json")  # fmt: skip
     parser.add_argument("--store", metavar="FILE", default="snellen-results/store.sqlite",
-                        help="where the judge's replies are kept "
-                        "(default: snellen-results/store.sqlite)")  # fmt: skip
+                        help="store for the judge's replies (default: "
+                            "snellen-results/store.sqlite)")  # fmt: skip
     add_moved_data(parser)
 
 
 def _add_readers(actions: Actions) -> None:
     parser = _add_analysis(
-        actions, "readers", "precision and recall of the rules that read replies, on labelled ones",
+        actions, "readers", "precision and recall of the parsing rules on labelled "
+            "replies",
         f"{RUNS}, whose language models that read replies are compared with --labels", least="*",
     )  # fmt: skip
     parser.add_argument("--labels", metavar="FILE.csv",

@@ -15,17 +15,19 @@ def add(parser: ArgumentParser) -> None:
     add_common(parser, "compare")
     parser.add_argument(
         "--baseline", action="store_true",
-        help="compare every run with the first alone, not every pair",
+        help="compare every run only with the first, instead of every pair",
     )  # fmt: skip
     parser.add_argument("--level", type=percent, default=95, metavar="PERCENT",
                         help="confidence of the intervals (default: 95)")  # fmt: skip
     parser.add_argument(
         "--power", type=percent, default=80, metavar="PERCENT",
-        help="power for the least difference found and the samples needed (default: 80)",
+        help="power for the smallest detectable difference and the samples needed "
+            "(default: 80)",
     )  # fmt: skip
     parser.add_argument(
         "--margin", type=float, metavar="POINTS",
-        help="also test whether runs are no worse than each other by more than so many points",
+        help="also test whether runs are worse than each other by at most this many "
+            "points",
     )  # fmt: skip
     add_format(parser, "json", "markdown")
     add_json(parser)

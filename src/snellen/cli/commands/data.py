@@ -42,23 +42,23 @@ def add(parser: ArgumentParser) -> None:
                       help="a name, e.g. scienceqa:split=val")  # fmt: skip
     for name, help in (
         ("verify", "open every picture and check ids and answers"),
-        ("info", "rows, columns, pictures, kinds of question"),
+        ("info", "show rows, columns, images and kinds of questions"),
     ):
         action = actions.add_parser(name, help=help)
         action.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
         action.add_argument("--json", action="store_true", help="print JSON")
     check = actions.add_parser(
-        "check", help="all that is wrong or doubtful in data of your own, with row numbers"
+        "check", help="list everything wrong or doubtful in a data file, with row numbers"
     )
     check.add_argument(
         "data", metavar="DATA", help="a data file, its TOML description, or a benchmark's name"
     )
     add_flag(check, VARIANT_FLAGS["columns"])
     check.add_argument("--json", action="store_true", help="print JSON")
-    convert = actions.add_parser("convert", help="TSV, JSONL or Parquet into one another")
+    convert = actions.add_parser("convert", help="convert between TSV, JSONL and Parquet")
     convert.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
     convert.add_argument(
-        "target", metavar="FILE", help="the file to write; its suffix tells the format"
+        "target", metavar="FILE", help="the file to write; its extension determines the format"
     )
 
 

@@ -35,7 +35,7 @@ def add(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repair", action="store_true",
-        help="copy what is sound into a new store; the damaged one is kept beside it",
+        help="copy the intact rows into a new store; the damaged store is kept next to it",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON")
 

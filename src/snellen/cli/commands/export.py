@@ -11,9 +11,11 @@ from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import add_runs
 from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
-from snellen.core.errors import UsageError
+from snellen.core.errors import StorageError, UsageError
 from snellen.core.terminal_text import escape_controls
 from snellen.store.export import vlmevalkit
+from snellen.store.export.asked_passes import ExportedFile
+from snellen.store.export.every_eval_ever import RELATIONSHIPS
 from snellen.store.runs import RunFolder, distinct_runs, require_single
 
 PAGES = "pages"
@@ -22,22 +24,42 @@ PAGES = "pages"
 def add(parser: ArgumentParser) -> None:
     add_runs(parser)
     parser.add_argument(
-        "--to", required=True, choices=(*_FORMATS, PAGES),
-        help="vlmevalkit-tsv, vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; "
+        "--to", required=True, metavar="FORMAT", choices=(*_FORMATS, *_FOLDERS, PAGES),
+        help="inspect: a log of Inspect, an .eval archive or .json by the name of FILE; lmms-eval: "
+        "its results and samples, in a folder; eee: records of Every Eval Ever, in a folder; "
+        "hf-eval-results: entries for .eval_results/NAME.yaml of a model repository; "
+        "vlmevalkit-tsv, vlmevalkit-xlsx: VLMEvalKit's prediction file, each rotation a row; "
         "mmbench-submission: the workbook the MMBench server takes; mmt-submission: the table "
         "MMT-Bench's server takes for its ALL split; mmt-table: its Table 2 for these runs, with "
         "average ranks, as Markdown; seed-results: SEED-Bench's "
         "results.json; seed-table: its levels, subparts and ranks as Markdown; seed-heatmap: ranks "
         "per dimension as SVG; pages: a folder of pages as `snellen view` shows them",
     )  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file, pages to a folder")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE",
+        help="write to a file; lmms-eval, eee and pages: to a folder",
+    )  # fmt: skip
+    hub = parser.add_argument_group("--to hf-eval-results")
+    for name, metavar, what in (
+        ("--dataset", "ORG/NAME", "the benchmark's data set on the hub (that of the run's data)"),
+        ("--task", "ID", "the task, as in the data set's eval.yaml"),
+        ("--source-url", "URL", "where the run's report can be read"),
+    ):
+        hub.add_argument(name, metavar=metavar, default="", help=what)
+    eee = parser.add_argument_group("--to eee")
+    eee.add_argument("--organization", metavar="NAME", default="", help="who ran the evaluation")
+    what = "of the evaluator to the model's developer (other)"
+    eee.add_argument("--relationship", choices=RELATIONSHIPS, default="other", help=what)
 
 
 def main(arguments: Namespace) -> int:
     if arguments.to == PAGES:
         return _write_pages(arguments)
+    _check_flags(arguments)
     runs = distinct_runs(arguments.runs)
-    content = _FORMATS[arguments.to](runs)
+    if arguments.to in _FOLDERS:
+        return _write_files(_FOLDERS[arguments.to](runs, arguments), arguments)
+    content = _FORMATS[arguments.to](runs, arguments)
     if arguments.output is None:
         _print_content(content)
         return COMPLETE
@@ -52,6 +74,29 @@ def _write_pages(arguments: Namespace) -> int:
     from snellen.view.run_view import RunLibrary
 
     print_line(write_pages(RunLibrary(arguments.runs), Path(arguments.output)))
+    return COMPLETE
+
+
+def _check_flags(arguments: Namespace) -> None:
+    """Raises UsageError for a flag of another format."""
+    own = {"hf-eval-results": ("dataset", "task", "source_url"), "eee": ("organization",)}
+    for to, names in own.items():
+        for name in names:
+            if arguments.to != to and getattr(arguments, name):
+                raise UsageError(f"--{name.replace('_', '-')} belongs to --to {to}")
+
+
+def _write_files(files: list[ExportedFile], arguments: Namespace) -> int:
+    if arguments.output is None:
+        raise UsageError(f"{arguments.to} is a folder of files: name it with -o DIR")
+    for file in files:
+        path = Path(arguments.output) / file.path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+        save(path, file.content)
+        print_line(str(path))
     return COMPLETE
 
 
@@ -122,13 +167,63 @@ def _seed_heat_map(runs: list[RunFolder]) -> str:
     return seed_heat_map([run.report() for run in runs])
 
 
-_FORMATS: dict[str, Callable[[list[RunFolder]], str | bytes]] = {
-    "vlmevalkit-tsv": _vlmevalkit_tsv,
-    "vlmevalkit-xlsx": _vlmevalkit_xlsx,
-    "mmbench-submission": _mmbench_submission,
-    "mmt-submission": _mmt_submission,
-    "mmt-table": _mmt_table,
-    "seed-results": _seed_results,
-    "seed-table": _seed_table,
-    "seed-heatmap": _seed_heat_map,
+def _inspect(runs: list[RunFolder], arguments: Namespace) -> str | bytes:
+    from functools import partial
+
+    from snellen.report.page.thumbnails import read_thumbnail
+    from snellen.store.export.inspect_log import inspect_archive, inspect_json
+
+    if len(runs) != 1:
+        raise UsageError(f"a log of Inspect is one run's; got {len(runs)} runs")
+    read_image = partial(read_thumbnail, runs[0].path)
+    if arguments.output is None or Path(arguments.output).suffix == ".json":
+        return inspect_json(runs[0], read_image)
+    return inspect_archive(runs[0], read_image)
+
+
+def _hf_eval_results(runs: list[RunFolder], arguments: Namespace) -> str:
+    from snellen.store.export.hub_results import ResultTarget, hub_results_yaml
+
+    target = ResultTarget(arguments.dataset, arguments.task, arguments.source_url)
+    return hub_results_yaml(runs, target)
+
+
+def _lmms_eval(runs: list[RunFolder], arguments: Namespace) -> list[ExportedFile]:
+    from snellen.store.export.lmms_eval import lmms_eval_files
+
+    return lmms_eval_files(runs)
+
+
+def _every_eval_ever(runs: list[RunFolder], arguments: Namespace) -> list[ExportedFile]:
+    from snellen.store.export.every_eval_ever import Evaluator, every_eval_ever_files
+
+    evaluator = Evaluator(arguments.organization, arguments.relationship)
+    return every_eval_ever_files(runs, evaluator)
+
+
+_Export = Callable[[list[RunFolder], Namespace], str | bytes]
+
+
+def _of_runs(export: Callable[[list[RunFolder]], str | bytes]) -> _Export:
+    """An export that takes no flags."""
+    return lambda runs, arguments: export(runs)
+
+
+_FORMATS: dict[str, _Export] = {
+    "inspect": _inspect,
+    "hf-eval-results": _hf_eval_results,
+    "vlmevalkit-tsv": _of_runs(_vlmevalkit_tsv),
+    "vlmevalkit-xlsx": _of_runs(_vlmevalkit_xlsx),
+    "mmbench-submission": _of_runs(_mmbench_submission),
+    "mmt-submission": _of_runs(_mmt_submission),
+    "mmt-table": _of_runs(_mmt_table),
+    "seed-results": _of_runs(_seed_results),
+    "seed-table": _of_runs(_seed_table),
+    "seed-heatmap": _of_runs(_seed_heat_map),
 }
+"""Exports of one file, or to standard output."""
+_FOLDERS: dict[str, Callable[[list[RunFolder], Namespace], list[ExportedFile]]] = {
+    "lmms-eval": _lmms_eval,
+    "eee": _every_eval_ever,
+}
+"""Exports of several files."""

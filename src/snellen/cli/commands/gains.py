@@ -20,18 +20,18 @@ def add(parser: ArgumentParser) -> None:
     add_runs(parser)
     parser.add_argument(
         "--by", metavar="SETTING",
-        help="the setting, e.g. images, referring, lang (default: control, cot and shots, against "
-        "the run without)",
+        help="the setting, e.g. images, referring, lang (default: control, cot and "
+            "shots, each against the run without it)",
     )  # fmt: skip
     parser.add_argument(
         "--base", metavar="VALUE",
-        help="compare with this value of the setting (default: the run without it, else the first)",
+        help="baseline value of the setting (default: the run without it, else the first)",
     )  # fmt: skip
     add_group(parser, default="")
     parser.add_argument(
         "--language-model", metavar="RUN",
-        help="a blind run of the language model that the models were made from: tells the "
-        "multi-modal leakage",
+        help="a blind run of the language model on which the models are based; shows the "
+            "multi-modal leakage",
     )  # fmt: skip
     add_plot(parser)
     add_json(parser)

@@ -15,11 +15,12 @@ def add(parser: ArgumentParser) -> None:
     add_runs(parser)
     add_common(parser, "look at")
     parser.add_argument("--pictures", action="store_true",
-                        help="also look for pictures that are near copies of others")  # fmt: skip
+                        help="also look for images that are near copies of others")  # fmt: skip
     add_moved_data(parser)
     parser.add_argument(
         "--agreement", type=percent, default=95, metavar="PERCENT",
-        help="pairs of models that the smallest subset must order as the whole (default: 95)",
+        help="share of model pairs that the smallest subset must order like the full set "
+            "(default: 95)",
     )  # fmt: skip
     parser.add_argument("--top", type=int, default=10, metavar="N",
                         help="rows of each table (default: 10)")  # fmt: skip

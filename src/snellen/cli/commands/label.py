@@ -21,12 +21,12 @@ from snellen.store.runs import distinct_runs, require_single
 
 def add(parser: ArgumentParser) -> None:
     add_runs(parser)
-    parser.add_argument("-o", "--output", metavar="FILE.csv", help="the labelling sheet to write")
+    parser.add_argument("-o", "--output", metavar="FILE.csv", help="labelling sheet to write")
     parser.add_argument(
         "--share", type=fraction, default=0.1, metavar="SHARE",
-        help="share of the replies to draw, e.g. 0.1 or 10%% (default: 0.1)",
+        help="share of the replies to sample, e.g. 0.1 or 10%% (default: 0.1)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="chooses the replies")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
     parser.add_argument("--labels", metavar="FILE.csv", help="a filled sheet to compare with")
 
 

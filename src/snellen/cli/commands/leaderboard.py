@@ -21,16 +21,17 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--suite", metavar="SUITE",
-        help="one table with the average of a suite, e.g. openvlm-core, or of your own TOML file",
+        help="one table with the average over a suite, e.g. openvlm-core, or over your "
+            "own TOML file",
     )  # fmt: skip
     parser.add_argument(
         "--with", action="append", default=[], metavar="FILE.csv", dest="results",
-        help="results of elsewhere for --suite: the columns model, member, value",
+        help="published results for --suite: the columns model, member, value",
     )  # fmt: skip
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="places of a board")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="rows of each leaderboard")
     parser.add_argument("--filter", metavar="FILTER", help=f"only {FILTER}")
     add_plot(parser, "the boards too")
-    add_format(parser, "json", "csv", "markdown", "html")
+    add_format(parser, "json", "csv", "markdown", "latex", "html")
 
 
 def main(arguments: Namespace) -> int:

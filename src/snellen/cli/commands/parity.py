@@ -14,17 +14,17 @@ from snellen.core.benchmark import Variant
 def add(parser: ArgumentParser) -> None:
     add_models(parser, "given twice, e.g. hf/ORG/NAME and vllm/ORG/NAME", required=True)
     parser.add_argument("-b", "--benchmark", required=True, metavar="BENCHMARK",
-                        help="where the questions come from")  # fmt: skip
+                        help="benchmark that provides the questions")  # fmt: skip
     parser.add_argument("-n", "--limit", type=int, default=64, metavar="N",
-                        help="ask a random N of the samples (default: 64)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="chooses the samples")
+                        help="ask only N samples, selected at random (default: 64)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="seed of the samples")
     parser.add_argument(
         "--tolerance", type=float, default=0.02, metavar="NATS",
-        help="how far log-probabilities of one token may differ (default: 0.02)",
+        help="tolerated difference of a token's log-probability (default: 0.02)",
     )  # fmt: skip
     add_options(
         parser, RunOptions, only=("max_new_tokens", "out", "store", "load", "serve_timeout"),
-        help={"out": "where replies and logs are kept"},
+        help={"out": "folder for replies and logs"},
     )  # fmt: skip
     add_json(parser)
 

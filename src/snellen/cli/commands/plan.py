@@ -33,17 +33,17 @@ def add(parser: ArgumentParser) -> None:
     """Add every flag of `run`, so that a command is planned by changing its first word, and flags
     for what is assumed where nothing was measured."""
     add_questions(parser)
-    add_options(parser, RunOptions, help={"html": "as for `run`; changes nothing here"})
-    parser.add_argument("-q", "--quiet", action="store_true", help="show the table alone")
+    add_options(parser, RunOptions, help={"html": "as for `run`; has no effect here"})
+    parser.add_argument("-q", "--quiet", action="store_true", help="print only the table")
     add_executor(parser)
     parser.add_argument("--accuracy", type=fraction, metavar="SHARE",
-                        help="share of passes taken to be right (default: 0.6)")  # fmt: skip
+                        help="assumed share of correct passes (default: 0.6)")  # fmt: skip
     parser.add_argument("--reply-tokens", type=int, metavar="N",
-                        help="tokens a reply is taken to have (default: 64)")  # fmt: skip
+                        help="assumed tokens of a reply (default: 64)")  # fmt: skip
     parser.add_argument("--picture-tokens", type=int, metavar="N",
-                        help="tokens a picture is taken to have (default: 1000)")  # fmt: skip
+                        help="assumed tokens of an image (default: 1000)")  # fmt: skip
     parser.add_argument("--probe", action="store_true",
-                        help="send readers, judges and servers one small request each")  # fmt: skip
+                        help="send one small request to each extractor, judge, server")  # fmt: skip
     add_json(parser)
     _add_study(parser)
 
@@ -55,34 +55,35 @@ def _add_study(parser: ArgumentParser) -> None:
     )
     study.add_argument(
         "--detect", type=float, metavar="POINTS",
-        help="to find a difference of so many points between the two models",
+        help="plan to detect a difference of this many points between the two models",
     )  # fmt: skip
     study.add_argument(
         "--no-worse", type=float, metavar="POINTS",
-        help="to show that the second is no worse than the first by so many points, and that "
-        "neither is better by as much",
+        help="plan to show that the second model is at most this many points worse than "
+            "the first, and that neither is better by this much",
     )  # fmt: skip
     study.add_argument(
         "--from", nargs=2, default=(), dest="like", metavar="RUN",
-        help="two finished runs on the benchmark, which tell on how many samples two models differ",
+        help="two finished runs on the benchmark, from which the share of samples on "
+            "which two models differ is taken",
     )  # fmt: skip
     study.add_argument("--power", type=percent, metavar="PERCENT",
-                       help="the chance to succeed (default: 80)")  # fmt: skip
+                       help="power of the study (default: 80)")  # fmt: skip
     study.add_argument("--level", type=percent, metavar="PERCENT",
-                       help="of the intervals and tests (default: 95)")  # fmt: skip
+                       help="confidence of the intervals and tests (default: 95)")  # fmt: skip
     study.add_argument(
         "--discordance", type=fraction, metavar="SHARE",
-        help="share of samples on which the two are taken to differ (default: as if right "
-        "independently of each other at --accuracy)",
+        help="assumed share of samples on which the two models differ (default: as if "
+            "they were right independently of each other, at --accuracy)",
     )  # fmt: skip
     study.add_argument(
         "--correlation", type=fraction, metavar="R",
-        help="correlation of the differences on questions about one picture, where no run tells "
-        "it (default: 0.2)",
+        help="correlation of the differences on questions that share an image, if no run "
+            "is given (default: 0.2)",
     )  # fmt: skip
     study.add_argument(
         "--draw-share", type=fraction, metavar="SHARE",
-        help="share of the discordance that comes from drawing replies and that --repeats lowers",
+        help="share of the discordance that is due to sampling and that --repeats reduces",
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from snellen.cli.printing import (
 )
 
 if TYPE_CHECKING:
-    from snellen.api.evaluation import Results
+    from snellen.api.results import Results
 
 
 def add(parser: ArgumentParser) -> None:

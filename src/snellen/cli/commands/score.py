@@ -44,26 +44,29 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--judge", action="append", default=[], metavar="MODEL",
-        help="a model that grades the replies where the benchmark needs it, or column:NAME for "
-        "verdicts in the predictions file (column:A+B joins two); repeat for several",
+        help="a model that grades replies, for benchmarks that need one, or column:NAME "
+            "for verdicts in the predictions file (column:A+B joins two); repeat for "
+            "several",
     )  # fmt: skip
     parser.add_argument(
         "--extractor", metavar="MODEL",
-        help="a model that reads the replies no rule can match, or column:NAME for what one said "
-        "of them in the predictions file",
+        help="a model that reads replies which no rule can parse, or column:NAME for its "
+            "answers in the predictions file",
     )  # fmt: skip
     parser.add_argument(
         "--labels", type=argument_type(parse_pairs), metavar="answer=COLUMN|right=COLUMN",
-        help="a column that says what each reply answers, or whether it is right: measures the "
-        "rules, the extractor and the judges by it",
+        help="a column with the answer that each reply gives, or with whether it is "
+            "right; the rules, the extractor and the judges are measured against it",
     )  # fmt: skip
     parser.add_argument(
         "--store", metavar="FILE",
-        help="where the verdicts of judges and of the extractor are kept (default: "
-        "snellen-results/store.sqlite)",
+        help="store for the verdicts of judges and extractors (default: "
+            "snellen-results/store.sqlite)",
     )  # fmt: skip
     add_json(parser)
-    add_options(parser, RunOptions, only=("data", "columns", "circular", "failures"))
+    add_options(
+        parser, RunOptions, only=("data", "columns", "circular", "failures", "judge_repeats")
+    )
 
 
 def main(arguments: Namespace) -> int:
@@ -79,7 +82,8 @@ def main(arguments: Namespace) -> int:
     from snellen.report.console import Terminal
     from snellen.report.findings.finding import finding_object, print_finding
     from snellen.report.findings.parsers import labelled_replies
-    from snellen.report.terminal.scorecard import print_scorecard, scorecard
+    from snellen.report.terminal.scorecard import scorecard
+    from snellen.report.terminal.table import print_runs
 
     scored = score(
         arguments.benchmark,
@@ -92,17 +96,18 @@ def main(arguments: Namespace) -> int:
         labels=arguments.labels,
         store=arguments.store or DEFAULT_STORE,
         serving=None if arguments.json else line_printer(Terminal(stderr=True)),
+        judge_repeats=arguments.judge_repeats,
     )
     _print_warnings(scored.warnings)
     measured_parsers = labelled_replies(scored.readings) if scored.readings is not None else None
     if arguments.json:
-        card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data)
+        card = scorecard(scored.benchmark, scored.summary, scored.warnings, scored.data, scored.run)
         measured = (
             {} if measured_parsers is None else {"readings": finding_object(measured_parsers)}
         )
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
-        print_scorecard(scored.benchmark, scored.summary, Terminal())
+        print_runs([scored.report], Terminal())
         if measured_parsers is not None:
             print_line()
             print_finding(measured_parsers, Terminal())

@@ -60,26 +60,30 @@ def add(parser: ArgumentParser) -> None:
 def _add_map(parser: ArgumentParser) -> None:
     """Add which tasks of which benchmark are mapped, and how they are clustered."""
     parser.add_argument("-m", "--model", metavar="MODEL",
-                        help="the model that is fine-tuned: hf/... or snellen/...")  # fmt: skip
-    parser.add_argument("-b", "--benchmark", metavar="BENCHMARK", help="whose tasks are mapped")
-    parser.add_argument("--data", metavar="FILE", help="data to use in place of the benchmark's")
+                        help="the model to fine-tune: hf/... or snellen/...")  # fmt: skip
+    parser.add_argument(
+        "-b", "--benchmark", metavar="BENCHMARK", help="benchmark whose tasks are mapped"
+    )
+    parser.add_argument(
+        "--data", metavar="FILE", help="data file to use instead of the benchmark's own"
+    )
     parser.add_argument("--group", default="category", metavar="NAME",
-                        help="what tells tasks apart (default: category)")  # fmt: skip
+                        help="column that defines the tasks (default: category)")  # fmt: skip
     parser.add_argument("--kind", action="append", default=[], choices=KINDS,
                         help="only questions of this kind; repeat for several")  # fmt: skip
     parser.add_argument("--task", action="append", default=[], metavar="TASK",
                         help="only this task; repeat for several")  # fmt: skip
     parser.add_argument(
         "--halves", action="store_true",
-        help="split each task into two without a picture in common, to see whether the map tells "
-        "that they are one",
+        help="split each task into halves that share no image, to see whether the map "
+            "places them together",
     )  # fmt: skip
     parser.add_argument("--limit", type=int, metavar="N",
                         help="train on a random N samples of each task")  # fmt: skip
     parser.add_argument("--fewest", type=int, default=8, metavar="N",
                         help="leave out tasks with fewer samples (default: 8)")  # fmt: skip
     parser.add_argument("--linkage", default="average", choices=LINKAGES,
-                        help="how clusters are joined (default: average)")  # fmt: skip
+                        help="linkage of the clusters (default: average)")  # fmt: skip
     parser.add_argument(
         "--clusters", default="12", metavar="N|FILE.csv|mmt-bench",
         help="number of clusters (default: 12), a CSV with the columns cluster, subtask, or the "
@@ -92,7 +96,7 @@ def _add_map(parser: ArgumentParser) -> None:
 def _add_vectors(parser: ArgumentParser) -> None:
     """Add how the model is fine-tuned on each task."""
     parser.add_argument("--epochs", type=int, default=3, metavar="N",
-                        help="times each sample is seen (default: 3)")  # fmt: skip
+                        help="passes over the samples (default: 3)")  # fmt: skip
     parser.add_argument("--rank", type=int, default=8, metavar="N",
                         help="rank of the weight changes (default: 8)")  # fmt: skip
     parser.add_argument("--alpha", type=int, default=16, metavar="N",
@@ -103,11 +107,12 @@ def _add_vectors(parser: ArgumentParser) -> None:
                         help="samples per step (default: 16)")  # fmt: skip
     parser.add_argument(
         "--targets", default="language", metavar="REGEX",
-        help="layers that are tuned, by their whole names (default: every linear layer of the "
-        "language model)",
+        help="layers to tune, matched against their full names (default: every linear "
+            "layer of the language model)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0,
-                        help="of first weights, order and drawn samples (default: 0)")  # fmt: skip
+                        help="seed of initial weights, order and sampled questions "
+                            "(default: 0)")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=1, metavar="N",
                         help="make a map with each of N seeds and compare them")  # fmt: skip
 
@@ -123,8 +128,8 @@ def _add_scores(parser: ArgumentParser) -> None:
                         help="run folders to take the scores from")  # fmt: skip
     parser.add_argument(
         "--overall", metavar="FILE.csv",
-        help="what each model scores overall: the columns model, overall (default: the plain mean "
-        "over tasks; for runs, their headline)",
+        help="overall score of each model: the columns model, overall (default: the mean "
+            "over tasks; for runs, their headline)",
     )  # fmt: skip
     parser.add_argument(
         "--without", action="append", default=[], metavar="MODEL,...",
@@ -141,10 +146,11 @@ def _add_scores(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--itself", action="store_true",
-        help="count each task among its own neighbours, as the paper's formula does",
+        help="count each task as its own neighbour, as the paper's formula does",
     )  # fmt: skip
     parser.add_argument("--nearest", type=int, default=3, metavar="N",
-                        help="predict a task's scores from so many tasks (default: 3)")  # fmt: skip
+                        help="number of tasks from which a task's scores are predicted "
+                            "(default: 3)")  # fmt: skip
 
 
 def main(arguments: Namespace) -> int:

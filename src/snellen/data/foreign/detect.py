@@ -12,6 +12,7 @@ from pathlib import Path
 
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.data.foreign.every_eval_ever import every_eval_ever_records, is_every_eval_ever
 from snellen.data.foreign.inspect_ai import inspect_records, is_inspect_json
 from snellen.data.foreign.lmms_eval import is_lmms_eval, lmms_eval_records
 from snellen.data.foreign.mme import mme_files, mme_records
@@ -90,6 +91,8 @@ def _record_reader(
         return None
     with path.open("rb") as file:
         head = file.read(_HEAD_SIZE)
+    if suffix == ".jsonl" and is_every_eval_ever(head):
+        return partial(every_eval_ever_records, path, name, limits)
     if suffix == ".jsonl":
         return partial(lmms_eval_records, path, name, limits) if is_lmms_eval(head) else None
     if is_inspect_json(head):

@@ -32,6 +32,8 @@ _SHARD_NAME = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?")
 _DATA_SUFFIXES = (".parquet", ".jsonl", ".tsv", ".csv", ".json")
 _BATCH = 32
 _CARD = "README.md"
+DESCRIPTION = "eval.yaml"
+"""The file of a data set that says how it is asked as a benchmark."""
 _QUOTES = "\"'"
 
 
@@ -122,6 +124,40 @@ def _label_name(value: int | None, names: list[str]) -> str | None:
 
 def _image_location(number: int, keys: Keys, image: bytes) -> StoredMedium:
     return DatasetLocation(number, keys, digest_bytes(image), len(image))
+
+
+_MAX_DESCRIPTION = 1 << 20
+"""Bytes of an `eval.yaml`; published ones have a few thousand."""
+
+
+@lru_cache(maxsize=8)
+def read_description(name: DatasetName) -> bytes | None:
+    """The `eval.yaml` of a data set on the hub, from the cache if the hub cannot be asked.
+
+    None if there is none, or none can be had: opening the data set then says why. Raises
+    DataError for one that is too large.
+    """
+    try:
+        from huggingface_hub import hf_hub_download, try_to_load_from_cache
+        from huggingface_hub.errors import HfHubHTTPError, HTTPError, LocalEntryNotFoundError
+    except ImportError:
+        return None
+    asked = {"filename": DESCRIPTION, "repo_type": "dataset", "revision": name.revision}
+    cached = try_to_load_from_cache(name.name, **asked)
+    path = cached if isinstance(cached, str) else None
+    if not Settings.from_environment().offline and _unreachable_reason(name) is None:
+        try:
+            path = hf_hub_download(name.name, **asked)
+        except LocalEntryNotFoundError:
+            pass
+        except (HfHubHTTPError, HTTPError, OSError, ValueError):
+            return None
+    if path is None:
+        return None
+    data = Path(path).read_bytes()
+    if len(data) > _MAX_DESCRIPTION:
+        raise DataError(f"{SCHEME}{name.name}: its {DESCRIPTION} has {len(data):,} bytes")
+    return data
 
 
 def dataset_files(name: DatasetName) -> list[Path]:

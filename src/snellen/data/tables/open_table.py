@@ -18,7 +18,6 @@ from snellen.core.limits import Limits
 from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import row_id
 from snellen.data.documents import read_bounded
-from snellen.data.locate import datasets_folder
 from snellen.data.media.image_cells import (
     BrokenCell,
     DatasetLocation,
@@ -218,7 +217,7 @@ def _open_indexed(
     )
     index = open_index(settings.cache / "index", key, scan)
     from_hub = dataset is not None and not dataset.local
-    fetched = from_hub or path.absolute().is_relative_to(datasets_folder(settings))
+    fetched = from_hub or path.absolute().is_relative_to(settings.datasets)
     folders = media_folders(
         _image_folders(path, settings), settings.media_folders, settings.limits, fetched=fetched
     )

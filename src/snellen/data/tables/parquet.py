@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, Limits, is_too_deep, nesting_error, raising_advice
 from snellen.core.media import digest_bytes
@@ -15,6 +17,9 @@ from snellen.data.media.image_cells import ParquetLocation, StoredMedium
 from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
+ROWS_MARK = b"snellen.rows"
+"""Key in the metadata of files of rows that were in memory: their digest is that of the rows, so
+that it is the same whichever version of the library wrote the file."""
 _BATCH_SIZE = 32
 """Rows decoded at once: few, because a row may hold several images."""
 
@@ -26,6 +31,8 @@ def scan_parquet(
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
+    rows_digest = RowsDigest()
+
     def records() -> Iterator[tuple[Record, ImageLocator]]:
         for path in paths:
             try:
@@ -33,6 +40,8 @@ def scan_parquet(
                     for record, locate in _records(file, path):
                         if is_too_deep(record, limits.depth):
                             raise nesting_error(str(path), limits.depth)
+                        if are_kept_rows:
+                            rows_digest.add(record)
                         yield record, locate
             except (ArrowException, OSError, ValueError, OverflowError) as error:
                 raise _unreadable_error(path, error) from error
@@ -42,13 +51,32 @@ def scan_parquet(
     try:
         with ParquetFile(paths[0]) as file:
             columns = tuple(file.schema_arrow.names)
+            are_kept_rows = ROWS_MARK in (file.schema_arrow.metadata or {})
     except (ArrowException, OSError, ValueError) as error:
         raise _unreadable_error(paths[0], error) from error
     if not columns:
         raise DataError(f"{name} has no columns")
     if len(columns) > limits.columns:
         raise DataError(f"{name} has {len(columns):,} columns; {raising_advice('columns')}")
-    return Scan((), typed_rows(records(), column_map, name), lambda: files_digest(paths))
+    digest = rows_digest.hexdigest if are_kept_rows else partial(files_digest, paths)
+    return Scan((), typed_rows(records(), column_map, name), digest)
+
+
+class RowsDigest:
+    """SHA-256 over records of text, numbers, bytes, lists and dicts; values that are None do not
+    count."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def add(self, record: Record) -> None:
+        """Add the next record."""
+        present = {key: value for key, value in record.items() if value is not None}
+        self._hash.update(msgspec.msgpack.encode(present))
+
+    def hexdigest(self) -> str:
+        """The digest of all records so far."""
+        return self._hash.hexdigest()
 
 
 def _unreadable_error(path: Path, error: Exception) -> DataError:

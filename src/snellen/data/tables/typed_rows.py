@@ -9,7 +9,6 @@ from msgspec import structs
 
 from snellen.core.errors import DataError, UnknownName
 from snellen.data.columns import (
-    OPTION_LISTS,
     canonical_column,
     column_name,
     is_image_column,
@@ -57,19 +56,25 @@ def typed_rows(
         empty = False
         row = typed_row(record, locate, column_map)
         columns.update(dict.fromkeys(row.cells))
-        # A list of options was spread over A, B, C, ..., so its column no longer exists.
-        spread = OPTION_LISTS if "A" in row.cells else ()
-        for column in [
-            missing_column
-            for missing_column in missing
-            if missing_column in row.cells or missing_column in spread
-        ]:
-            del missing[column]
+        if missing:
+            missing = {
+                column: name_in_file
+                for column, name_in_file in missing.items()
+                if not _has_column(record, name_in_file)
+            }
         yield row
     if empty:
         raise DataError(f"{name} holds no rows")
     if missing:
         raise UnknownName("column", next(iter(missing.values())), columns)
+
+
+def _has_column(record: Record, name: str) -> bool:
+    """Whether a record has a column, with a value or null; all of several joined by `+`, and the
+    outer one of `outer.inner`."""
+    names = {column_name(str(key), position) for position, key in enumerate(record)}
+    parts = [column_name(part, 0) for part in name.split("+")]
+    return all(part in names or part.partition(".")[0] in names for part in parts)
 
 
 def typed_row(record: Record, locate: ImageLocator, column_map: Mapping[str, str]) -> IndexedRow:

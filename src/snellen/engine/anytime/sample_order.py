@@ -46,7 +46,7 @@ def stratified_order(
 ) -> list[SampleUnit]:
     """Order units at random so that every prefix holds the strata nearly in proportion.
 
-    A unit is a cluster of correlated samples (`scoring.clusters`): samples of one `Sample.unit`
+    A unit is a cluster of correlated samples (`cluster_samples`): samples of one `Sample.unit`
     and, with `by_media`, samples about the same media, compared by digest.
 
     Strata are samples of equal weight if there are 2 to 20 different `weights`; else the labels of
@@ -78,7 +78,7 @@ def stratified_order(
 
 
 class SampleLinks(NamedTuple):
-    """What makes samples correlated (`scoring.clusters`): their unit and their media."""
+    """What makes samples correlated (`cluster_samples`): their unit and their media."""
 
     unit: str
     media: tuple[str, ...]

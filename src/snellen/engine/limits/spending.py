@@ -22,7 +22,7 @@ from snellen.store.responses import ResponseStore
 
 def add_killed_start(
     spent: dict[str, RoleUsage],
-    earlier: RunInfo | None,
+    earlier: RunInfo,
     folder: Path,
     identities: Mapping[str, Identity],
     prices: Mapping[str, Price],
@@ -32,7 +32,7 @@ def add_killed_start(
 
     The store is read once, and only if the previous start did not end regularly.
     """
-    if earlier is None or (earlier.status != "running" and earlier.stopped != LOST_REASON):
+    if earlier.status != "running" and earlier.stopped != LOST_REASON:
         return spent
     since = datetime.fromisoformat(earlier.created).timestamp()
     roles: dict[str, list[str]] = {}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import os
 import queue
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -17,6 +21,10 @@ ImageDigests = tuple[str, ...]
 """Digests of the images of a request."""
 AnswerBatch = Callable[[Sequence[Request]], object]
 
+_SILENT_WAIT = 1.0
+"""Seconds that the end of the process waits for a model without a word."""
+_INTERRUPTED = 130
+"""Exit code of a process that Ctrl-C ended, as shells have it."""
 _IMAGE_LENGTH = 1000
 """Characters of text that take about as many tokens as one image."""
 
@@ -39,7 +47,7 @@ class Batcher:
     images are encoded once, padding is small, and no request starves. When the queue is long,
     requests about the images of the last batch go first, because a model caches only a few.
     `batch_size` is called before each batch. The thread is a daemon, so Ctrl-C need not wait for
-    the model.
+    the model; the end of the process does (`_await_models`).
     """
 
     def __init__(
@@ -80,9 +88,18 @@ class Batcher:
         """Tell the worker thread to end after its batch, without waiting for it."""
         self._batches.put(None)
 
+    def await_end(self, timeout: float | None = None) -> bool:
+        """Wait at most `timeout` seconds until the worker thread has finished its batch and ended;
+        returns whether it has. Call `close` first."""
+        if self._thread is None:
+            return True
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
     def _start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._work, name="snellen-model", daemon=True)
+        _started_batchers.add(self)
         self._thread.start()
 
     def _dispatch(self) -> None:
@@ -145,6 +162,29 @@ class Batcher:
         # Setting a future schedules its flow for the next iteration of the loop. Two `call_soon`
         # put the dispatch one iteration later, when these flows have queued their next requests.
         self._loop.call_soon(self._loop.call_soon, self._dispatch)
+
+
+_started_batchers: weakref.WeakSet[Batcher] = weakref.WeakSet()
+
+
+@atexit.register
+def _await_models() -> None:
+    """Let models finish their batches before the interpreter shuts down.
+
+    A thread that comes back from torch into an interpreter that is gone is ended inside of torch's
+    C++ code, which aborts the process ("terminate called without an active exception"). A second
+    Ctrl-C ends the process at once.
+    """
+    try:
+        for batcher in list(_started_batchers):
+            batcher.close()
+            if not batcher.await_end(_SILENT_WAIT):
+                print("waiting for the model's last batch; Ctrl-C does not wait", file=sys.stderr)
+                batcher.await_end()
+    except KeyboardInterrupt:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_INTERRUPTED)
 
 
 def answer_or_fail(answer_batch: AnswerBatch, requests: Sequence[Request]) -> Sequence[Output]:

@@ -27,7 +27,11 @@ class MemoryPeak(NamedTuple):
 
 
 def peak_memory() -> MemoryPeak:
-    return MemoryPeak(_process_peak(), _device_peak())
+    # On Linux `getrusage` includes the peak of the program that this one was forked from.
+    process = read_proc_bytes("/proc/self/status", "VmHWM") or _rusage_peak()
+    cuda = _cuda()
+    devices = range(cuda.device_count()) if cuda is not None else ()
+    return MemoryPeak(process, sum(int(cuda.max_memory_allocated(one)) for one in devices))
 
 
 def reset_peak_memory() -> None:
@@ -38,11 +42,6 @@ def reset_peak_memory() -> None:
             cuda.reset_peak_memory_stats(device)
 
 
-def _process_peak() -> int:
-    # On Linux `getrusage` includes the peak of the program that this one was forked from.
-    return read_proc_bytes("/proc/self/status", "VmHWM") or _rusage_peak()
-
-
 def _rusage_peak() -> int:
     try:
         import resource
@@ -50,13 +49,6 @@ def _rusage_peak() -> int:
         return 0
     highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return highest if sys.platform == "darwin" else 1024 * highest
-
-
-def _device_peak() -> int:
-    cuda = _cuda()
-    if cuda is None:
-        return 0
-    return sum(int(cuda.max_memory_allocated(device)) for device in range(cuda.device_count()))
 
 
 def _cuda() -> Any:

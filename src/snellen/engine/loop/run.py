@@ -48,11 +48,16 @@ from snellen.store.responses import ResponseStore
 from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
 
 
-class RunInterrupted(Exception):
-    """The user pressed Ctrl-C. Finished samples are kept."""
+class RunInterrupted(KeyboardInterrupt):
+    """The user pressed Ctrl-C. Finished samples are kept, and the same call goes on with the rest.
 
-    def __init__(self, run: Path) -> None:
-        super().__init__(str(run))
+    `run` is the folder of the run; before the first run, the folder of all runs."""
+
+    def __init__(self, run: Path, done: int = 0, total: int = 0) -> None:
+        kept = f"{done:,} of {total:,} samples are" if total else "what was finished is"
+        super().__init__(
+            f"stopped; {kept} kept in {run}; the same call, with the same arguments, goes on there"
+        )
         self.run = run
 
 
@@ -130,7 +135,7 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
         with infrequent_gc() if remote else nullcontext():
             run_coroutine(main())
     except KeyboardInterrupt:
-        raise RunInterrupted(state.writer.path) from None
+        raise RunInterrupted(state.writer.path, state.done, state.total) from None
 
 
 class ResumeState(NamedTuple):
@@ -147,6 +152,8 @@ def resume(plan: RunPlan, table: Table, writer: RunWriter, selected: set[str]) -
     images it was asked about.
     """
     lines = writer.recover()
+    if not lines:
+        return ResumeState(set(), ())
     first: dict[str, int] = {}
     """The index of the line that counts, by sample id."""
     duplicate: set[int] = set()
@@ -412,14 +419,10 @@ def initial_info(
     """The run's `run.json` at its start, with what earlier starts did and spent."""
     folder = writer.path
     earlier = _earlier_info(folder)
-    spent = add_killed_start(
-        writer.recover_spent(earlier.spent if earlier else {}),
-        earlier,
-        folder,
-        {MAIN: config.identity, **config.roles},
-        plan.prices,
-        store,
-    )
+    spent = writer.recover_spent(earlier.spent if earlier else {})
+    if earlier is not None:
+        identities = {MAIN: config.identity, **config.roles}
+        spent = add_killed_start(spent, earlier, folder, identities, plan.prices, store)
     return RunInfo(
         name=folder.name,
         model=plan.model_name,

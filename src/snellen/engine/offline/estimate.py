@@ -250,7 +250,7 @@ def _estimate_tokens(
 
 
 def cluster_sizes(plan: RunPlan) -> list[int]:
-    """Sizes of the clusters of correlated samples (`scoring.clusters`) that a run asks, in order of
+    """Sizes of the clusters of correlated samples (`cluster_samples`) that a run asks, in order of
     their first sample. Raises as `run` does for data that cannot be opened."""
     table = plan.benchmark.open()
     selected = select_ids(plan, table)

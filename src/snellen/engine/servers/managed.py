@@ -174,10 +174,10 @@ class Servers:
     def open_managed(self, spec: str) -> ManagedModel | None:
         """The model of that name if Snellen must start its server; else None."""
         model_spec = split_spec(spec)
-        launch = presets(self._gpus).get(model_spec.provider)
-        if launch is None or ADDRESS_OPTION in model_spec.options or not model_spec.name:
+        if ADDRESS_OPTION in model_spec.options or not model_spec.name:
             return None
-        return self._open(spec, model_spec, launch)
+        launch = presets(self._gpus).get(model_spec.provider)
+        return None if launch is None else self._open(spec, model_spec, launch)
 
     def open_served(self, spec: str | None) -> tuple[str, ManagedModel]:
         """The model behind `--serve`, and its name.

@@ -18,7 +18,7 @@ from snellen.analysis.comparison.paired import (
 from snellen.report import format as fmt
 from snellen.report.console import natural_width
 from snellen.report.markdown import bullets, literal, table
-from snellen.stats.paired import MIN_CLUSTERS
+from snellen.stats.intervals import MIN_CLUSTERS
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:

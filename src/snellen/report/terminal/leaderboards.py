@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from snellen.analysis.comparison.comparability import (
     COMPLETE,
     DATA,
-    EXTENT,
     STOPPED,
     UNFINISHED,
     comparable_sets,
@@ -19,6 +18,7 @@ from snellen.analysis.comparison.comparability import (
     run_facts,
 )
 from snellen.analysis.comparison.data_differences import data_qualifiers, different_data_notices
+from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.analysis.comparison.ranking import (
     HEADLINE,
     GroupKey,
@@ -32,6 +32,14 @@ from snellen.core.errors import UsageError
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.leaderboard_tables import (
+    ComparableRuns,
+    board_table,
+    group_legend,
+    models_by_benchmarks,
+    standing_tables,
+)
+from snellen.report.terminal.table import print_result, rich_table
 from snellen.scoring.leaderboard import Leaderboard, LeaderboardRow, rank_models
 from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.store.runs import RunFolder
@@ -43,21 +51,13 @@ if TYPE_CHECKING:
 MME = "mme"
 _TOTAL = "total"
 _PRINTED = "printed"
+_MME_DIGITS = 2
+"""Decimals of MME's leaderboards (Fig. 2)."""
 _INCOMPLETE = {
     STOPPED: "these runs stopped early, each after another number of samples (n): intervals of "
     "ranks and paired tests do not hold for them",
     UNFINISHED: "these runs are not finished, so that their ranks have no interval",
 }
-
-
-class ComparableRuns(NamedTuple):
-    """Leaderboards over runs of one benchmark with the same requests and parsing. `legend` says
-    what the columns mean."""
-
-    title: str
-    boards: tuple[Leaderboard, ...]
-    notices: tuple[str, ...] = ()
-    legend: tuple[str, ...] = ()
 
 
 class _BoardRun(NamedTuple):
@@ -111,6 +111,12 @@ def rank_comparable_runs(
             ComparableRuns(
                 _comparison_title(info, alike, bool(data[run_set.members[0]])),
                 *_boards(members, best if joins else {}, max_rows),
+                headline={
+                    member.name: member.report.summary.headline
+                    for member in members
+                    if member.report.summary.headline.value is not None
+                },
+                benchmark=info.benchmark,
             )
         )
         notices = (
@@ -127,36 +133,46 @@ def rank_comparable_runs(
     return results
 
 
+_NOT_IN_TITLES = frozenset({"model_options", "replies", "tokens", "sampling", "extent"})
+"""Deviations in which the runs of one ranking may differ, or that its title says otherwise."""
+
+
 def _comparison_title(info: RunInfo, alike: Sequence[RunInfo], data_differ: bool) -> str:
-    """The benchmark and the settings that tell the set from the others; `alike` are all runs of the
-    benchmark."""
-    apart = set(differing_facts(alike)) - {DATA}
-    names = [
-        name
-        for name, value in run_facts(info).items()
-        if value != "none"
-        and (
-            name in apart
-            or name.endswith("=")
-            or (name == DATA and data_differ)
-            or name in ("limit", "seed", "until")
-            or (name == EXTENT and value != COMPLETE)
-        )
+    """The benchmark, how the set differs from its plain setting, and what else tells it from the
+    other sets; `alike` are all runs of the benchmark."""
+    words = [one.label for one in deviations(info) if one.key not in _NOT_IN_TITLES]
+    if extent_asked(info) != COMPLETE:
+        words.append(extent_asked(info))
+    facts, options = run_facts(info), set(differing_facts(alike))
+    words += [
+        describe_facts(info, [name])
+        for name, value in facts.items()
+        if name in options
+        and (is_option(name.removesuffix("=")) if name.endswith("=") else name in _FURTHER_FACTS)
+        and value != "none"
+        and describe_facts(info, [name]) not in ", ".join(words).split(", ")
+        and (name != DATA or data_differ)
     ]
-    if info.config.limit is not None and extent_asked(info) == COMPLETE and EXTENT in names:
-        names.remove(EXTENT)
-    facts = describe_facts(info, names)
-    return f"{info.benchmark} ({facts})" if facts else info.benchmark
+    return f"{info.benchmark} ({', '.join(words)})" if words else info.benchmark
+
+
+_FURTHER_FACTS = frozenset({DATA, "examples"})
+"""Facts that no deviation names."""
 
 
 def _separation_notices(alike: Sequence[RunInfo]) -> Iterator[str]:
     """That the runs of the benchmark are not in one ranking, and why."""
-    apart = [name.removesuffix("=") for name in differing_facts(alike)]
+    apart = [name.removesuffix("=") for name in differing_facts(alike) if not _is_digest(name)]
     if apart:
         yield (
             f"the runs of {alike[0].benchmark} are not in one ranking: they differ in "
             f"{', '.join(apart)}"
         )
+
+
+def _is_digest(fact: str) -> bool:
+    """Whether a fact only repeats another one as a digest."""
+    return fact.endswith("_digest=") or fact == "rule_commit="
 
 
 def _boards(
@@ -198,6 +214,7 @@ def _legend(boards: Sequence[Leaderboard], ranks: RunRankings) -> Iterator[str]:
         )
     elif first is not None and first.reason:
         yield f"how sure the ranks are is not known: {first.reason}"
+    yield from group_legend(boards)
     if any(row.n is None for row in rows):
         yield f"{fmt.NONE}: only the number itself is known"
 
@@ -251,7 +268,7 @@ def _mme_boards(
     boards = [rank_models(_TOTAL, totals, max_rows), *build_boards(scores, max_rows)]
     with_metrics = [
         _with_metrics(
-            board,
+            board._replace(digits=_MME_DIGITS),
             {name: values[board.name] for name, values in metrics.items() if board.name in values},
         )
         for board in boards
@@ -282,7 +299,10 @@ def _plain_boards(
             if metric.value is not None:
                 scores.setdefault(key, {})[member.name] = _Score(metric.value, metric)
     for (title, group), ranked in scores.items():
-        board = rank_models(title, {name: score.value for name, score in ranked.items()}, max_rows)
+        # Every model of the headline's ranking has a cell in the tables of groups.
+        rows = max_rows if group == HEADLINE else len(ranked)
+        board = rank_models(title, {name: score.value for name, score in ranked.items()}, rows)
+        board = board._replace(column=group[0], label=group[1])
         board = _with_metrics(
             board,
             {name: score.metric for name, score in ranked.items() if score.metric is not None},
@@ -314,76 +334,37 @@ def _with_ranks(board: Leaderboard, ranking: RunRanking) -> Leaderboard:
 
 
 def print_leaderboards(standings: Sequence[ComparableRuns], console: Console) -> None:
-    """Print leaderboards side by side, as many as fit."""
+    """Print models by benchmarks, then each ranking; those of one benchmark side by side, as many
+    as fit."""
     from rich.columns import Columns
     from rich.text import Text
 
+    matrix = models_by_benchmarks(standings)
+    if matrix is not None:
+        console.print(Text(matrix.title, style="bold"))
+        print_result(matrix, console)
+        console.print()
     for index, standing in enumerate(standings):
         if index:
             console.print()
         console.print(Text(standing.title, style="bold"))
         for notice in standing.notices:
             console.print(Text(f"! {notice}", style="yellow"))
-        tables = [_table(board) for board in standing.boards if board.places]
-        console.print(Columns(tables, padding=(1, 4), expand=False))
+        ranked = [board for board in standing.boards if board.places and not board.column]
+        side_by_side = [_titled_table(board, console.width) for board in ranked]
+        console.print(Columns(side_by_side, padding=(1, 4), expand=False))
+        for result in list(standing_tables(standing))[len(ranked) :]:
+            console.print()
+            print_result(result, console)
         for line in standing.legend:
             console.print(Text(line, style="dim"))
 
 
-def board_headings(board: Leaderboard) -> list[str]:
-    """The column names of a leaderboard, without columns that no row has."""
-    names = ["rank", "model", "score"]
-    if any(row.n is not None for row in board.places):
-        names += [f"{100 * DEFAULT_LEVEL:g} % interval", "n"]
-    if any(row.ranks for row in board.places):
-        names += [f"{100 * DEFAULT_LEVEL:g} % ranks"]
-    if any(row.letters for row in board.places):
-        names += ["alike"]
-    return names
-
-
-def board_cells(board: Leaderboard) -> Iterator[list[str]]:
-    """The rows of a leaderboard, in the order of `board_headings`."""
-    width = len(board_headings(board))
-    has_ranks = any(row.ranks for row in board.places)
-    for row in board.places:
-        texts = [str(row.rank), row.model, f"{row.score:.2f}"]
-        texts += [
-            fmt.interval_text(row.interval),
-            fmt.NONE if row.n is None else fmt.count_text(row.n),
-        ]
-        if has_ranks:
-            texts += [_rank_range(row.ranks)]
-        texts += [row.letters or fmt.NONE]
-        yield texts[:width]
-
-
-def _rank_range(ranks: tuple[int, int] | None) -> str:
-    if ranks is None:
-        return fmt.NONE
-    low, high = ranks
-    return str(low) if low == high else f"{low}–{high}"
-
-
-def _table(board: Leaderboard) -> Table:
-    """A leaderboard for the terminal; its title is the name of the score."""
-    from rich import box
-    from rich.table import Table
+def _titled_table(board: Leaderboard, width: int) -> Table:
     from rich.text import Text
 
-    table = Table(
-        title=Text(fmt.display_name(board.name), style="bold"),
-        box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, title_justify="left",
-        caption=f"{board.tied_out} more with the last score" if board.tied_out else None,
-    )  # fmt: skip
-    for name in board_headings(board):
-        words = name in ("model", "alike")
-        table.add_column(
-            name,
-            justify="left" if words else "right",
-            overflow="fold",
-            no_wrap=name != "model",
-        )
-    for row in board_cells(board):
-        table.add_row(*map(Text, row))
+    table = rich_table(board_table(board), width)
+    table.title = Text(fmt.display_name(board.name), style="bold")
+    table.title_justify = "left"
+    table.caption = f"{board.tied_out} more with the last score" if board.tied_out else None
     return table

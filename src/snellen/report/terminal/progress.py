@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
+LEAST_SAMPLES = 10
+"""Samples of this start before an estimate: the first ones wait for the model to be loaded."""
+
 PLAIN_SECONDS = 5.0
 """The least number of seconds between plain lines."""
 
@@ -23,7 +26,7 @@ REFRESHES = 4
 """Redraws of the live panel per second."""
 
 
-class _State(NamedTuple):
+class ProgressState(NamedTuple):
     """The latest progress of a run; the fields are those of `Progress.on_advance`."""
 
     done: int
@@ -34,7 +37,7 @@ class _State(NamedTuple):
     score: float | None
 
 
-class _Clock:
+class ProgressClock:
     """The speed since this start; samples finished by earlier starts do not count."""
 
     def __init__(self, name: str, needed: int, done: int, now: float) -> None:
@@ -43,20 +46,21 @@ class _Clock:
         self.before = done
         self.began = now
 
-    def rate(self, state: _State, now: float) -> float | None:
+    def rate(self, state: ProgressState, now: float) -> float | None:
         """Samples per second; None before the first sample ends."""
         ended = state.done + state.failed - self.before
         elapsed = now - self.began
         return ended / elapsed if ended > 0 and elapsed > 0 else None
 
-    def remaining(self, state: _State, now: float) -> float | None:
-        """Seconds until every sample has ended; None if unknown."""
-        rate = self.rate(state, now)
+    def remaining(self, state: ProgressState, now: float) -> float | None:
+        """Seconds until every sample has ended; None if unknown, or too early to say."""
+        ended = state.done + state.failed - self.before
+        rate = self.rate(state, now) if ended >= LEAST_SAMPLES else None
         pending = self.needed - state.done - state.failed
         return max(0, pending) / rate if rate else None
 
 
-def _requests(state: _State) -> str:
+def _requests(state: ProgressState) -> str:
     parts = [f"{fmt.count_text(state.sent)} sent"]
     if state.reused:
         parts.append(f"{fmt.count_text(state.reused)} reused")
@@ -71,7 +75,7 @@ def _speed(rate: float | None) -> str:
     return f"{rate:.1f}/s" if rate >= 1 else f"{60 * rate:.1f}/min"
 
 
-def _details(clock: _Clock, state: _State, now: float) -> list[str]:
+def progress_details(clock: ProgressClock, state: ProgressState, now: float) -> list[str]:
     """Details besides the counts, the most important first."""
     news = []
     if state.failed:
@@ -97,12 +101,12 @@ class PlainProgress:
         self._seconds = seconds
         self._now = clock
         self._next = 0.0
-        self._clock: _Clock | None = None
+        self._clock: ProgressClock | None = None
         self._latest: tuple[int, int, int, int, int, float | None] = (0, 0, 0, 0, 0, None)
 
     def on_start(self, name: str, total: int, done: int) -> None:
         now = self._now()
-        self._clock = _Clock(name, total, done, now)
+        self._clock = ProgressClock(name, total, done, now)
         self._latest = (done, 0, 0, 0, 0, None)
         self._next = now + self._seconds
         before = f", {fmt.count_text(done)} done before" if done else ""
@@ -125,16 +129,15 @@ class PlainProgress:
             return
         now = self._now()
         self._next = now + self._seconds
-        state = _State(*self._latest)
+        state = ProgressState(*self._latest)
         share = f" ({100 * state.done // clock.needed} %)" if clock.needed else ""
         head = f"{fmt.count_text(state.done)} of {fmt.count_text(clock.needed)}{share}"
         seconds = None if prefix else clock.remaining(state, now)
         tail = [f"about {fmt.duration(seconds)} left"] if seconds is not None else []
         if prefix:
             tail = [f"took {fmt.duration(now - clock.began)}"]
-        self._write(
-            f"{clock.name}: {prefix}{', '.join([head, *_details(clock, state, now), *tail])}"
-        )
+        text = ", ".join([head, *progress_details(clock, state, now), *tail])
+        self._write(f"{clock.name}: {prefix}{text}")
 
 
 class LiveProgress:
@@ -143,7 +146,7 @@ class LiveProgress:
     def __init__(self, console: Console, clock: Callable[[], float] = monotonic) -> None:
         self._console = console
         self._now = clock
-        self._clock: _Clock | None = None
+        self._clock: ProgressClock | None = None
         self._live: Live | None = None
         self._status: Status | None = None
         self._latest: tuple[int, int, int, int, int, float | None] = (0, 0, 0, 0, 0, None)
@@ -152,7 +155,7 @@ class LiveProgress:
         from rich.live import Live
 
         self.close()
-        self._clock = _Clock(name, total, done, self._now())
+        self._clock = ProgressClock(name, total, done, self._now())
         self._status = None
         self._latest = (done, 0, 0, 0, 0, None)
         self._live = Live(
@@ -186,7 +189,7 @@ class LiveProgress:
         if clock is None:
             return Text("")
         now = self._now()
-        state = _State(*self._latest)
+        state = ProgressState(*self._latest)
         grid = Table.grid(padding=(0, 1), expand=True)
         grid.add_column(overflow="ellipsis", no_wrap=True)
         grid.add_column(ratio=1, min_width=8)
@@ -199,7 +202,7 @@ class LiveProgress:
             self._time(clock, state, now),
         )
         news = Text("  ")
-        for index, item in enumerate(_details(clock, state, now)):
+        for index, item in enumerate(progress_details(clock, state, now)):
             news.append(" · " if index else "", style="dim")
             news.append(item, style="red" if item.endswith("failed") else "dim")
         both = Table.grid(expand=True)
@@ -207,7 +210,7 @@ class LiveProgress:
         both.add_row(news)
         return both
 
-    def _time(self, clock: _Clock, state: _State, now: float) -> str:
+    def _time(self, clock: ProgressClock, state: ProgressState, now: float) -> str:
         if self._status is not None:
             return f"{self._status} in {fmt.duration(now - clock.began)}"
         seconds = clock.remaining(state, now)

@@ -23,14 +23,16 @@ from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
+from snellen.report.latex import latex_comments, latex_table
 from snellen.report.markdown import bullets, literal, table
+from snellen.report.result_tables import ResultTable
+from snellen.report.terminal.table import print_result
 from snellen.scoring.suites import SuiteRow, as_percent, suite_rows
 from snellen.stats.averages import interval_of_average
 from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 _IMPORT_COLUMNS = ("model", "member", "value")
 _MAX_COLUMNS = 12
@@ -261,63 +263,75 @@ def _metric(report: Report, member: SuiteMember) -> _MemberScore | None:
 
 
 def print_suite(suite_table: SuiteTable, console: Console) -> None:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(suite_table.title), box=box.SIMPLE_HEAD, title_justify="left")
-    if len(suite_table.members) > _MAX_COLUMNS:
-        _add_members_as_rows(table, suite_table)
-    else:
-        for heading, right in _headings(suite_table):
-            table.add_column(heading, justify="right" if right else "left", overflow="fold")
-        for row in suite_table.rows:
-            table.add_row(*map(Text, _cells(suite_table, row)))
+    console.print(Text(suite_table.title, style="bold"))
     for notice in suite_table.notices:
         console.print(Text(f"! {notice}", style="yellow"))
-    console.print(table)
+    many = len(suite_table.members) > _MAX_COLUMNS
+    print_result((members_by_models if many else models_by_members)(suite_table), console)
+    for line in _legend(suite_table):
+        console.print(Text(line, style="dim"))
 
 
-def _add_members_as_rows(table: Table, suite_table: SuiteTable) -> None:
-    table.add_column("member", overflow="fold")
+def _legend(suite_table: SuiteTable) -> list[str]:
+    """What the columns mean."""
+    if not any(row.average_rank is not None for row in suite_table.rows):
+        return []
+    return [
+        "average rank: the mean over the members of the rank among the models here that have all "
+        "of them"
+    ]
+
+
+def models_by_members(suite_table: SuiteTable) -> ResultTable:
+    """A row for each model: rank, average, average rank, and the members."""
+    first = ["model"]
+    if suite_table.averaged:
+        first = ["rank", "model", *_average_headings(suite_table)]
+    rows = []
     for row in suite_table.rows:
-        table.add_column(row.model, justify="right", overflow="fold")
-    headings = [heading for heading, _ in _headings(suite_table) if heading != "model"]
-    cells = [
-        [cell for cell in _cells(suite_table, row) if cell is not row.model]
+        name = [str(row.rank or fmt.NONE), row.model] if suite_table.averaged else [row.model]
+        values = (fmt.score_text(row.values[member]) for member in suite_table.members)
+        rows.append((*name, *_average_cells(suite_table, row), *values))
+    texts = 2 if suite_table.averaged else 1
+    return ResultTable(suite_table.title, (*first, *suite_table.members), tuple(rows), texts)
+
+
+def members_by_models(suite_table: SuiteTable) -> ResultTable:
+    """A column for each model, for many members."""
+    headings = ["rank", *_average_headings(suite_table)] if suite_table.averaged else []
+    columns = [
+        [
+            *([str(row.rank or fmt.NONE)] if suite_table.averaged else []),
+            *_average_cells(suite_table, row),
+            *(fmt.score_text(row.values[member]) for member in suite_table.members),
+        ]
         for row in suite_table.rows
     ]
-    for heading, *values in zip(headings, *cells, strict=True):
-        table.add_row(heading, *values)
+    rows = list(zip((*headings, *suite_table.members), *columns, strict=True))
+    header = ("member", *(row.model for row in suite_table.rows))
+    return ResultTable(suite_table.title, header, tuple(rows))
 
 
-def _headings(suite_table: SuiteTable) -> list[tuple[str, bool]]:
-    first = [("rank", True), ("model", False), ("average", True)]
-    if _has_intervals(suite_table):
-        first.append(("95 % interval", True))
-    if suite_table.alike:
-        first.append(("alike", False))
+def _average_headings(suite_table: SuiteTable) -> list[str]:
+    headings = ["average"]
+    headings += ["95 % interval"] if _has_intervals(suite_table) else []
+    headings += ["alike"] if suite_table.alike else []
+    return [*headings, "average rank"]
+
+
+def _average_cells(suite_table: SuiteTable, row: SuiteRow) -> list[str]:
     if not suite_table.averaged:
-        first = [("model", False)]
-    return [*first, *((member, True) for member in suite_table.members)]
-
-
-def _cells(suite_table: SuiteTable, row: SuiteRow) -> list[str]:
-    first = [str(row.rank or "–"), row.model, _number(row.average)]
-    if _has_intervals(suite_table):
-        first.append(fmt.interval_text(row.interval))
-    if suite_table.alike:
-        first.append(suite_table.alike.get(row.model, fmt.NONE))
-    values = [_number(row.values[member]) for member in suite_table.members]
-    return [*(first if suite_table.averaged else [row.model]), *values]
+        return []
+    cells = [fmt.score_text(row.average)]
+    cells += [fmt.interval_text(row.interval)] if _has_intervals(suite_table) else []
+    cells += [suite_table.alike.get(row.model, fmt.NONE)] if suite_table.alike else []
+    return [*cells, fmt.score_text(row.average_rank)]
 
 
 def _has_intervals(suite_table: SuiteTable) -> bool:
     return any(row.interval is not None for row in suite_table.rows)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
 
 
 def to_json(suite_table: SuiteTable) -> str:
@@ -335,26 +349,36 @@ def _row_object(row: SuiteRow) -> dict[str, object]:
 
 
 def to_csv(suite_table: SuiteTable) -> str:
+    """The table of models by members, as it is printed."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([heading for heading, _ in _headings(suite_table)])
-    writer.writerows(text_cells(_cells(suite_table, row)) for row in suite_table.rows)
+    result = models_by_members(suite_table)
+    writer.writerow(result.header)
+    writer.writerows(map(text_cells, result.rows))
     return file.getvalue()
 
 
 def to_markdown(suite_table: SuiteTable) -> str:
-    headings = _headings(suite_table)
-    numbers = [column for column, (_, right) in enumerate(headings) if right]
-    rows = (_cells(suite_table, row) for row in suite_table.rows)
+    result = models_by_members(suite_table)
     lines = [f"**{literal(suite_table.title)}**", ""]
-    lines += table([heading for heading, _ in headings], rows, right=numbers)
+    lines += table(result.header, result.rows, right=result.number_columns)
     if suite_table.notices:
         lines += ["", *bullets(suite_table.notices)]
+    for line in _legend(suite_table):
+        lines += ["", literal(line)]
     return "\n".join(lines) + "\n"
+
+
+def to_latex(suite_table: SuiteTable) -> str:
+    """The table as a LaTeX `table` environment, which needs the package booktabs; the notices are
+    comments."""
+    comments = latex_comments((*suite_table.notices, *_legend(suite_table)))
+    return "\n".join([*comments, latex_table(models_by_members(suite_table))]) + "\n"
 
 
 SUITE_EXPORTS: Mapping[str, Callable[[SuiteTable], str]] = {
     "json": to_json,
     "csv": to_csv,
     "markdown": to_markdown,
+    "latex": to_latex,
 }

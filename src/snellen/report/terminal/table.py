@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from snellen.analysis.comparison.data_differences import different_data_notices
@@ -12,6 +12,15 @@ from snellen.core.record import Record, every_pass
 from snellen.core.run import Report
 from snellen.core.terminal_text import escape_controls
 from snellen.report import format as fmt
+from snellen.report.result_tables import (
+    ResultTable,
+    board_table,
+    boards,
+    fitting_tables,
+    further_metrics,
+    group_tables,
+    results_matrix,
+)
 from snellen.report.terminal.repeats import draw_lines
 from snellen.store.runs import RunFolder
 
@@ -53,10 +62,6 @@ WIDE = 100
 """From this width on, model names are not broken."""
 
 
-_SHORT = {"by_rules": "no LLM", "vanilla": "vanilla"}
-"""Column heads of metrics next to the score."""
-
-
 def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
     """Print the notices, then (for several models and benchmarks) models by benchmarks, then a
     table for each benchmark and headline with a row for each run. Plain text if the console is not
@@ -65,28 +70,33 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
 
     console = console or Terminal()
     _print_notices(runs, console)
-    models = list(dict.fromkeys(report.run.model for report in runs))
-    boards = _boards(runs)
-    benchmarks = list(dict.fromkeys(report.run.benchmark for report in runs))
-    if len(models) > 1 and len(benchmarks) > 1:
-        console.print(_pivot(runs, models, benchmarks, console))
+    matrix = results_matrix(runs)
+    if matrix is not None:
+        print_result(matrix, console)
         console.print()
-    for index, board in enumerate(boards):
+    for index, board in enumerate(boards(runs)):
         if index:
             console.print()
         _print_board(board, console)
+    _print_estimand(runs, console)
     if len(runs) == 1:
-        _print_groups(runs[0], console)
+        _print_details(runs[0], console)
 
 
-def _boards(runs: Sequence[Report]) -> list[list[Report]]:
-    """The runs by table: a table has one benchmark and one headline."""
-    boards: dict[tuple[str, str], list[Report]] = {}
-    for index in fmt.table_order([report.run for report in runs]):
-        report = runs[index]
-        key = (report.run.benchmark, report.summary.headline.name)
-        boards.setdefault(key, []).append(report)
-    return list(boards.values())
+def _print_details(report: Report, console: Console) -> None:
+    """Print the further metrics of a single run and its scores by group."""
+    further = further_metrics(report)
+    for result in (*([further] if further is not None else []), *group_tables([report])):
+        console.print()
+        print_result(result, console)
+
+
+def _print_estimand(runs: Sequence[Report], console: Console) -> None:
+    """Print what the intervals describe, if there are any."""
+    from rich.text import Text
+
+    if any(report.summary.headline.interval for report in runs):
+        console.print(Text(f"intervals: of {fmt.ESTIMAND}", style="dim"))
 
 
 def _print_notices(runs: Sequence[Report], console: Console) -> None:
@@ -110,7 +120,7 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
     heading = Text(first.run.benchmark, style="bold")
     heading.append(f"  {fmt.metric_label(first.summary.headline.name)}", style="dim")
     console.print(heading)
-    console.print(_rows(board, console))
+    print_result(board_table(board), console)
     for name, report in zip(fmt.run_labels(board), board, strict=True):
         counts = fmt.outcomes_text(report)
         if counts:
@@ -140,21 +150,25 @@ def _print_draws(board: Sequence[Report], console: Console) -> None:
         console.print(table)
 
 
-def _print_groups(report: Report, console: Console) -> None:
-    """Print the score by group, in a table for each group column with more than one group."""
-    for column, labels in report.summary.groups.items():
-        if len(labels) < 2:
-            continue
-        table = _table(fmt.display_name(column), "score", "interval", "n")
-        for label, metric in labels.items():
-            row = (
-                fmt.score_text(metric.value),
-                fmt.interval_text(metric.interval),
-                fmt.count_text(metric.n),
-            )
-            _add_row(table, fmt.display_name(label), *row)
-        console.print()
-        console.print(table)
+def print_result(result: ResultTable, console: Console) -> None:
+    """Print a table of results, in parts if the console is too narrow for all of its columns."""
+    for index, part in enumerate(fitting_tables(result, console.width)):
+        if index:
+            console.print()
+        console.print(rich_table(part, console.width))
+
+
+def rich_table(result: ResultTable, width: int) -> Table:
+    """A table of results for a terminal of this width, baselines dimmed."""
+    headings = [_model_lines(heading, width) for heading in result.header]
+    table = _table(*headings, numbers=result.number_columns)
+    first_baseline = len(result.rows) - result.baselines
+    name_column = result.texts - 1
+    for index, row in enumerate(result.rows):
+        cells = list(row)
+        cells[name_column] = _model_lines(cells[name_column], width)
+        _add_row(table, *cells, style="dim" if index >= first_baseline else None)
+    return table
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
@@ -165,8 +179,8 @@ def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def _table(*columns: str) -> Table:
-    """A table without rows; the first column holds texts, the others numbers."""
+def _table(*columns: str, numbers: Container[int] | None = None) -> Table:
+    """A table without rows; `numbers` are the columns with numbers, else all but the first."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -174,9 +188,11 @@ def _table(*columns: str) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), header_style="", show_edge=False
     )
-    table.add_column(Text(columns[0]), overflow="fold")
-    for column in columns[1:]:
-        table.add_column(Text(column), justify="right", no_wrap=True)
+    for index, column in enumerate(columns):
+        if index in numbers if numbers is not None else index > 0:
+            table.add_column(Text(column), justify="right", no_wrap=True)
+        else:
+            table.add_column(Text(column), overflow="fold")
     return table
 
 
@@ -188,43 +204,6 @@ def _add_row(table: Table, *cells: str, style: str | None = None) -> None:
     table.add_row(*(Text(escape_controls(cell)) for cell in cells), style=style)
 
 
-def _rows(board: Sequence[Report], console: Console) -> Table:
-    """The runs of one board with score, interval, secondary metrics and n, then baselines."""
-    levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in board)
-    more = tuple(dict.fromkeys(name for report in board for name in report.summary.beside))
-    columns = (
-        "score",
-        f"{' / '.join(levels)} interval",
-        *(_SHORT.get(key, fmt.metric_label(key)) for key in more),
-        "n",
-    )
-    table = _table("model", *columns)
-    for name, report in zip(fmt.run_labels(board), board, strict=True):
-        headline, metrics = report.summary.headline, report.summary.metrics
-        _add_row(
-            table,
-            _model_lines(name, console.width),
-            fmt.score_text(headline.value),
-            fmt.interval_text(headline.interval),
-            *(fmt.score_text(metrics[key].value) if key in metrics else "" for key in more),
-            fmt.count_text(headline.n),
-        )
-    for name, value in _baselines(board):
-        _add_row(table, name, value, style="dim")
-    return table
-
-
-def _baselines(board: Sequence[Report]) -> Iterator[tuple[str, str]]:
-    """The baselines of the runs; one that differs between runs occurs with each of its values."""
-    rows = {
-        (fmt.metric_label(key), fmt.score_text(report.summary.metrics[key].value)): None
-        for key in fmt.BASELINES
-        for report in board
-        if key in report.summary.metrics
-    }
-    yield from rows
-
-
 def _model_lines(name: str, width: int) -> str:
     """A model name, broken after its last slash if the terminal is narrow."""
     if width >= WIDE or len(name) <= 28 or "/" not in name:
@@ -234,24 +213,3 @@ def _model_lines(name: str, width: int) -> str:
         return f"{head}\n({apart}"
     head, _, tail = name.rpartition("/")
     return f"{head}/\n{tail}"
-
-
-def _pivot(
-    runs: Sequence[Report], models: Sequence[str], benchmarks: Sequence[str], console: Console
-) -> Table:
-    """Models by benchmarks, or benchmarks by models if that is narrower. A later run of the same
-    pair replaces an earlier one."""
-    cells = {
-        (report.run.model, report.run.benchmark): fmt.score_with_interval(report.summary.headline)
-        for report in runs
-    }
-    if len(benchmarks) > len(models):
-        table = _table("benchmark", *(_model_lines(model, console.width) for model in models))
-        for benchmark in benchmarks:
-            _add_row(table, benchmark, *(cells.get((model, benchmark), "") for model in models))
-        return table
-    table = _table("model", *benchmarks)
-    for model in models:
-        row = (cells.get((model, benchmark), "") for benchmark in benchmarks)
-        _add_row(table, _model_lines(model, console.width), *row)
-    return table

@@ -11,14 +11,13 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
-from snellen.core.output import Generated, Ranked
-from snellen.core.record import Pass, Record
+from snellen.core.record import Record
+from snellen.store.export.asked_passes import ordered_records, pass_id, reply_text
 from snellen.store.runs import RunFolder
 
 SUBMISSION_FILE = "submission.xlsx"
@@ -28,8 +27,6 @@ SPLIT = "split"
 CATEGORY = "category"
 IMAGE_PATH = "image_path"
 GROUPS = (CATEGORY, "l2-category", SPLIT)
-_STRIDE = 1_000_000
-"""Distance of the indices of two rotations of a question."""
 _MAX_CELL_LENGTH = 32_767
 """Characters that a cell of an Excel workbook can hold."""
 
@@ -76,7 +73,7 @@ def vlmevalkit_sheet(run: RunFolder) -> ExportSheet:
     """
     layout = benchmark_layout(run.info.benchmark)
     split = run.info.config.parameters.get("split", "")
-    rows = [row for record in _records(run) for row in _rows(record, layout, split)]
+    rows = [row for record in ordered_records(run) for row in _rows(record, layout, split)]
     extra = dict.fromkeys(key for row in rows for key in row if _is_extra(key))
     options = sorted({key for row in rows for key in row if _is_option(key)})
     data_columns = [name for name in ("answer", *GROUPS) if any(name in row for row in rows)]
@@ -88,7 +85,7 @@ def mmbench_sheet(run: RunFolder) -> ExportSheet:
 
     Raises UsageError for a run that lacks some: not circular, stopped early, or with failures.
     """
-    records = list(_records(run))
+    records = ordered_records(run)
     mode = run.info.config.parameters.get("circular")
     again = f"run again with --circular full: {run.info.command or run.path}"
     if mode is None:
@@ -171,47 +168,20 @@ def as_xlsx(sheet: ExportSheet) -> bytes:
     return content.getvalue()
 
 
-def _records(run: RunFolder) -> Iterator[Record]:
-    """Finished samples and failures, in the order of their ids where these are numbers."""
-    records = list(chain(run.records(), run.failures()))
-    if all(record.id.isdecimal() for record in records):
-        records.sort(key=lambda record: int(record.id))
-    return iter(records)
-
-
 def _rows(
     record: Record, layout: FileLayout = COMMON_LAYOUT, split: str = ""
 ) -> Iterator[dict[str, str]]:
     for index, record_pass in enumerate(record.passes):
         options = record_pass.options or record.options
+        reply = reply_text(record, record_pass, options)
         yield {
-            "index": _index(record, record_pass, index),
+            "index": pass_id(record, record_pass, index),
             "question": record.question,
             **options,
             **({"answer": gold_cell(record_pass.gold, layout)} if record_pass.gold else {}),
             **extra_cells(record, layout, split),
-            "prediction": _reply(record, record_pass, options),
+            "prediction": FAILED if reply is None else reply,
         }
-
-
-def _index(record: Record, record_pass: Pass, index: int) -> str:
-    if record_pass.row is not None or index == 0:
-        return record_pass.row or record.id
-    if not record.id.isdecimal():
-        raise UsageError(
-            f"the question {record.id!r} was asked in rotations, which VLMEvalKit tells apart by "
-            "numbers; give the questions whole numbers as ids, or run with --circular off"
-        )
-    return str(int(record.id) + index * _STRIDE)
-
-
-def _reply(record: Record, record_pass: Pass, options: dict[str, str]) -> str:
-    """The raw reply; of a ranking, the label that came first."""
-    if isinstance(record_pass.output, Generated):
-        return record_pass.output.text
-    if isinstance(record_pass.output, Ranked) and record.answer in options:
-        return str(record.answer)
-    return FAILED
 
 
 def _is_option(key: str) -> bool:

@@ -7,8 +7,20 @@ const fetchJson = async (path, query) => {
   return answer;
 };
 
+/** Have the server store something; it takes that from its own pages alone. */
+const sendJson = async (path, value) => {
+  const headers = { "Content-Type": "application/json", "X-Snellen-Token": known.token };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(value) });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error || response.statusText);
+  return answer;
+};
+
 class Server {
-  runs() { return fetchJson("api/runs", {}); }
+  catalog(since) { return fetchJson("api/catalog", { since }); }
+  suites() { return fetchJson("api/suites", {}); }
+  views() { return fetchJson("api/views", {}); }
+  changeViews(change) { return sendJson("api/views", change); }
   head(run) { return fetchJson("api/run", { run }); }
   numbers(run) { return fetchJson("api/numbers", { run }); }
   columns(run, from, generation) { return fetchJson("api/columns", { run, from, generation }); }
@@ -52,7 +64,9 @@ class Files {
     return this.kept.get(name);
   }
 
-  runs() { return this.load("runs"); }
+  catalog() { return this.load("catalog"); }
+  suites() { return this.load("suites"); }
+  views() { return this.load("views"); }
   head(run) { return this.load(`${run}/head`); }
   numbers(run) { return this.load(`${run}/numbers`); }
   columns(run) { return this.load(`${run}/columns`); }

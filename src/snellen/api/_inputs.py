@@ -1,0 +1,181 @@
+"""What the user gives as benchmarks and predictions: names, paths, or rows in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, TypeAlias
+
+from snellen.benchmarks.declaration.registry import expand_suites, is_registered
+from snellen.core.benchmark import Benchmark, Table
+from snellen.core.errors import DataError, UsageError
+from snellen.core.sample import origin_of
+from snellen.data.in_memory import Data, is_table, keep_rows
+
+BenchmarkLike: TypeAlias = Any
+"""A name or path, a `Benchmark`, `Data`, or rows: a list of dicts, a frame, a table, a data set."""
+
+
+class BenchmarkInput(NamedTuple):
+    """A benchmark as `resolve_benchmark` takes it."""
+
+    spec: str | Benchmark
+    columns: Mapping[str, str] = {}
+    """What its columns are called, if that was said of these rows alone."""
+
+
+def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path) -> list[BenchmarkInput]:
+    """The benchmarks of a call: one, or several in a list, each once. Suites are expanded; rows in
+    memory are kept in `folder`. Raises UsageError for values of other types, and for rows that
+    cannot be kept.
+    """
+    values = _as_list(benchmarks)
+    data = {index: as_data(value) for index, value in enumerate(values) if _is_data(value)}
+    for name, count in Counter(each.name for each in data.values()).items():
+        if count > 1:
+            raise UsageError(
+                f"{count} sets of rows are called {name!r}; give each a name: "
+                "snellen.Data(rows, name=...)"
+            )
+    inputs: list[BenchmarkInput] = []
+    for index, value in enumerate(values):
+        if index in data:
+            path = keep_data(data[index], folder)
+            inputs.append(BenchmarkInput(str(path), data[index].columns))
+        else:
+            specs = expand_suites([_as_spec(value)])
+            inputs += [BenchmarkInput(spec) for spec in specs]
+    return [each for index, each in enumerate(inputs) if each not in inputs[:index]]
+
+
+def as_data(value: object) -> Data:
+    """Rows in memory with a name."""
+    return value if isinstance(value, Data) else Data(value)
+
+
+def is_in_memory(value: object) -> bool:
+    """Whether a value holds rows."""
+    return _is_data(value)
+
+
+def keep_data(data: Data, folder: Path) -> Path:
+    """The file in which rows are kept. Raises UsageError for the name of a built-in benchmark: a
+    run that is opened again would be taken for one on its data."""
+    if is_registered(data.name):
+        raise UsageError(
+            f"{data.name} is a benchmark that Snellen knows; give your rows another name: "
+            f"snellen.Data(rows, name='my-{data.name}')"
+        )
+    return keep_rows(data, folder)
+
+
+def predictions_file(predictions: Any, folder: Path, table: Table | None) -> Path:
+    """Predictions in memory as a file: a dict id -> reply; a list or column of replies, in the
+    order of the rows of `table`; or rows with ids. Raises UsageError."""
+    if _is_rows_of_predictions(predictions):
+        return keep_rows(Data(_as_rows(predictions), "predictions"), folder)
+    if isinstance(predictions, Mapping):
+        rows = [{"id": str(key), "prediction": reply} for key, reply in predictions.items()]
+        return keep_rows(Data(rows, "predictions"), folder)
+    replies, ids = _column(predictions)
+    if ids is None:
+        ids = _row_ids(replies, table)
+    rows = [{"id": name, "prediction": reply} for name, reply in zip(ids, replies, strict=True)]
+    return keep_rows(Data(rows, "predictions"), folder)
+
+
+def refuse_unanswered(benchmark: Benchmark) -> None:
+    """Raises DataError if the benchmark is a data file of the user's without a single answer: to
+    ask would cost much and give no score."""
+    sentence = without_answers(benchmark)
+    if sentence:
+        raise DataError(
+            f"{sentence}, so nothing could be scored and nothing was asked; name the column of "
+            "answers with --columns gold=NAME, or ask all the same with --without-answers "
+            "(from Python: require_answers=False)"
+        )
+
+
+def without_answers(benchmark: Benchmark) -> str:
+    """A sentence that no row of the user's data file has an answer; empty if one has, or if the
+    benchmark is none of a data file alone."""
+    table = benchmark.open()
+    origin = origin_of(table)
+    if origin is None or origin.kind != "own" or origin.spec or not len(table):
+        return ""
+    # A row without a question is an error of its own, with a sentence of its own.
+    if any(sample.gold or not sample.question for sample in benchmark.samples(table)):
+        return ""
+    none = f"none of {len(table):,} rows has" if len(table) > 1 else "its one row does not have"
+    return f"{table.path}: {none} an answer (its columns are {', '.join(table.columns)})"
+
+
+def _as_list(value: BenchmarkLike) -> Sequence[Any]:
+    if isinstance(value, str | PurePath | Benchmark) or _is_data(value):
+        return [value]
+    if isinstance(value, Sequence):
+        return value
+    raise _no_benchmark(value)
+
+
+def _is_data(value: object) -> bool:
+    return isinstance(value, Data) or is_table(value)
+
+
+def _as_spec(value: object) -> str | Benchmark:
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, str | Benchmark):
+        return value
+    raise _no_benchmark(value)
+
+
+def _no_benchmark(value: object) -> UsageError:
+    return UsageError(
+        f"a benchmark cannot be of type {type(value).__name__}; expected a name, a path, rows (a "
+        "list of dicts, a frame, a datasets.Dataset), or snellen.Data(rows, name=...)"
+    )
+
+
+def _is_rows_of_predictions(value: object) -> bool:
+    """Whether predictions are rows with columns, rather than replies by id."""
+    if isinstance(value, Data):
+        return True
+    if isinstance(value, Mapping):
+        return any(isinstance(item, list | tuple) for item in value.values())
+    return is_table(value)
+
+
+def _as_rows(value: object) -> object:
+    return value.rows if isinstance(value, Data) else value
+
+
+def _column(value: Any) -> tuple[list[Any], list[str] | None]:
+    """The replies of a list or a column, and their ids if a pandas series has them as index."""
+    if type(value).__name__ == "Series" and hasattr(value, "index"):
+        numbered = type(value.index).__name__ == "RangeIndex"
+        return list(value), None if numbered else [str(name) for name in value.index]
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return list(value), None
+    for convert in ("to_list", "to_pylist", "tolist"):  # polars, Arrow, numpy
+        if hasattr(value, convert):
+            return list(getattr(value, convert)()), None
+    raise UsageError(
+        f"predictions cannot be of type {type(value).__name__}; expected a file, a dict id -> "
+        "reply, a list of replies in the order of the data, or a frame with ids and replies"
+    )
+
+
+def _row_ids(replies: Sequence[Any], table: Table | None) -> list[str]:
+    from snellen.data.columns import row_id
+
+    if table is None:
+        raise UsageError("replies without ids need the data whose rows they answer")
+    ids = [row_id(row) for row in table]
+    if len(ids) != len(replies):
+        raise UsageError(
+            f"{len(replies):,} replies for the {len(ids):,} rows of {table.path}; give one for "
+            "each row, in their order, or a dict id -> reply"
+        )
+    return ids

@@ -1,0 +1,68 @@
+"""Which progress a call shows: what the caller asks for, or what fits where it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from snellen.core.terminal_text import escape_controls
+from snellen.engine.loop.progress import NoProgress, Progress
+
+ProgressChoice: TypeAlias = Progress | bool | None
+"""None shows progress on a terminal and in a notebook; True everywhere (lines on standard error
+where there is neither), False nowhere; or an object that is told."""
+
+
+@contextmanager
+def open_progress(choice: ProgressChoice) -> Iterator[Progress]:
+    """The progress of a call."""
+    if not isinstance(choice, bool | None):
+        yield choice
+    elif choice is not False and is_notebook():
+        yield _notebook_progress()
+    elif choice or (choice is None and is_terminal()):
+        from snellen.report.terminal.progress import show_progress
+
+        with show_progress() as progress:
+            yield progress
+    else:
+        yield NoProgress()
+
+
+def is_visible(choice: ProgressChoice) -> bool:
+    """Whether a call by itself says on the way what it does."""
+    return choice is True or (choice is None and (is_notebook() or is_terminal()))
+
+
+def print_notice(sentence: str) -> None:
+    """Say a sentence on standard error."""
+    print(escape_controls(sentence), file=sys.stderr, flush=True)
+
+
+def is_terminal() -> bool:
+    """Whether somebody reads along: standard output and standard error are terminals."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
+
+
+def is_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    # IPython is loaded already if it runs this code.
+    module: Any = sys.modules.get("IPython")
+    shell = module.get_ipython() if module is not None else None
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def _notebook_progress() -> Progress:
+    from snellen.report.notebook.progress import Display, NotebookProgress, ProgressBar
+
+    def show(bar: ProgressBar) -> Display:
+        import IPython.display
+
+        # Half typed, and not installed where nobody has a notebook.
+        display: Any = IPython.display.display
+        place: Display = display(bar, display_id=True)
+        return place
+
+    return NotebookProgress(show)

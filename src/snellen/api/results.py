@@ -1,0 +1,434 @@
+"""Runs as one looks at them from Python: numbers, samples with their images, tables for notebooks
+and frames."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from snellen.api.frames import RowExport, Rows
+from snellen.api.report import report_of
+from snellen.api.run_images import RunImages
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.output import OUTCOMES, Failure
+from snellen.core.record import Record, every_pass
+from snellen.core.run import Report
+from snellen.core.summary import Interval, Summary
+from snellen.store.runs import RunFolder, find_runs
+from snellen.store.runs import open_run as open_folder
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
+    from rich.console import Console
+
+    from snellen.api.comparing import Comparison
+    from snellen.engine.servers.managed import LostServer
+
+PAGE = "report.html"
+_WIDTH = 120
+"""Characters of a table that is printed to no terminal."""
+_SHOWN_SAMPLES = 10
+
+
+class SampleResult:
+    """One finished sample of a run: what was asked, replied and read."""
+
+    def __init__(self, record: Record, images: RunImages) -> None:
+        self.record = record
+        """Everything that is stored about the sample."""
+        self._images = images
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def question(self) -> str:
+        return self.record.question
+
+    @property
+    def options(self) -> dict[str, str]:
+        return dict(self.record.options)
+
+    @property
+    def gold(self) -> tuple[str, ...]:
+        """The accepted answers; empty if the data have none."""
+        return self.record.gold
+
+    @property
+    def prompt(self) -> str:
+        """The first prompt as text, with `[image]` where media stand."""
+        from snellen.report.notebook.samples import prompt_text
+
+        return prompt_text(self.record.passes[0]) if self.record.passes else ""
+
+    @property
+    def reply(self) -> str | None:
+        """The reply as the model gave it, to the first pass if there are several; None if it
+        failed or gave no text."""
+        from snellen.report.notebook.samples import reply_text
+
+        passes = self.record.passes
+        if not passes or isinstance(passes[0].output, Failure):
+            return None
+        return reply_text(passes[0])
+
+    @property
+    def failure(self) -> str | None:
+        """Why the request failed; None if it did not."""
+        outputs = (turn.output for turn in every_pass(self.record))
+        return next((output.message for output in outputs if isinstance(output, Failure)), None)
+
+    @property
+    def answer(self) -> str | None:
+        """What the reply means; None if no answer was found in it."""
+        return self.record.answer
+
+    @property
+    def outcome(self) -> str:
+        return self.record.outcome
+
+    @property
+    def verdict(self) -> str:
+        """`right`, `wrong`, `partly right`, or why there is no score."""
+        from snellen.report.notebook.samples import verdict_text
+
+        return verdict_text(self.record)
+
+    @property
+    def score(self) -> float | None:
+        """From 0 to 1; None if it was not scored."""
+        return self.record.score
+
+    @property
+    def groups(self) -> dict[str, str]:
+        return dict(self.record.groups)
+
+    @property
+    def images(self) -> list[PILImage]:
+        """The images of the prompt that are still there, as the data have them."""
+        from snellen.core.media import decode_image
+
+        originals = (self._images.original(digest, self.id) for digest in self.record.media)
+        return [decode_image(data) for data in originals if data is not None]
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of all replies to the question, reasoning included; None if not counted."""
+        return self._usage("completion_tokens")
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        return self._usage("prompt_tokens")
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds of all requests for the question; None if not measured."""
+        seconds = [getattr(turn.output, "seconds", None) for turn in every_pass(self.record)]
+        measured = [value for value in seconds if value is not None]
+        return sum(measured) if measured else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """One row of a frame."""
+        return {
+            "id": self.id,
+            "kind": self.record.kind,
+            "question": self.question,
+            "options": self.options,
+            "gold": list(self.gold),
+            "reply": self.reply,
+            "answer": self.answer,
+            "outcome": self.outcome,
+            "score": self.score,
+            "tokens": self.tokens,
+            "prompt_tokens": self.prompt_tokens,
+            "latency": self.latency,
+            "failure": self.failure,
+            "groups": self.groups,
+        }
+
+    def __repr__(self) -> str:
+        question = " ".join(self.question.split())
+        return f"<{self.id}: {question[:80]!r}, answer {self.answer!r}, {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        from snellen.report.notebook.samples import sample_html
+
+        return sample_html(self.record, self._thumbnail)
+
+    def _thumbnail(self, digest: str) -> bytes | None:
+        return self._images.thumbnail(digest, self.id)
+
+    def _usage(self, name: str) -> int | None:
+        usages = [getattr(turn.output, "usage", None) for turn in every_pass(self.record)]
+        counts = [getattr(usage, name) for usage in usages if usage is not None]
+        return sum(counts) if counts else None
+
+
+class Samples(RowExport, Sequence[SampleResult]):
+    """The samples of a run, in the order in which they ended; failed ones come last.
+
+    By position or by id: `samples[0]`, `samples["17"]`.
+    """
+
+    def __init__(self, samples: Iterable[SampleResult]) -> None:
+        self._samples = list(samples)
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @overload
+    def __getitem__(self, key: int | str) -> SampleResult: ...
+    @overload
+    def __getitem__(self, key: slice) -> Samples: ...
+    def __getitem__(self, key: int | str | slice) -> SampleResult | Samples:
+        """Raises UnknownName for an id that no sample has, and IndexError."""
+        if isinstance(key, slice):
+            return Samples(self._samples[key])
+        if isinstance(key, int):
+            return self._samples[key]
+        for sample in self._samples:
+            if sample.id == key:
+                return sample
+        raise UnknownName("sample", key, [sample.id for sample in self._samples])
+
+    def where(self, condition: Callable[[SampleResult], object]) -> Samples:
+        """The samples for which a function is true: `samples.where(lambda s: s.score == 0)`."""
+        return Samples(sample for sample in self._samples if condition(sample))
+
+    @property
+    def wrong(self) -> Samples:
+        """The samples that were scored and did not get the full score."""
+        return self.where(lambda sample: sample.score is not None and sample.score < 1)
+
+    def to_dicts(self) -> Rows:
+        return [sample.to_dict() for sample in self._samples]
+
+    def __repr__(self) -> str:
+        lines = [repr(sample) for sample in islice(self._samples, _SHOWN_SAMPLES)]
+        if len(self) > _SHOWN_SAMPLES:
+            lines.append(f"... {len(self):,} samples")
+        return "\n".join(lines) or "no samples"
+
+    def _repr_html_(self) -> str:
+        from snellen.report.notebook.samples import samples_html
+
+        shown = self._samples[:_SHOWN_SAMPLES]
+        media = {digest: sample for sample in shown for digest in sample.record.media}
+
+        def thumbnail(digest: str) -> bytes | None:
+            return media[digest]._thumbnail(digest)
+
+        return samples_html([sample.record for sample in shown], len(self), thumbnail)
+
+
+class Run(RunFolder):
+    """A run: a model on a benchmark, with its numbers and samples."""
+
+    @property
+    def model(self) -> str:
+        """The model as it was named."""
+        return self.info.model
+
+    @property
+    def benchmark(self) -> str:
+        return self.info.benchmark
+
+    @property
+    def status(self) -> str:
+        """`complete`, `incomplete` (samples failed), `interrupted` or `running`."""
+        return self.info.status
+
+    @property
+    def summary(self) -> Summary:
+        """All numbers: headline, further metrics, groups, outcomes."""
+        return self._full_report.summary
+
+    @property
+    def score(self) -> float | None:
+        """The headline, mostly a percentage; None if nothing could be scored."""
+        return self.summary.headline.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """The confidence interval of the score."""
+        return self.summary.headline.interval
+
+    @property
+    def n(self) -> int:
+        """Samples in the score."""
+        return self.summary.headline.n
+
+    @property
+    def page(self) -> Path | None:
+        """The run's `report.html`; None if it was not written."""
+        page = self.path / PAGE
+        return page if page.is_file() else None
+
+    def samples(self) -> Samples:
+        """The finished samples, then those that failed."""
+        images = RunImages(self)
+        records = chain(self.records(), self.failures())
+        return Samples(SampleResult(record, images) for record in records)
+
+    def to_dict(self) -> dict[str, Any]:
+        """One row of a frame of runs."""
+        from snellen.analysis.comparison.deviations import deviations
+
+        headline, interval = self.summary.headline, self.interval
+        return {
+            "model": self.model,
+            "benchmark": self.benchmark,
+            "metric": headline.name,
+            "score": headline.value,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
+            "level": interval.level if interval else None,
+            "n": headline.n,
+            "total": self.summary.total,
+            "setting": "; ".join(each.label for each in deviations(self.info)),
+            **{name: self.summary.outcomes.get(name, 0) for name in OUTCOMES},
+            "status": self.status,
+            "created": self.info.created,
+            "path": str(self.path),
+        }
+
+    @cached_property
+    def _full_report(self) -> Report:
+        return report_of(self)
+
+    def __repr__(self) -> str:
+        return _runs_text([self])
+
+    def _repr_html_(self) -> str:
+        return _runs_html([self])
+
+
+class SkippedRun(NamedTuple):
+    """A model that cannot take a benchmark, with the reason."""
+
+    model: str
+    benchmark: str
+    reason: str
+
+
+class Results(RowExport):
+    """The runs of one call, or of a folder.
+
+    Iterate over it; or take one: `results[0]`, `results["MODEL", "BENCHMARK"]`. One name stands for
+    the only run that has it, of a model or of a benchmark.
+    """
+
+    def __init__(
+        self,
+        runs: Iterable[Run] = (),
+        skipped: Iterable[SkippedRun] = (),
+        lost: Iterable[LostServer] = (),
+    ) -> None:
+        self.runs = list(runs)
+        self.skipped = list(skipped)
+        """Models that could not take a benchmark."""
+        self.lost = list(lost)
+        """Servers of Snellen's own that ended while they were needed."""
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __getitem__(self, key: int | str | tuple[str, str]) -> Run:
+        """Raises UnknownName if no run has the names, UsageError if several have, IndexError."""
+        if isinstance(key, int):
+            return self.runs[key]
+        names = (key,) if isinstance(key, str) else tuple(key)
+        named = [run for run in self.runs if _has_names(run, names)]
+        if len(named) == 1:
+            return named[0]
+        if named:
+            folders = ", ".join(run.name for run in named)
+            raise UsageError(
+                f"{len(named)} runs have the name {' on '.join(names)}; take one by "
+                f"results[MODEL, BENCHMARK], by its folder or by its position: {folders}"
+            )
+        known = [name for run in self.runs for name in (run.model, run.benchmark)]
+        raise UnknownName("run", " on ".join(names), dict.fromkeys(known))
+
+    def compare(self, **options: Any) -> Comparison:
+        """The differences between the runs; see `snellen.compare`."""
+        from snellen.api.comparing import compare
+
+        return compare(self, **options)
+
+    def to_dicts(self) -> Rows:
+        """One row a run."""
+        return [run.to_dict() for run in self.runs]
+
+    def __repr__(self) -> str:
+        text = _runs_text(self.runs, self._remarks())
+        return text or "no runs"
+
+    def _repr_html_(self) -> str:
+        return _runs_html(self.runs, self._remarks())
+
+    def _remarks(self) -> list[str]:
+        """Sentences below the table."""
+        skipped = [f"skipped: {each.reason}" for each in self.skipped]
+        reused = (run.info.reused.sentence(f"{run.model} on {run.benchmark}") for run in self.runs)
+        return [*skipped, *filter(None, reused), *map(str, self.lost)]
+
+
+def _has_names(run: Run, names: tuple[str, ...]) -> bool:
+    """Whether a run has this one name, or these of its model and its benchmark, in any order."""
+    if len(names) == 1:
+        return names[0] in (run.model, run.benchmark, run.name)
+    return names in ((run.model, run.benchmark), (run.benchmark, run.model))
+
+
+def open_run(path: Path | str) -> Run:
+    """Open a run folder. Raises UsageError if it is not one."""
+    return Run(open_folder(path).path)
+
+
+def open_runs(*paths: Path | str) -> Results:
+    """Open the runs in these folders: run folders, or folders of runs. Raises UsageError if there
+    is none."""
+    if not paths:
+        raise UsageError("no folder of runs is named; expected open_runs('snellen-results')")
+    folders: dict[Path, Path] = {}
+    for path in paths:
+        for run in find_runs(path):
+            folders.setdefault(run.path.resolve(), run.path)
+    return Results(map(Run, folders.values()))
+
+
+def printed_text(print_to: Callable[[Console], None]) -> str:
+    """What a function prints, as plain text, as wide as the terminal if there is one."""
+    from snellen.report.console import Terminal
+
+    usual = Terminal()
+    width = usual.width if usual.is_terminal else _WIDTH
+    out = io.StringIO()
+    print_to(Terminal(file=out, width=width, color_system=None, force_jupyter=False))
+    return "\n".join(line.rstrip() for line in out.getvalue().rstrip().split("\n"))
+
+
+def _runs_text(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
+    from snellen.report.terminal.table import print_runs
+
+    parts = []
+    if runs:
+        reports = [run._full_report for run in runs]
+        parts.append(printed_text(lambda console: print_runs(reports, console)))
+        parts += [f"report: {run.page}" if run.page else f"run: {run.path}" for run in runs]
+    return "\n".join([*parts, *remarks])
+
+
+def _runs_html(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
+    from snellen.report.notebook.tables import RunWithPage, runs_html
+
+    return runs_html([RunWithPage(run._full_report, run.page) for run in runs], remarks)

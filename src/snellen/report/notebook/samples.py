@@ -1,0 +1,158 @@
+"""A sample in a notebook: its images, question, reply, answer and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from snellen.core.output import Drawn, Failure, Generated
+from snellen.core.record import Pass, Record
+from snellen.core.request import Text
+from snellen.report import format as fmt
+from snellen.report.notebook import fragments as html
+from snellen.report.page.samples import record_result
+
+ReadThumbnail = Callable[[str], bytes | None]
+"""Returns an image, by digest, as a JPEG; None if it is not there."""
+
+_COLOURS = {"right": "#2e7d32", "wrong": "#c62828", "partly": "#b26a00", "unscored": "#616161"}
+_PRE = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;margin:.2em 0;padding:.4em .6em;"
+    f"border:1px solid {html.LINE};border-radius:4px;background:none;color:inherit;"
+    "max-height:20em;overflow:auto"
+)
+
+
+def sample_html(record: Record, thumbnail: ReadThumbnail) -> str:
+    """A sample with its images inside the page, question, options, reply, answer and verdict; the
+    whole prompt is folded."""
+    result = record_result(record)
+    head = f'<div style="margin:.3em 0"><b>{html.text(record.id)}</b> {_badge(record)}</div>'
+    digests = dict.fromkeys([*record.media, *_drawn_images(record)])
+    images = "".join(_image(thumbnail(digest)) for digest in digests)
+    question = f'<div style="white-space:pre-wrap">{html.text(record.question)}</div>'
+    body = [head, images, question, _options(record)]
+    for index, turn in enumerate(record.passes):
+        several = f" {index + 1} of {len(record.passes)}" if len(record.passes) > 1 else ""
+        body += [
+            _label(f"reply{several}"),
+            f'<pre style="{_PRE}">{html.text(reply_text(turn))}</pre>',
+        ]
+    body.append(html.notes(_facts(record), ""))
+    if record.passes and record.passes[0].prompt:
+        body.append(
+            f'<details><summary style="{html.DIM}">prompt</summary>'
+            f'<pre style="{_PRE}">{html.text(prompt_text(record.passes[0]))}</pre></details>'
+        )
+    frame = f"border-left:3px solid {_COLOURS[result]};padding-left:.8em;margin:.6em 0"
+    return html.block(f'<div style="{frame}">{"".join(body)}</div>')
+
+
+def samples_html(records: Sequence[Record], total: int, thumbnail: ReadThumbnail) -> str:
+    """A table of samples with small images."""
+    rows = (
+        html.row([
+            html.cell(html.text(record.id)),
+            html.cell("".join(_image(thumbnail(digest), 48) for digest in record.media[:3])),
+            html.cell(html.text(_short(record.question))),
+            html.cell(html.text(_short(reply_text(record.passes[0]) if record.passes else ""))),
+            html.cell(html.text(record.answer if record.answer is not None else fmt.NONE)),
+            html.cell(html.text(", ".join(record.gold) or fmt.NONE)),
+            html.cell(_badge(record)),
+        ])
+        for record in records
+    )  # fmt: skip
+    headings = ("id", "images", "question", "reply", "answer", "gold", "verdict")
+    more = [f"{fmt.count_text(len(records))} of {fmt.plural(total, 'sample')}"]
+    return html.block(
+        html.table(headings, rows, ()), html.notes(more if len(records) < total else [])
+    )
+
+
+def verdict_text(record: Record) -> str:
+    """`right`, `wrong`, `partly right`, or why there is no score, with the outcome if the reply
+    holds no answer."""
+    result = record_result(record)
+    if result == "unscored":
+        return record.unscored or record.outcome
+    verdict = "partly right" if result == "partly" else result
+    if record.outcome == "answered":
+        return verdict
+    return f"{verdict}, {fmt.OUTCOME_LABELS[record.outcome]}"
+
+
+def reply_text(turn: Pass) -> str:
+    """The reply as text; the message of a failure."""
+    output = turn.output
+    if isinstance(output, Generated | Drawn):
+        return output.text
+    if isinstance(output, Failure):
+        return output.message
+    return ""
+
+
+def prompt_text(turn: Pass) -> str:
+    """The prompt as text, with `[image]` where media stand."""
+    lines = []
+    for message in turn.prompt:
+        parts = [
+            part.text if isinstance(part, Text) else f"[{part.kind}]" for part in message.parts
+        ]
+        lines.append(f"{message.role}:\n{''.join(parts)}")
+    return "\n\n".join(lines)
+
+
+def _drawn_images(record: Record) -> Iterable[str]:
+    for turn in record.passes:
+        if isinstance(turn.output, Drawn):
+            yield from turn.output.images
+
+
+def _image(jpeg: bytes | None, height: int = 160) -> str:
+    if jpeg is None:
+        return f'<span style="{html.DIM}">[image is not here] </span>'
+    return html.image(jpeg, "image of the sample", height)
+
+
+def _badge(record: Record) -> str:
+    """The verdict on a coloured ground, which reads on light and dark pages."""
+    colour = _COLOURS[record_result(record)]
+    return (
+        f'<span style="background:{colour};color:#fff;border-radius:3px;padding:0 .5em">'
+        f"{html.text(verdict_text(record))}</span>"
+    )
+
+
+def _options(record: Record) -> str:
+    lines = []
+    for label, option in record.options.items():
+        marks = [
+            *(["gold"] if label in record.gold else []),
+            *(["answered"] if label == record.answer else []),
+        ]
+        note = f' <span style="{html.DIM}">({", ".join(marks)})</span>' if marks else ""
+        weight = "font-weight:600" if label in record.gold else ""
+        lines.append(f'<div style="{weight}">{html.text(label)}. {html.text(option)}{note}</div>')
+    return f'<div style="margin:.3em 0 .3em 1em">{"".join(lines)}</div>' if lines else ""
+
+
+def _label(name: str) -> str:
+    return f'<div style="{html.DIM}">{html.text(name)}</div>'
+
+
+def _facts(record: Record) -> list[str]:
+    answer = record.answer if record.answer is not None else fmt.NONE
+    facts = [f"answer: {answer}; gold: {', '.join(record.gold) or fmt.NONE}"]
+    if record.repeats:
+        scores = ", ".join(fmt.NONE if each.score is None else f"{each.score:g}"
+                           for each in record.repeats)  # fmt: skip
+        facts.append(f"scores of {len(record.repeats)} draws: {scores}")
+    for turn in record.passes:
+        for each in turn.verdicts:
+            grades = ", ".join(f"{name} {value:g}" for name, value in each.values.items())
+            facts.append(f"{each.judge}: {grades or each.text or 'no verdict'}")
+    return facts
+
+
+def _short(text: str, length: int = 120) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"
