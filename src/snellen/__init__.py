@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         plan,
         score,
     )
+    from snellen.api.annotations import load_annotations
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
@@ -62,6 +63,7 @@ _HOMES = {
     "evaluate": "snellen.api",
     "open_run": "snellen.api",
     "open_runs": "snellen.api",
+    "load_annotations": "snellen.api.annotations",
     "plan": "snellen.api",
     "score": "snellen.api",
     "wrap_model": "snellen.models.naming.wrapping",
@@ -92,6 +94,7 @@ __all__ = [
     "aevaluate",
     "compare",
     "evaluate",
+    "load_annotations",
     "open_run",
     "open_runs",
     "plan",

@@ -74,6 +74,7 @@ def _write_run(library: RunLibrary, view: RunView, out: Path) -> Iterator[str]:
     except SnellenError as error:
         numbers = {"result": "", "protocol": "", "error": str(error)}
     _write_script(out, f"{view.key}/numbers", numbers)
+    _write_script(out, f"{view.key}/annotations", library.annotations(view.key))
     columns = view.index.columns()
     _write_script(out, f"{view.key}/columns", {**columns, "more": False, "live": False})
     for index, first in enumerate(range(0, len(view.index), CHUNK)):

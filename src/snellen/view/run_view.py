@@ -22,6 +22,13 @@ from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
 from snellen.report.terminal.gains import gain_boards
 from snellen.store.runs import RUN_FILE, RunFolder, open_run
+from snellen.view.run_annotations import (
+    AnnotationCache,
+    ChangeRequest,
+    annotations_json,
+    has_annotations,
+    write_change,
+)
 from snellen.view.run_catalog import RunCatalog
 from snellen.view.run_row import DAMAGED
 from snellen.view.sample_index import SampleIndex
@@ -171,6 +178,7 @@ class RunLibrary:
         self._lock = Lock()
         self._views: dict[str, RunView] = {}
         self._pairs: dict[tuple[str, str], tuple[object, dict[str, Any]]] = {}
+        self._annotations = AnnotationCache()
 
     def views(self) -> list[RunView]:
         """All runs that can be read, with those that appeared since the last call."""
@@ -206,6 +214,35 @@ class RunLibrary:
             and row.status not in (DAMAGED, "running")
         ]
         return view.numbers(alike)
+
+    def annotations(self, key: str) -> dict[str, Any]:
+        """The annotations of a run's replies, and of its samples in all runs of the same data.
+        Raises StorageError."""
+        view = self.view(key)
+        info = view.run.info
+        annotated = [
+            (other, row.benchmark)
+            for other, row in self.catalog.rows()
+            if (path := self.catalog.path(other)) is not None and has_annotations(path)
+        ]
+        same_data = [
+            self.view(other).path
+            for other, benchmark in annotated
+            if benchmark == info.benchmark
+            and self.view(other).run.info.data.digest == info.data.digest
+        ]
+        library = [path for other, _ in annotated if (path := self.catalog.path(other)) is not None]
+        return annotations_json(self._annotations, view.path, same_data, library)
+
+    def annotate(self, request: ChangeRequest, annotator: str) -> dict[str, Any]:
+        """Store a change of annotations, and return those of the run. Raises UsageError for a run
+        or a sample that is not here, StorageError if the run's folder cannot be written."""
+        view = self.view(request.run)
+        view.index.refresh()
+        if request.sample not in view.index.ids:
+            raise UsageError(f"the run {request.run} has no sample {request.sample!r}")
+        write_change(view.path, request, annotator)
+        return self.annotations(request.run)
 
     def comparison(self, first: str, second: str) -> dict[str, Any]:
         """Score of the second run minus the first, over the samples that both scored; `why_not` if

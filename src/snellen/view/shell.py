@@ -15,16 +15,23 @@ from snellen.view.run_row import FLAG_MEANINGS, SETTING_TITLES
 from snellen.view.run_view import HOME
 from snellen.view.sample_index import KINDS, RESULTS
 
-STYLES = ("page.css", "view.css", "home.css")
+STYLES = ("page.css", "view.css", "samples.css", "home.css")
 SCRIPTS = (
     "theme.js",
     "sample.js",
+    "passes.js",
+    "lightbox.js",
     "columns.js",
     "store.js",
     "words.js",
+    "picture.js",
     "list.js",
+    "annotations.js",
+    "source.js",
     "explorer.js",
     "run.js",
+    "agreement.js",
+    "replies.js",
     "compare.js",
     "catalog.js",
     "home-state.js",

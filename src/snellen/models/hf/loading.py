@@ -88,7 +88,7 @@ def assemble(
             f"{name} has no chat template, so the format of its prompts is unknown; "
             "add a chat_template.jinja to the folder, or choose its instruct version"
         )
-    eos_token_ids = _find_eos_token_ids(model, tokenizer)
+    eos_token_ids = find_eos_token_ids(model, tokenizer)
     text_config = model.config.get_text_config()
     max_length = getattr(text_config, "max_position_embeddings", None)
     threads = _thread_count(model, options, device)
@@ -179,7 +179,7 @@ def _auto_class(checkpoint: Checkpoint, folder: str, options: LoadOptions) -> An
     return getattr(transformers, names[0])
 
 
-def _find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+def find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     """Ids of the end tokens, from the generation configuration, else from the tokenizer."""
     declared = model.generation_config.eos_token_id
     if declared is None:

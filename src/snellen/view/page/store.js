@@ -36,7 +36,17 @@ class Server {
     return `media/${encodeURIComponent(run)}/${digest}?` + new URLSearchParams(whole ? { sample, whole: 1 } : { sample });
   }
 
+  annotations(run) { return fetchJson("api/annotations", { run }); }
+
+  annotate(change) { return sendJson("api/annotate", change); }
+
+  source(run, sample) { return fetchJson("api/source", { run, sample }); }
+
+  video(run, digest, sample) { return `video/${encodeURIComponent(run)}/${digest}?` + new URLSearchParams({ sample }); }
+
   get grows() { return true; }
+
+  get writes() { return true; }
 }
 
 /** Files that call `snellen.put(name, value)`: of a local folder, browsers load scripts alone. */
@@ -98,7 +108,13 @@ class Files {
 
   picture(run, digest) { return this.pictures.has(digest) ? `media/${digest.slice(0, 2)}/${digest}.jpg` : null; }
 
+  annotations(run) { return this.load(`${run}/annotations`); }
+
+  source() { return Promise.resolve(null); }
+
   get grows() { return false; }
+
+  get writes() { return false; }
 }
 
 const store = known.files ? new Files(known.files) : new Server();

@@ -35,7 +35,7 @@ const route = () => {
   const [kind, ...rest] = path.split("/").map(decodeURIComponent);
   const parameters = new URLSearchParams(query);
   if (kind === "run" && rest[0]) return new RunPage(rest[0], rest[1] || "samples", parameters);
-  if (kind === "compare" && rest.length === 2) return new ComparePage(rest[0], rest[1], parameters);
+  if (kind === "compare" && rest.length >= 2 && rest.length <= MOST_RUNS) return new ComparePage(rest, parameters);
   return new HomePage(parameters);
 };
 
