@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         plan,
         score,
     )
+    from snellen.api.annotations import load_annotations
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
@@ -61,6 +62,7 @@ _HOMES = {
     "evaluate": "snellen.api",
     "open_run": "snellen.api",
     "open_runs": "snellen.api",
+    "load_annotations": "snellen.api.annotations",
     "plan": "snellen.api",
     "score": "snellen.api",
 }
@@ -90,6 +92,7 @@ __all__ = [
     "aevaluate",
     "compare",
     "evaluate",
+    "load_annotations",
     "open_run",
     "open_runs",
     "plan",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -120,6 +121,14 @@ def _lmu_data(env: Mapping[str, str]) -> Path | None:
         return Path(named).expanduser().absolute()
     usual = Path(env.get("HOME") or Path.home()) / "LMUData"
     return usual if usual.is_dir() else None
+
+
+def user_name() -> str:
+    """The name of the user of this process; empty if it has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
 
 
 def disable_progress_bars() -> None:

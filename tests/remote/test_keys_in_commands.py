@@ -135,7 +135,7 @@ def pages(words: list[str]) -> str:
     """What the viewer serves: its page, and the answers that the page asks for."""
     with viewed(*words, "--port", "0") as (_, address):
         texts = []
-        for path in ("", "api/runs"):
+        for path in ("", "api/catalog"):
             try:
                 with urllib.request.urlopen(f"{address.rstrip('/')}/{path}") as reply:
                     texts.append(reply.read().decode("utf-8", "replace"))

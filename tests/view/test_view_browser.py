@@ -72,12 +72,17 @@ def to_run(page, run, leaf: str = "") -> None:
     expect(page.locator(".found")).to_contain_text("60 samples")
 
 
-def test_the_overview_leads_to_a_run_and_to_a_comparison(page, runs):
+def test_the_first_page_leads_to_a_run_and_to_a_comparison(page, runs):
     go(page, "")
     expect(page.locator("h1")).to_have_text("Runs")
     value = runs[1].report().summary.headline.value
     row = page.locator("tbody tr", has_text="snellen/tiny")
-    expect(row.locator(".strong")).to_have_text(f"{value:.1f}")
+    expect(row.locator("a.score")).to_have_text(f"{value:.1f}")
+    row.locator("a.score").click()
+    expect(page.locator("h1")).to_have_text("snellen/tiny (circular, limit 60)")
+    assert page.title() == "snellen/tiny (circular, limit 60) on eyechart – Snellen"
+    page.go_back()
+    page.locator("nav a", has_text="List").click()
     compare = page.locator("button.compare")
     expect(compare).to_be_disabled()
     page.locator("tbody input").first.check()
@@ -86,9 +91,7 @@ def test_the_overview_leads_to_a_run_and_to_a_comparison(page, runs):
     page.wait_for_url(re.compile("#/compare/"))
     expect(page.locator(".difference b")).to_be_visible()
     page.go_back()
-    page.locator("tbody a", has_text="snellen/tiny").click()
-    expect(page.locator("h1")).to_have_text("snellen/tiny (limit 60)")
-    assert page.title() == "snellen/tiny (limit 60) on eyechart – Snellen"
+    expect(page.locator("nav a[aria-current=page]")).to_have_text("List")
 
 
 def test_filters_search_and_their_address(page, runs):

@@ -6,7 +6,7 @@ import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,18 +47,36 @@ def served(*paths: Path) -> Iterator[PageServer]:
 
 
 def ask(
-    server: PageServer, path: str, method: str = "GET", host: str | None = None, **query: object
-) -> Answer:
+    server: PageServer, path: str, method: str = "GET", host: str | None = None,
+    body: bytes | None = None, headers: Mapping[str, str] | None = None, **query: object,
+) -> Answer:  # fmt: skip
     """One request, its path sent as it stands."""
     connection = http.client.HTTPConnection(HOST, server.server_port, timeout=30)
     target = f"{path}?{urlencode(query)}" if query else path
     connection.putrequest(method, target, skip_host=True)
-    connection.putheader("Host", host or f"{HOST}:{server.server_port}")
-    connection.endheaders()
+    sent = {"Host": host or f"{HOST}:{server.server_port}"}
+    if body is not None:
+        sent["Content-Length"] = str(len(body))
+    for name, value in {**sent, **(headers or {})}.items():
+        connection.putheader(name, value)
+    connection.endheaders(body)
     answer = connection.getresponse()
     found = Answer(answer.status, dict(answer.getheaders()), answer.read())
     connection.close()
     return found
+
+
+def catalog(server: PageServer, since: int = 0) -> list[dict[str, Any]]:
+    """The rows that the first page gets, with their shared values in place."""
+    told = ask(server, "/api/catalog", since=since).json
+    rows = [{} for _ in range(told["rows"])]
+    for name, values in told["plain"].items():
+        for row, value in zip(rows, values, strict=True):
+            row[name] = value
+    for name, column in told["shared"].items():
+        for row, code in zip(rows, column["codes"], strict=True):
+            row[name] = column["values"][code]
+    return rows
 
 
 def real_runs(out: Path, limit: int = 60, circular: str | None = None) -> list[RunFolder]:

@@ -91,15 +91,36 @@ class RunImages:
                 if ref.kind == "image":
                     yield ref.digest, ref.source
 
-    def _derived_media(self, sample: str) -> tuple[MediaRef, ...]:
-        """Media that were derived when the sample was asked: stitched, boxed, black, frames."""
-        if self._benchmark is None or self._benchmark.prepare is None:
-            return ()
+    def sample(self, sample_id: str) -> tuple[Sample, Sample] | None:
+        """A sample as the data have it, and as it was asked; None if the data are not found."""
+        with self._lock:
+            try:
+                if self._sources is None:
+                    self._sources = {}
+                    self._sources = dict(self._data_sources())
+                sample = self._sample(sample_id)
+                if sample is None or self._benchmark is None:
+                    return None
+                prepare = self._benchmark.prepare
+                return sample, prepare(sample) if prepare else sample
+            except (SnellenError, OSError):
+                # The data were moved, or never here.
+                return None
+
+    def _sample(self, sample_id: str) -> Sample | None:
+        if self._benchmark is None:
+            return None
         if self._samples is None:
             samples = self._benchmark.samples(self._benchmark.open())
             self._samples = {each.id: each for each in samples}
-        prepared = self._samples.get(sample)
-        return self._benchmark.prepare(prepared).media if prepared else ()
+        return self._samples.get(sample_id)
+
+    def _derived_media(self, sample_id: str) -> tuple[MediaRef, ...]:
+        """Media that were derived when the sample was asked: stitched, boxed, black, frames."""
+        if self._benchmark is None or self._benchmark.prepare is None:
+            return ()
+        sample = self._sample(sample_id)
+        return self._benchmark.prepare(sample).media if sample else ()
 
     def _generated_image(self, digest: str) -> dict[str, Source]:
         """An image that the model generated, from the store next to the run."""

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from msgspec import structs
 
 from snellen.analysis.parsing.labelled_replies import LabelComparison
+from snellen.api._inputs import BenchmarkLike
+from snellen.api._predictions import PredictionsLike, scoring_inputs
 from snellen.api._recorded_roles import (
     RecordedRoles,
     are_verdicts_recorded,
@@ -68,10 +70,10 @@ class Scored(NamedTuple):
 
 
 def score(
-    benchmark: str,
-    predictions: Path | str | None = None,
+    benchmark: BenchmarkLike,
+    predictions: PredictionsLike = None,
     *,
-    data: Path | str | None = None,
+    data: BenchmarkLike = None,
     variant: Variant = Variant(),  # noqa: B008 - frozen
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
@@ -84,6 +86,9 @@ def score(
 ) -> Scored:
     """Score recorded predictions by the benchmark's own flow. No model is measured, no image read.
 
+    Questions and predictions are names and files, or are in memory: rows as `evaluate` takes them;
+    predictions as a dict id -> reply, a list or column of replies in the order of the rows, a frame
+    with ids, or the samples of a run. With rows in memory, `predictions` may name their column.
     A predictions file that also has gold answers needs no `data`; one that has everything may be
     given as the `benchmark`. `where` keeps the rows with these values, by column. `variant.rule`
     says whose rules parse the replies. `judges` grade replies if the benchmark asks judges, and the
@@ -95,7 +100,9 @@ def score(
     lines about it. Raises UsageError subclasses, also for a judge or extractor that would be asked
     nothing.
     """
-    check_column_keys(columns or {})
+    inputs = scoring_inputs(benchmark, predictions, data, variant, columns or {})
+    benchmark, predictions, data, columns = inputs
+    check_column_keys(columns)
     check_judge_repeats(judge_repeats, judges)
     variant = replace(
         variant,

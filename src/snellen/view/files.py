@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 
 from snellen.core.atomic_write import atomic_file
-from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.errors import DataError, SnellenError, StorageError, UsageError
 from snellen.core.record import Record, every_pass
 from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import thumbnail_path
 from snellen.view.run_view import RunLibrary, RunView
+from snellen.view.saved_views import SavedView
 from snellen.view.shell import render_shell
+from snellen.view.suite_members import suites_json
 
 CHUNK = 100
 """Samples in one data file."""
@@ -33,17 +35,34 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / "data").is_dir():
         raise UsageError(f"{out} is there already and holds no such pages; name another folder")
+    if not library.views():
+        raise UsageError(f"no run that can be read in {_names(library)}; nothing to write")
     try:
         images: dict[str, None] = {}
         for view in library.views():
             images |= dict.fromkeys(_write_run(library, view, out))
-        _write_script(out, "runs", library.overview())
+        library.catalog.finish_scores()
+        _write_script(out, "catalog", msgspec.Raw(library.catalog.answer(0, float("inf"))))
+        _write_script(out, "suites", suites_json())
+        _write_script(out, "views", {"views": _read_views(library), "writable": False})
         _write_script(out, "pairs", dict(_pairs(library)))
         page = render_shell({"files": {"chunk": CHUNK, "pictures": list(images)}})
         _write(out / INDEX_FILE, page.encode())
     except OSError as error:
         raise StorageError(f"cannot write {out}: {error.strerror or error}") from error
     return out / INDEX_FILE
+
+
+def _names(library: RunLibrary) -> str:
+    return ", ".join(map(str, library.catalog.roots))
+
+
+def _read_views(library: RunLibrary) -> list[SavedView]:
+    """The saved views; none if their file is damaged, which costs the pages nothing else."""
+    try:
+        return library.saved_views.read()
+    except DataError:
+        return []
 
 
 def _write_run(library: RunLibrary, view: RunView, out: Path) -> Iterator[str]:
@@ -55,6 +74,7 @@ def _write_run(library: RunLibrary, view: RunView, out: Path) -> Iterator[str]:
     except SnellenError as error:
         numbers = {"result": "", "protocol": "", "error": str(error)}
     _write_script(out, f"{view.key}/numbers", numbers)
+    _write_script(out, f"{view.key}/annotations", library.annotations(view.key))
     columns = view.index.columns()
     _write_script(out, f"{view.key}/columns", {**columns, "more": False, "live": False})
     for index, first in enumerate(range(0, len(view.index), CHUNK)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -17,14 +17,22 @@ from snellen.api.run_images import Notify, RunImages, ignore_notice
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
-from snellen.report.page import views
 from snellen.report.page.html import protocol_context, result_context
 from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
-from snellen.report.terminal.comparison import comparison_names
 from snellen.report.terminal.gains import gain_boards
-from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
+from snellen.store.runs import RUN_FILE, RunFolder, open_run
+from snellen.view.run_annotations import (
+    AnnotationCache,
+    ChangeRequest,
+    annotations_json,
+    has_annotations,
+    write_change,
+)
+from snellen.view.run_catalog import RunCatalog
+from snellen.view.run_row import DAMAGED
 from snellen.view.sample_index import SampleIndex
+from snellen.view.saved_views import SavedViews
 
 HOME = "snellen.view"
 FIRST_READ_SECONDS, LATER_READ_SECONDS = 0.1, 0.5
@@ -157,66 +165,84 @@ class RunLibrary:
     """The runs of some folders, and those that appear in them later."""
 
     def __init__(
-        self, paths: Sequence[Path | str], moved: Sequence[str] = (), notify: Notify = ignore_notice
+        self,
+        paths: Sequence[Path | str],
+        moved: Sequence[str] = (),
+        notify: Notify = ignore_notice,
     ) -> None:
-        """`moved` and `notify` as of `RunImages`. Raises UsageError where there is no run."""
+        """`moved` and `notify` as of `RunImages`. Raises UsageError for a path that does not
+        exist."""
         self._moved, self._notify = moved, notify
-        self._paths = [Path(path) for path in paths]
+        self.catalog = RunCatalog(paths)
+        self.saved_views = SavedViews(self.catalog.roots)
         self._lock = Lock()
-        self._views: dict[Path, RunView] = {}
+        self._views: dict[str, RunView] = {}
         self._pairs: dict[tuple[str, str], tuple[object, dict[str, Any]]] = {}
-        for path in self._paths:
-            self._add_runs(find_runs(path))
-
-    def _add_runs(self, runs: Sequence[RunFolder]) -> None:
-        for run in runs:
-            path = run.path.resolve()
-            if path not in self._views:
-                keys = {view.key for view in self._views.values()}
-                suffix = next(n for n in range(1, len(keys) + 2) if _key(path, n) not in keys)
-                self._views[path] = RunView(_key(path, suffix), path, self._moved, self._notify)
+        self._annotations = AnnotationCache()
 
     def views(self) -> list[RunView]:
-        """All runs, with those that appeared since the last call."""
-        with self._lock:
-            for path in self._paths:
-                try:
-                    self._add_runs(find_runs(path))
-                except SnellenError:
-                    # The folder was moved away meanwhile; the others stay.
-                    continue
-            return [view for view in self._views.values() if (view.path / RUN_FILE).is_file()]
+        """All runs that can be read, with those that appeared since the last call."""
+        self.catalog.refresh()
+        return [self.view(key) for key, row in self.catalog.rows() if row.status != DAMAGED]
 
     def view(self, key: str) -> RunView:
-        """The run with this key. Raises UsageError if there is none."""
-        for view in self._views.values():
-            if view.key == key:
-                return view
-        raise UsageError(f"no run {key!r} is shown here")
-
-    def overview(self) -> dict[str, Any]:
-        """The heads of all runs, and tables that compare them as HTML."""
-        views = self.views()
-        names = comparison_names([view.run for view in views])
-        heads = [{**view.head(), "name": name} for view, name in zip(views, names, strict=True)]
-        html = (
-            template_environment(HOME)
-            .get_template("runs.html")
-            .render(
-                boards=list(_run_tables(views)),
-                unread=[head for head in heads if "value" not in head],
-            )
-        )
-        return {"runs": heads, "html": html}
+        """The run with this key, which is opened with the first call. Raises UsageError if there is
+        none."""
+        path = self.catalog.path(key)
+        if path is None:
+            # The page may know of it from an earlier server.
+            self.catalog.refresh()
+            path = self.catalog.path(key)
+        if path is None:
+            raise UsageError(f"no run {key!r} is shown here")
+        with self._lock:
+            if key not in self._views:
+                self._views[key] = RunView(key, path, self._moved, self._notify)
+            return self._views[key]
 
     def numbers(self, key: str) -> dict[str, str]:
         """The numbers of a run, with gains over finished runs of its model and benchmark. Raises
         SnellenError."""
         view = self.view(key)
+        self.catalog.refresh()
         model, benchmark = view.run.info.model, view.run.info.benchmark
-        ended = [other.run for other in self.views() if other is not view and not other.is_live]
-        alike = [run for run in ended if (run.info.model, run.info.benchmark) == (model, benchmark)]
+        alike = [
+            self.view(other).run
+            for other, row in self.catalog.rows()
+            if (row.model, row.benchmark) == (model, benchmark)
+            and other != key
+            and row.status not in (DAMAGED, "running")
+        ]
         return view.numbers(alike)
+
+    def annotations(self, key: str) -> dict[str, Any]:
+        """The annotations of a run's replies, and of its samples in all runs of the same data.
+        Raises StorageError."""
+        view = self.view(key)
+        info = view.run.info
+        annotated = [
+            (other, row.benchmark)
+            for other, row in self.catalog.rows()
+            if (path := self.catalog.path(other)) is not None and has_annotations(path)
+        ]
+        same_data = [
+            self.view(other).path
+            for other, benchmark in annotated
+            if benchmark == info.benchmark
+            and self.view(other).run.info.data.digest == info.data.digest
+        ]
+        library = [path for other, _ in annotated if (path := self.catalog.path(other)) is not None]
+        return annotations_json(self._annotations, view.path, same_data, library)
+
+    def annotate(self, request: ChangeRequest, annotator: str) -> dict[str, Any]:
+        """Store a change of annotations, and return those of the run. Raises UsageError for a run
+        or a sample that is not here, StorageError if the run's folder cannot be written."""
+        view = self.view(request.run)
+        view.index.refresh()
+        if request.sample not in view.index.ids:
+            raise UsageError(f"the run {request.run} has no sample {request.sample!r}")
+        write_change(view.path, request, annotator)
+        return self.annotations(request.run)
 
     def comparison(self, first: str, second: str) -> dict[str, Any]:
         """Score of the second run minus the first, over the samples that both scored; `why_not` if
@@ -257,45 +283,6 @@ def _pair_json(pair: PairDifference) -> dict[str, Any]:
         "reason": pair.reason,
         "bounds": pair.bounds and " to ".join(map(fmt.difference_text, pair.bounds)),
     }
-
-
-def _run_tables(run_views: Sequence[RunView]) -> Iterator[dict[str, Any]]:
-    """A table for each benchmark and metric, as `runs.html` shows them."""
-    boards: dict[tuple[str, str], list[tuple[RunView, Report]]] = {}
-    for index in fmt.table_order([view.run.info for view in run_views]):
-        view = run_views[index]
-        try:
-            report = view.report()
-        except SnellenError:
-            continue
-        key = report.run.benchmark, report.summary.headline.name
-        boards.setdefault(key, []).append((view, report))
-    for (benchmark, metric), members in boards.items():
-        board = views.run_table(benchmark, metric, [(report, view.key) for view, report in members])
-        rows = zip(board.runs, members, strict=True)
-        yield {
-            "board": board,
-            "title": members[0][1].run.title,
-            "rows": [(compared, report, _cost_text(report)) for compared, (_, report) in rows],
-        }
-
-
-def _cost_text(report: Report) -> str:
-    """Time, tokens and money that a run cost, in one line."""
-    counts = report.run.counts
-    parts = [fmt.duration(counts.seconds)] if counts.seconds else []
-    tokens = counts.prompt_tokens + counts.completion_tokens
-    if tokens:
-        parts.append(f"{fmt.count_text(tokens)} tokens")
-    for spent in report.run.spent.values():
-        if spent.cost is not None and spent.price is not None:
-            parts.append(fmt.money(spent.cost, spent.price.currency))
-    return ", ".join(parts)
-
-
-def _key(path: Path, number: int) -> str:
-    """The name of the folder, with a number if another folder has the same name."""
-    return path.name if number == 1 else f"{path.name}~{number}"
 
 
 def _run_file_state(path: Path) -> tuple[int, int]:

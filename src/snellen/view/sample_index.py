@@ -35,9 +35,15 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 NO_SCORE = -1.0
 
 
+class _IndexedUsage(Struct, gc=False):
+    completion_tokens: int = 0
+
+
 class _IndexedOutput(Struct, gc=False):
     text: str = ""
     message: str = ""
+    usage: _IndexedUsage | None = None
+    seconds: float | None = None
 
 
 class _IndexedPart(Struct, gc=False):
@@ -71,6 +77,12 @@ class _IndexedSample(Struct, gc=False):
     groups: dict[str, str] = {}
     passes: list[_PassView] = []
     repeats: list[_RepeatView] = []
+    position: int | None = None
+
+    def outputs(self) -> Iterator[_IndexedOutput]:
+        """The outputs of all passes of all draws."""
+        turns = chain(self.passes, *(draw.passes for draw in self.repeats))
+        return (turn.output for turn in turns)
 
     def text(self) -> str:
         """The text to search, in lower case: id, first prompt, question, options, gold, answer and
@@ -83,8 +95,7 @@ class _IndexedSample(Struct, gc=False):
         ]
         prompt = "\n".join(filter(None, prompt_parts))
         more = (self.question, *self.options.values(), *self.gold, self.answer or "")
-        turns = chain(self.passes, *(draw.passes for draw in self.repeats))
-        replies = (turn.output.text or turn.output.message for turn in turns)
+        replies = (output.text or output.message for output in self.outputs())
         parts = (self.id, prompt, *(text for text in more if text not in prompt), *replies)
         return "\n".join(parts).lower()
 
@@ -155,6 +166,7 @@ class SampleIndex:
         self._file_indices, self._offsets = array("B"), array("Q")
         self._codes = {name: array("B") for name in ("result", "outcome", "kind")}
         self._score, self._answer = array("f"), array("I")
+        self._position, self._tokens, self._seconds = array("i"), array("I"), array("f")
         self._groups: dict[str, _GroupColumn] = {}
         self._texts: list[str] = []
         for file in self._files:
@@ -198,6 +210,10 @@ class SampleIndex:
         self._codes["kind"].append(KINDS.index(row.kind))
         self._score.append(NO_SCORE if row.score is None else row.score)
         self._answer.append(0 if row.answer is None else zlib.crc32(row.answer.encode()) or 1)
+        self._position.append(-1 if row.position is None else row.position)
+        outputs = list(row.outputs())
+        self._tokens.append(sum(each.usage.completion_tokens for each in outputs if each.usage))
+        self._seconds.append(sum(each.seconds or 0.0 for each in outputs))
         self._label(row.groups)
         self._texts.append(row.text())
 
@@ -221,6 +237,9 @@ class SampleIndex:
                 **{name: _encode_array(codes[first:]) for name, codes in self._codes.items()},
                 "score": _encode_array(self._score[first:]),
                 "answer": _encode_array(self._answer[first:]),
+                "position": _encode_array(self._position[first:]),
+                "tokens": _encode_array(self._tokens[first:]),
+                "seconds": _encode_array(self._seconds[first:]),
                 "groups": {
                     column: {"labels": list(labels), "codes": _encode_array(codes[first:])}
                     for column, (codes, labels) in self._groups.items()

@@ -33,7 +33,8 @@ def add(parser: ArgumentParser) -> None:
         "MMT-Bench's server takes for its ALL split; mmt-table: its Table 2 for these runs, with "
         "average ranks, as Markdown; seed-results: SEED-Bench's "
         "results.json; seed-table: its levels, subparts and ranks as Markdown; seed-heatmap: ranks "
-        "per dimension as SVG; pages: a folder of pages as `snellen view` shows them",
+        "per dimension as SVG; annotations-csv, annotations-jsonl: what was noted about samples "
+        "and replies in the pages of `snellen view`; pages: a folder of these pages",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", metavar="FILE",
@@ -167,6 +168,18 @@ def _seed_heat_map(runs: list[RunFolder]) -> str:
     return seed_heat_map([run.report() for run in runs])
 
 
+def _annotations_csv(runs: list[RunFolder]) -> str:
+    from snellen.store.export.annotations import annotated_samples, as_csv
+
+    return as_csv(annotated_samples(runs))
+
+
+def _annotations_jsonl(runs: list[RunFolder]) -> str:
+    from snellen.store.export.annotations import annotated_samples, as_jsonl
+
+    return as_jsonl(annotated_samples(runs))
+
+
 def _inspect(runs: list[RunFolder], arguments: Namespace) -> str | bytes:
     from functools import partial
 
@@ -220,6 +233,8 @@ _FORMATS: dict[str, _Export] = {
     "seed-results": _of_runs(_seed_results),
     "seed-table": _of_runs(_seed_table),
     "seed-heatmap": _of_runs(_seed_heat_map),
+    "annotations-csv": _of_runs(_annotations_csv),
+    "annotations-jsonl": _of_runs(_annotations_jsonl),
 }
 """Exports of one file, or to standard output."""
 _FOLDERS: dict[str, Callable[[list[RunFolder], Namespace], list[ExportedFile]]] = {

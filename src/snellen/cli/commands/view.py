@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from threading import Thread
 
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import add_moved_data, add_runs
@@ -14,6 +15,10 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, metavar="N", help="port to serve on (default: 8420, or any free port)"
     )
+    parser.add_argument(
+        "--annotator", metavar="NAME",
+        help="who is named in annotations (default: the user of this machine)",
+    )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the browser")
     add_moved_data(parser)
 
@@ -28,8 +33,12 @@ def main(arguments: Namespace) -> int:
 
     try:
         with PageServer(
-            RunLibrary(arguments.runs, arguments.data, _print_notice), arguments.port
+            RunLibrary(arguments.runs, arguments.data, _print_notice),
+            arguments.port,
+            arguments.annotator,
         ) as server:
+            # Thousands of runs are read while the browser starts.
+            Thread(target=server.library.catalog.refresh, daemon=True).start()
             print_line(f"{server.url}  (Ctrl-C stops it)", flush=True)
             if arguments.open:
                 import webbrowser

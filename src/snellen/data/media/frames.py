@@ -122,6 +122,13 @@ def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[
     ]
 
 
+def frame_time(frame: FrameSource) -> float | None:
+    """When a frame was taken, in seconds from the beginning of the video; None if it is not in the
+    cache."""
+    frames = _cached_frames(frame.clip)
+    return frames[frame.index].time if frames and frame.index < len(frames) else None
+
+
 def video_size(ref: MediaRef) -> tuple[int, int]:
     """Width and height of a video, checking that its first and last frames can be decoded.
 

@@ -76,7 +76,9 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
     first = overlook.first
     template = template_environment().get_template("report.html")
     page = template.render(
-        **page_layout(("page.css",), ("theme.js", "sample.js", "report.js")),
+        **page_layout(
+            ("page.css",), ("theme.js", "sample.js", "passes.js", "lightbox.js", "report.js")
+        ),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
         gains=list(gain_boards(found)) if (found := gains_with_neighbours([run])) else [],

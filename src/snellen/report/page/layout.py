@@ -38,7 +38,7 @@ def page_layout(
         f"script-src 'sha256-{digest}'{own}; base-uri 'none'; form-action 'none'"
     )
     if with_server:
-        policy += "; connect-src 'self'"
+        policy += "; connect-src 'self'; media-src 'self'"
     style = "\n".join(page_file(name, home) for name in styles)
     return {"style": style, "script": script, "policy": policy}
 

@@ -12,9 +12,11 @@
   }
   const columns = [...labels.keys()].filter((column) => labels.get(column).size > 1);
 
-  const image = (digest, attributes) => pictures[digest]
-    ? make("img", { src: "data:image/jpeg;base64," + pictures[digest], loading: "lazy", decoding: "async", ...attributes })
-    : null;
+  const image = (digest, attributes) => {
+    if (!pictures[digest]) return null;
+    const shown = make("img", { src: "data:image/jpeg;base64," + pictures[digest], loading: "lazy", decoding: "async", ...attributes });
+    return attributes.class === "thumb" ? shown : zoomable(shown);
+  };
   const { body, summary, verdictOf } = samplesView({ outcomes, picture: image, columns: () => columns });
 
   const rows = samples.map((sample, at) => {

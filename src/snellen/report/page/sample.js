@@ -6,7 +6,8 @@
 const make = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== null && value !== "") element.setAttribute(name, value);
+    if (value === true) element.setAttribute(name, "");
+    else if (value !== undefined && value !== null && (value !== "" || name.startsWith("data-") || name === "alt")) element.setAttribute(name, value);
   }
   element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
@@ -22,13 +23,19 @@ const samplesView = ({ outcomes, picture, columns }) => {
   const verdictOf = (sample) => {
     if (sample.outcome === "failed" || sample.outcome === "missing") return ["lost", outcomes[sample.outcome]];
     if (sample.outcome !== "answered") return ["unread", outcomes[sample.outcome]];
-    if (sample.result === "unscored") return ["unscored", "no gold"];
-    return [sample.result, RESULTS[sample.result]];
+    if (sample.result === "unscored") return ["unscored", sample.unscored === "ungraded" ? "not graded" : "no gold"];
+    const share = sample.result === "partly" && sample.score ? ` ${Math.round(100 * sample.score)} %` : "";
+    return [sample.result, RESULTS[sample.result] + share];
   };
   const verdict = ([kind, text]) => make("span", { class: "verdict " + kind }, text);
   const goldText = (labels, options) =>
     labels.map((label) => (options[label] ? `${label}. ${options[label]}` : label)).join(" or ");
   const valueText = (value, options) => (options[value] ? `${value}. ${options[value]}` : value);
+  const facts = (pairs) => make("dl", { class: "facts" }, pairs
+    .filter(([, value]) => value !== null && value !== undefined && value !== "")
+    .map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]).flat());
+  const passes = passesView({ outcomes, picture, facts, verdict, goldText, valueText });
+  const { passVerdict, reading } = passes;
 
   /** The pass that decided: the first that was not right, or the last. */
   const deciding = (sample) => {
@@ -37,12 +44,14 @@ const samplesView = ({ outcomes, picture, columns }) => {
     return at < 0 ? sample.passes.length - 1 : at;
   };
 
+  const firstPicture = (digests, attributes) => digests.reduce((image, digest) => image || picture(digest, attributes), null);
+
   const summary = (sample) => {
     const at = deciding(sample);
     const turn = at === null ? null : sample.passes[at];
     const options = turn ? turn.options : sample.options;
     const gold = goldText(turn ? turn.gold : sample.gold, options) || "–";
-    const thumb = first(sample.media, { class: "thumb", alt: "", width: 48, height: 48 });
+    const thumb = firstPicture(sample.media, { class: "thumb", alt: "", width: 48, height: 48 });
     const groups = columns().filter((column) => column in sample.groups).map((column) => words(sample.groups[column]));
     const answer = turn ? reading(turn) || "–" : sample.answer === null ? "–" : valueText(sample.answer, options);
     return make("summary", {},
@@ -56,21 +65,22 @@ const samplesView = ({ outcomes, picture, columns }) => {
       verdict(verdictOf(sample)));
   };
 
-  const first = (digests, attributes) => digests.reduce((image, digest) => image || picture(digest, attributes), null);
-
   /** The roles of the images of a comparison: the image a model made, and the options. */
   const roles = (sample) => Object.fromEntries(sample.passes
     .filter((turn) => turn.output.type === "compared")
     .flatMap((turn) => turn.prompt.flatMap((message) => message.parts).map((part, at) =>
       [part.digest, at ? `Option ${turn.output.candidates[at - 1].label}` : "Drawn"])));
 
-  const gallery = (sample) => make("div", { class: "pictures" }, sample.media.map((digest, at) => {
-    const name = roles(sample)[digest] || (sample.media.length > 1 ? `Image ${at + 1}` : "The image");
-    const shown = picture(digest, { alt: `${name} of sample ${sample.id}` });
-    if (!shown) return make("p", { class: "absent" }, `${name} is not kept here (${digest.slice(0, 12)})`);
-    const caption = sample.media.length > 1 ? make("figcaption", {}, name) : null;
-    return make("figure", {}, shown, caption);
-  }));
+  /** The pictures of a sample in their order, each with its name; `data-digest` finds one again. */
+  const gallery = (sample) => {
+    const named = roles(sample), many = sample.media.length > 1;
+    return make("div", { class: `pictures${sample.media.length > 4 ? " many" : ""}`, "data-pictures": "" }, sample.media.map((digest, at) => {
+      const name = named[digest] || (many ? `Image ${at + 1}` : "The image");
+      const shown = picture(digest, { alt: `${name}${many && !named[digest] ? ` of ${sample.media.length}` : ""} of sample ${sample.id}` });
+      if (!shown) return make("p", { class: "absent" }, `${name} is not kept here (${digest.slice(0, 12)})`);
+      return make("figure", { "data-digest": digest }, shown, many ? make("figcaption", {}, name) : null);
+    }));
+  };
 
   const choices = (sample) => {
     const labels = Object.keys(sample.options);
@@ -80,128 +90,46 @@ const samplesView = ({ outcomes, picture, columns }) => {
       const tags = [];
       if (sample.gold.includes(label)) tags.push("gold");
       if (sample.answer === label) tags.push(sample.passes.length + sample.saved > 1 ? `model in pass ${first}` : "model");
-      return make("li", { class: sample.gold.includes(label) ? "gold" : "" },
-        make("b", {}, label), sample.options[label], make("span", { class: "tag" }, tags.join(", ")));
+      const kinds = [sample.gold.includes(label) ? "gold" : "", sample.answer === label ? "chosen" : ""].filter(Boolean).join(" ");
+      return make("li", { class: kinds },
+        make("b", {}, label), make("span", {}, sample.options[label]), make("span", { class: "tag" }, tags.join(", ")));
     }));
   };
 
-  const facts = (pairs) => make("dl", { class: "facts" }, pairs
-    .filter(([, value]) => value !== null && value !== undefined && value !== "")
-    .map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]).flat());
+  const remarks = (sample) => [
+    sample.saved ? `${sample.saved} more ${sample.saved === 1 ? "pass was" : "passes were"} not needed` : "",
+    sample.asked_once ? "asked once: its options cannot be rotated" : "",
+    sample.lacking ? `${sample.lacking} of its rotations are missing from the data` : "",
+    sample.holds_verdict ? "the reply itself states what looks like a verdict" : "",
+  ].filter(Boolean).join("; ");
 
-  const promptSide = (turn) => make("div", { class: "side" }, turn.prompt.map((message) =>
-    make("div", { class: "message" }, make("h4", {}, `Prompt, ${message.role}`), message.parts.map((part) => {
-      if (part.text !== undefined) return make("pre", {}, part.text);
-      const shown = part.kind === "image" ? picture(part.digest, { alt: `image ${part.digest.slice(0, 8)}` }) : null;
-      return shown || make("span", { class: "chip" }, `${part.kind} ${part.digest.slice(0, 8)}`);
-    }))));
-
-  const scores = (names, candidates, rank, cells) => {
-    const best = Math.max(...candidates.map(rank));
-    return make("table", {},
-      make("thead", {}, make("tr", {}, names.map((name, at) => make("th", { class: at ? "n" : "", scope: "col" }, name)))),
-      make("tbody", {}, candidates.map((each) => make("tr", {},
-        make("th", { scope: "row" }, each.label + (rank(each) === best ? " ✓" : "")),
-        cells(each).map((text) => make("td", { class: "n" }, text))))));
-  };
-
-  const reply = (output) => {
-    if (output.type === "failure") return [make("p", { class: "absent" }, `The request failed (${words(output.kind)}): ${output.message}`)];
-    if (output.type === "ranked") {
-      const mean = (each) => (each.logprob === null || !each.tokens ? -Infinity : each.logprob / each.tokens);
-      return [scores(["candidate", "per token", "log-likelihood", "tokens"], output.candidates, mean, (each) => [
-        Number.isFinite(mean(each)) ? mean(each).toFixed(3) : "–",
-        each.logprob === null ? "–" : each.logprob.toFixed(3),
-        String(each.tokens)])];
-    }
-    if (output.type === "compared") {
-      return [scores(["candidate", "similarity"], output.candidates, (each) => each.similarity, (each) => [each.similarity.toFixed(4)])];
-    }
-    if (output.type === "drawn") {
-      const drawn = output.images.map((digest) => picture(digest, { alt: `drawn ${digest.slice(0, 8)}` })
-        || make("span", { class: "chip" }, `drawn ${digest.slice(0, 8)}`));
-      return output.text ? [make("pre", { class: "reply" }, output.text), ...drawn] : drawn;
-    }
-    const parts = [];
-    if (output.reasoning) parts.push(make("details", { class: "reasoning" }, make("summary", {}, "Reasoning"), make("pre", {}, output.reasoning)));
-    const [before, evidence, after] = output.text;
-    if (!(before + evidence + after)) return [...parts, make("p", { class: "absent" }, "The model said nothing.")];
-    parts.push(make("pre", { class: "reply" }, before, evidence ? make("mark", { title: "read as the answer" }, evidence) : null, after));
-    return parts;
-  };
-
-  const reading = (turn) => {
-    const answer = turn.answer;
-    if (answer === null) return null;
-    if (answer.type === "found") return valueText(answer.value, turn.options);
-    return outcomes[answer.type] || words(answer.type);
-  };
-
-  const passVerdict = (turn) => {
-    if (turn.output.type === "failure") return ["lost", "failed"];
-    if (turn.output.type === "drawn") return ["unscored", "drawn"];
-    if (turn.answer && turn.answer.type !== "found") return ["unread", outcomes[turn.answer.type] || words(turn.answer.type)];
-    if (turn.correct === null) return ["unscored", "not scored"];
-    if (turn.credit) return ["partly", `earned ${Math.round(100 * turn.credit)} %`];
-    return turn.correct ? ["right", "right"] : ["wrong", "wrong"];
-  };
-
-  const pass = (turn, at, sample) => {
-    const count = sample.passes.length;
-    const draws = sample.draws.length;
-    // With repeats, `saved` is the sum over all of them.
-    const planned = draws ? count : count + sample.saved;
-    const single = draws ? `Draw 1 of ${draws}` : "Question and reply";
-    const heading = planned > 1 ? `${draws ? "Draw 1, pass" : "Pass"} ${at + 1} of ${planned}` : single;
-    const stop = turn.output.stop === "length" ? "the reply ended at the token limit" : turn.output.stop === "refusal" ? "the model refused" : "";
-    const spent = [turn.output.tokens ? `${turn.output.tokens} tokens` : "", turn.output.seconds ? `${turn.output.seconds.toFixed(2)} s` : ""].filter(Boolean).join(", ");
-    return make("section", { class: "pass", "aria-label": heading },
-      make("header", {}, make("strong", {}, heading), turn.row ? make("span", { class: "soft" }, `row ${turn.row}`) : null, verdict(passVerdict(turn))),
-      make("div", { class: "sides" }, promptSide(turn),
-        make("div", { class: "side" }, make("h4", {}, "Raw reply"), reply(turn.output), facts([
-          ["read as", reading(turn)],
-          ["by the rule", turn.answer && turn.answer.rule ? words(turn.answer.rule) : null],
-          ["gold", goldText(turn.gold, turn.options)],
-          ["ended", stop],
-          ["spent", spent],
-        ]))));
-  };
-
-  /** A repeat after the first: the reply and its answer. The prompt is the one of the first. */
-  const furtherDraw = (draw, at, sample) => {
-    const heading = `Draw ${at + 1} of ${sample.draws.length}`;
-    return make("section", { class: "pass", "aria-label": heading },
-      make("header", {}, make("strong", {}, heading), verdict(verdictOf(draw))),
-      draw.passes.map((turn) => make("div", { class: "side" }, reply(turn.output), facts([
-        ["read as", reading(turn)],
-        ["by the rule", turn.answer && turn.answer.rule ? words(turn.answer.rule) : null],
-        ["gold", draw.passes.length > 1 ? goldText(turn.gold, turn.options) : null],
-      ]))));
-  };
-
-  const body = (sample) => {
+  const about = (sample) => {
     const values = Object.entries(sample.values).map(([name, value]) => `${words(name)} ${value}`).join(", ");
     const groups = Object.entries(sample.groups).map(([name, value]) => [words(name), words(value)]);
     const read = sample.passes.length > 1
       ? sample.passes.map((turn, at) => [`pass ${at + 1}`, `${reading(turn) || "–"} (${passVerdict(turn)[1]})`])
       : [["answer", sample.answer === null ? outcomes[sample.outcome] : valueText(sample.answer, sample.options)]];
-    const early = sample.saved ? `${sample.saved} more ${sample.saved === 1 ? "pass was" : "passes were"} not needed` : null;
-    return make("div", { class: "body" },
-      make("div", { class: sample.media.length ? "about" : "" },
-        sample.media.length ? gallery(sample) : null,
-        make("div", {}, choices(sample), facts([
-          ["id", sample.id],
-          ...read,
-          ["gold", goldText(sample.gold, sample.options) || "none"],
-          ["score", sample.score === null ? "not scored" : String(sample.score)],
-          ["draws", sample.draws.map((draw) => `${draw.answer === null ? "–" : draw.answer} (${verdictOf(draw)[1]})`).join(", ")],
-          ["values", values],
-          ...groups,
-          ["early stop", early],
-        ]))),
-      sample.passes.map((turn, at) => pass(turn, at, sample)),
-      sample.draws.map((draw, at) => (at ? furtherDraw(draw, at, sample) : null)));
+    return facts([
+      ["id", sample.id],
+      ["place in the data", sample.position === undefined ? null : (sample.position + 1).toLocaleString("en")],
+      ...(passes.dialogue(sample) ? [] : read),
+      ["gold", sample.gold.length > 3 ? `${sample.gold.length} accepted answers` : goldText(sample.gold, sample.options) || "none"],
+      ["score", sample.score === null ? "not scored" : String(Math.round(1e4 * sample.score) / 1e4)],
+      ["draws", sample.draws.map((draw) => `${draw.answer === null ? "–" : draw.answer} (${verdictOf(draw)[1]})`).join(", ")],
+      ["values", values],
+      ...groups,
+      ["unit", sample.unit && sample.unit.length <= 40 ? sample.unit : null],
+      ["failure", sample.failure ? words(sample.failure) : null],
+      ["remarks", remarks(sample)],
+    ]);
   };
 
-  return { body, choices, deciding, facts, gallery, goldText, passVerdict, promptSide, reading, reply, summary, valueText, verdict, verdictOf };
+  const body = (sample) => make("div", { class: "body" },
+    make("div", { class: sample.media.length ? "about" : "" },
+      sample.media.length ? gallery(sample) : null,
+      make("div", {}, choices(sample), about(sample))),
+    passes.dialogue(sample) ?? sample.passes.map((turn, at) => passes.pass(turn, at, sample)),
+    sample.draws.map((draw, at) => (at ? passes.furtherDraw(draw, at, sample, verdictOf(draw)) : null)));
+
+  return { ...passes, body, choices, deciding, facts, gallery, goldText, summary, valueText, verdict, verdictOf };
 };

@@ -9,8 +9,11 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, Literal, Protocol
 
+import msgspec
+
 from snellen.core.output import (
     RETRYABLE,
+    Answer,
     Compared,
     Drawn,
     Failure,
@@ -20,7 +23,7 @@ from snellen.core.output import (
     Ranked,
     Refused,
 )
-from snellen.core.record import Pass, Record
+from snellen.core.record import Pass, Record, Verdict
 from snellen.core.request import Message, Text
 
 MAX_SAMPLES = 500
@@ -143,6 +146,7 @@ def describe(record: Record) -> dict[str, Any]:
         "media": list(record.media),
         "values": record.values,
         "saved": record.saved,
+        **_describe_remarks(record),
         "passes": _describe_passes(record, record.passes),
         "draws": [
             {
@@ -150,11 +154,27 @@ def describe(record: Record) -> dict[str, Any]:
                 "outcome": draw.outcome,
                 "score": draw.score,
                 "answer": draw.answer,
+                "failure": draw.failure,
                 "passes": _describe_passes(record, draw.passes),
             }
             for draw in record.repeats
         ],
     }
+
+
+def _describe_remarks(record: Record) -> dict[str, Any]:
+    """What only some samples have; absent in the others, which keeps pages small."""
+    remarks = {
+        "unscored": record.unscored,
+        "failure": record.failure,
+        "unit": record.unit,
+        "derived": record.data_media is not None,
+        "asked_once": record.asked_once,
+        "lacking": record.lacking,
+        "holds_verdict": record.holds_verdict,
+    }
+    described: dict[str, Any] = {name: value for name, value in remarks.items() if value}
+    return described if record.position is None else {**described, "position": record.position}
 
 
 def _describe_passes(record: Record, passes: Sequence[Pass]) -> list[dict[str, Any]]:
@@ -183,12 +203,40 @@ def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
     return {
         "prompt": describe_prompt(turn),
         "output": _describe_output(turn, options),
-        "answer": _describe_answer(turn),
+        "answer": _describe_answer(turn.answer),
         "gold": list(turn.gold),
         "correct": turn.correct,
         "credit": turn.credit,
         "options": options,
         "row": turn.row,
+        **_describe_helpers(turn),
+    }
+
+
+def _describe_helpers(turn: Pass) -> dict[str, Any]:
+    """What an extractor and judges made of a reply, if any was asked."""
+    helpers: dict[str, Any] = {}
+    if turn.extraction is not None:
+        helpers["extraction"] = _describe_output(
+            msgspec.structs.replace(turn, output=turn.extraction, answer=None), {}
+        )
+        helpers["by_rules"] = _describe_answer(turn.by_rules)
+    if turn.verdicts:
+        helpers["verdicts"] = [_describe_verdict(turn, verdict) for verdict in turn.verdicts]
+    return helpers
+
+
+def _describe_verdict(turn: Pass, verdict: Verdict) -> dict[str, Any]:
+    plain = msgspec.structs.replace(turn, output=verdict.output, answer=None)
+    return {
+        "judge": verdict.judge,
+        "step": verdict.step,
+        "values": verdict.values,
+        "text": verdict.text,
+        "tries": verdict.tries,
+        "repeat": verdict.repeat,
+        "legible": verdict.is_legible,
+        "output": _describe_output(plain, {}),
     }
 
 
@@ -212,7 +260,8 @@ def _describe_output(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
     characters differently."""
     output = turn.output
     if isinstance(output, Failure):
-        return {"type": "failure", "kind": output.kind, "message": output.message}
+        failure = {"type": "failure", "kind": output.kind, "message": output.message}
+        return {**failure, "sent": output.sent}
     if isinstance(output, Ranked):
         labels = list(options)
         rows = [
@@ -240,6 +289,8 @@ def _describe_output(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
         "stop": output.stop_reason,
         "reasoning": output.reasoning,
         "tokens": output.usage.completion_tokens if output.usage else None,
+        "prompt_tokens": output.usage.prompt_tokens if output.usage else None,
+        "reasoning_tokens": output.usage.reasoning_tokens if output.usage else None,
         "seconds": output.seconds,
     }
 
@@ -252,8 +303,7 @@ def _evidence(turn: Pass, output: Generated) -> tuple[int, int]:
     return (start, end) if 0 <= start < end <= length else (length, length)
 
 
-def _describe_answer(turn: Pass) -> dict[str, Any] | None:
-    answer = turn.answer
+def _describe_answer(answer: Answer | None) -> dict[str, Any] | None:
     if answer is None:
         return None
     kind = type(answer).__struct_config__.tag

@@ -1,113 +1,118 @@
-/* Two runs of the same samples, side by side. */
-
-const AGREEMENTS = ["both right", "only first", "only second", "neither", "not scored", "in one only"];
-const DISAGREE = "other score";
-const ANSWERS = { "same answer": "same answer", "other answer": "other answer, same score", [DISAGREE]: "other score" };
+/* Two to six runs of the same samples: a list with the result of each, counts by pattern, and the
+   replies side by side. */
 
 class ComparePage {
-  constructor(first, second, parameters) {
-    this.keys = [first, second];
-    this.sides = this.keys.map((key) => new RunData(key));
-    this.pairs = { rows: [[], []], ids: [], facets: [] };
+  constructor(keys, parameters) {
+    this.keys = keys;
+    this.names = keys;
+    this.sides = keys.map((key) => new RunData(key));
     this.stopped = false;
+    this.differences = [];
+    this.align();
     this.head = make("header", { class: "run-head" });
-    this.explorer = new Explorer(this.source(), parameters, (now) => address(`#/compare/${this.keys.map(encodeURIComponent).join("/")}`, now));
-    this.element = make("div", { class: "page fixed" }, this.head, this.explorer.element);
+    this.explorer = new Explorer(this.source(), parameters, (now) => address(this.path(keys), now));
+    this.element = make("div", { class: `page fixed comparing of-${keys.length}` }, this.head, this.explorer.element);
   }
+
+  path(keys) { return `#/compare/${keys.map(encodeURIComponent).join("/")}`; }
 
   source() {
     return {
       label: "Agreement",
-      hint: "Choose a sample: click, or press j. d shows only where the runs disagree.",
-      count: () => this.pairs.ids.length,
-      facets: () => this.pairs.facets,
+      facets: () => this.agreement.facets(this.names),
+      orders: AGREEMENT_ORDERS,
+      order: (name) => this.agreement.order(name),
       search: (text) => this.search(text),
-      id: (at) => this.pairs.ids[at],
-      find: (id) => this.pairs.ids.indexOf(id),
+      id: (at) => this.agreement.ids[at],
+      find: (id) => this.agreement.find(id),
       fill: (at, element) => this.fill(at, element),
+      say: (at) => `Sample ${this.agreement.ids[at]}, ${this.names.map((name, side) => `${name} ${SIGN_WORDS[signOf(this.agreement.scores[side][at])]}`).join(", ")}`,
+      noted: () => this.notedSamples(),
+      overview: () => this.overview(),
+      listHead: () => make("div", { class: "marks-head", "aria-hidden": "true" }, make("span", {}), make("span", {}, "sample"), make("span", { class: "two" }, this.keys.map((_, side) => make("span", { class: "number" }, String(side + 1))))),
+      download: (form) => saveText(`annotations.${form}`, annotationText(this.sides.map((side) => side.annotations), this.names, form)),
       detail: (at) => this.detail(at),
-      key: (event, explorer) => {
-        if (event.key !== "d") return false;
-        explorer.choose("answers", explorer.chosen.answers === DISAGREE ? "" : DISAGREE);
-        return true;
-      },
+      key: (event, explorer) => this.key(event, explorer),
     };
   }
 
-  /** Pairs of samples by id, in the order of the first run; then samples of the second alone. */
-  align() {
-    const [one, other] = this.sides.map((side) => side.columns);
-    one.find(""); other.find("");
-    const ids = [...new Set([...one.ids, ...other.ids])];
-    const rows = [one, other].map((columns) => Int32Array.from(ids, (id) => columns.rowsById.get(id) ?? -1));
-    const scored = [one, other].map((columns, at) => Float32Array.from(rows[at], (row) => (row < 0 ? -2 : columns.score[row])));
-    const agreement = new Uint8Array(ids.length), answers = new Uint8Array(ids.length);
-    ids.forEach((_, at) => {
-      const [a, b] = [scored[0][at], scored[1][at]];
-      agreement[at] = a === -2 || b === -2 ? 5 : a < 0 || b < 0 ? 4 : a >= 1 ? (b >= 1 ? 0 : 1) : b >= 1 ? 2 : 3;
-      answers[at] = a !== b ? 2 : one.answer[rows[0][at]] !== other.answer[rows[1][at]] ? 1 : 0;
-    });
-    this.pairs = { ids, rows, facets: this.facets(rows, agreement, answers) };
+  key(event, explorer) {
+    if (event.key === "d") {
+      explorer.choose("scores", explorer.chosen.scores === "other score" ? "" : "other score");
+      return true;
+    }
+    const side = Number(event.key);
+    if (side >= 1 && side <= this.keys.length && explorer.opened !== null) {
+      const reply = explorer.detail.querySelector(`[data-side="${side}"]`);
+      reply?.focus({ preventScroll: true });
+      reply?.scrollIntoView({ block: "nearest" });
+      return true;
+    }
+    if (!["f", "n", "l"].includes(event.key) || explorer.opened === null || !store.writes) return false;
+    /* Of the reply that has the focus, else of the question. */
+    const held = Number(document.activeElement?.closest?.("[data-side]")?.dataset.side);
+    const box = held ? this.boxes[held] : this.boxes[0];
+    ({ f: () => box?.flag.click(), n: () => box?.note.focus(), l: () => box?.label.focus() })[event.key]();
+    return true;
   }
 
-  facets(rows, agreement, answers) {
-    const [one, other] = this.sides.map((side) => side.columns);
-    const [first, second] = this.names ?? this.keys;
-    const through = (codes, side) => Uint32Array.from(rows[side], (row) => (row < 0 ? 0 : codes[row]));
-    const labels = { "both right": "both right", "only first": `only ${first}`, "only second": `only ${second}`, neither: "neither", "not scored": "not scored", "in one only": "in one run only" };
-    const groups = one.facets().filter(({ name }) => name.startsWith("g.") || name === "kind").map((facet) => ({ ...facet, codes: through(facet.codes, 0) }));
-    const outcome = (columns, side, which) => ({
-      name: `outcome-${side + 1}`, title: `${which} outcome`, values: ["", ...known.outcomes], shown: (value) => known.words[value],
-      codes: Uint8Array.from(rows[side], (row) => (row < 0 ? 0 : columns.outcome[row] + 1)),
-    });
-    return [
-      { name: "agreement", title: "Agreement", codes: agreement, values: AGREEMENTS, shown: (value) => labels[value], kind: (value) => value.replaceAll(" ", "-"), always: AGREEMENTS.slice(0, 4) },
-      { name: "answers", title: "Answers", codes: answers, values: Object.keys(ANSWERS), shown: (value) => ANSWERS[value] },
-      outcome(one, 0, "First"), outcome(other, 1, "Second"), ...groups,
-    ];
+  align() { this.agreement = new Agreement(this.sides.map((side) => side.columns)); }
+
+  notedSamples() {
+    const ids = new Set(this.sides.flatMap((side) => side.annotations.ids()));
+    return [...ids].map((id) => ({ row: this.agreement.find(id), annotations: this.annotationsOf(id) })).filter(({ row }) => row >= 0);
   }
 
-  /** A sample matches if its text in either run does. */
+  annotationsOf(id) {
+    const of = this.sides.map((side) => side.annotations.state);
+    return [...of.map(({ reply }) => reply[id]), of.map(({ sample }) => sample[id]).find(Boolean)].filter(Boolean);
+  }
+
+  /** A sample matches if its text in any run does. */
   async search(text) {
+    const { rows, ids } = this.agreement;
     const masks = await Promise.all(this.sides.map((side) => side.search(text)));
-    const bits = new Uint8Array((this.pairs.ids.length + 7) >> 3);
-    this.pairs.ids.forEach((_, at) => {
-      if (masks.some((mask, side) => { const row = this.pairs.rows[side][at]; return row >= 0 && mask[row >> 3] & (1 << (row & 7)); })) bits[at >> 3] |= 1 << (at & 7);
+    const bits = new Uint8Array((ids.length + 7) >> 3);
+    ids.forEach((_, at) => {
+      if (masks.some((mask, side) => { const row = rows[side][at]; return row >= 0 && mask[row >> 3] & (1 << (row & 7)); })) bits[at >> 3] |= 1 << (at & 7);
     });
     return bits;
   }
 
-  /** The side whose sample is listed for both. */
-  sideOf(at) { return this.pairs.rows[0][at] >= 0 ? 0 : 1; }
+  /** The signs of all runs for one sample. */
+  signs(at) {
+    const marks = this.sides.map((data, side) => {
+      const row = this.agreement.rows[side][at];
+      const [kind, text] = row < 0 ? ["unscored", "not in this run"] : BLANK_VIEW.verdictOf(data.verdictAt(row));
+      return make("span", { class: "verdict " + kind, title: `${this.names[side]}: ${text}` }, make("span", { class: "unseen" }, `${side + 1} ${text} `));
+    });
+    return make("span", { class: "two" }, marks);
+  }
 
   fill(at, element) {
-    const side = this.sideOf(at), data = this.sides[side];
-    const sample = data.samples.have(this.pairs.rows[side][at]);
-    const blank = samplesView({ outcomes: known.words, columns: () => [], picture: () => null });
-    const marks = make("span", { class: "two" }, this.sides.map((each, nth) => {
-      const row = this.pairs.rows[nth][at];
-      const [kind, text] = row < 0 ? ["unscored", "not in this run"] : blank.verdictOf(each.verdictAt(row));
-      return make("span", { class: "verdict " + kind, title: `${(this.names ?? this.keys)[nth]}: ${text}` }, make("span", { class: "unseen" }, text));
-    }));
+    const side = this.agreement.sideOf(at), data = this.sides[side], id = this.agreement.ids[at];
+    const sample = data.samples.have(this.agreement.rows[side][at]);
+    const marks = annotationMarks(this.annotationsOf(id));
     if (!sample) {
-      listRow(element, null, "", this.pairs.ids[at], marks);
+      listRow(element, null, "", id, this.signs(at), marks);
       this.want();
       return;
     }
     const groups = data.columns.groupings().map(([name]) => sample.groups[name]).filter(Boolean).map(words);
-    listRow(element, thumbOf(null, data.key, sample), sample.question || sample.id, [sample.id, ...groups].join(" · "), marks);
+    listRow(element, thumbOf(data.key, sample), sample.question || sample.id, [sample.id, ...groups].join(" · "), this.signs(at), marks);
   }
 
+  /** Fetch what is visible, once for all rows that ask in this moment. */
   want() {
     if (this.wanting) return;
     this.wanting = setTimeout(async () => {
       this.wanting = null;
-      const visible = this.explorer.list.visible();
+      const visible = this.explorer.list.visible(), { agreement } = this;
       try {
-        await Promise.all([0, 1].map((side) => this.sides[side].samples.get(visible.filter((at) => this.sideOf(at) === side).map((at) => this.pairs.rows[side][at]))));
+        await Promise.all(this.sides.map((side, nth) => side.samples.get(visible.filter((at) => agreement.sideOf(at) === nth).map((at) => agreement.rows[nth][at]))));
         this.explorer.list.shown.forEach(({ row, element }) => {
-          const side = this.sideOf(row);
-          if (this.sides[side].samples.have(this.pairs.rows[side][row]) && !element.querySelector(".ask")?.textContent) this.fill(row, element);
+          const side = this.agreement.sideOf(row);
+          if (this.sides[side].samples.have(this.agreement.rows[side][row]) && !element.querySelector(".ask")?.textContent) this.fill(row, element);
         });
       } catch (error) { complain(error); }
     }, 30);
@@ -115,80 +120,86 @@ class ComparePage {
 
   async detail(at) {
     const samples = await Promise.all(this.sides.map(async (side, nth) => {
-      const row = this.pairs.rows[nth][at];
+      const row = this.agreement.rows[nth][at];
       return row < 0 ? null : (await side.samples.get([row]))[0];
     }));
-    const shown = samples[0] || samples[1];
-    const view = this.sides[samples[0] ? 0 : 1].view(shown);
-    const groups = Object.entries(shown.groups).map(([name, value]) => [words(name), words(value)]);
-    const passes = Math.max(...samples.map((sample) => (sample ? sample.passes.length : 0)));
-    return make("div", { class: "body" },
-      make("div", { class: shown.media.length ? "about" : "" }, shown.media.length ? view.gallery(shown) : null,
-        make("div", {}, make("p", { class: "question" }, shown.question), this.choices(samples, view),
-          view.facts([["gold", view.goldText(shown.gold, shown.options) || "none"], ...groups]))),
-      this.unlike(samples),
-      Array.from({ length: passes }, (_, nth) => this.pass(samples, nth)));
+    const table = new ReplyTable(samples, this.sides, this.names);
+    const box = (side, about, title) => new AnnotationBox({ annotations: this.sides[side].annotations, id: this.agreement.ids[at], about, title, changed: () => this.noted() });
+    /* The question's box first, then that of each run. */
+    const replies = samples.map((sample, side) => (sample ? box(side, "reply", `Reply of ${this.names[side]}`) : null));
+    this.boxes = [box(table.first, "sample", "This question, in all runs"), ...replies];
+    const body = table.body(replies);
+    addSource(body, this.sides[table.first].key, table.sample);
+    return make("div", { class: "sample-page" }, make("div", { class: "note-boxes" }, this.boxes[0].element), body);
   }
 
-  choices(samples, view) {
-    const shown = samples[0] || samples[1];
-    const labels = Object.keys(shown.options);
-    if (!labels.length) return null;
-    return make("ul", { class: "options" }, labels.map((label) => {
-      const tags = samples.map((sample, nth) => (sample?.answer === label ? this.names[nth] : null)).filter(Boolean);
-      if (shown.gold.includes(label)) tags.unshift("gold");
-      return make("li", { class: shown.gold.includes(label) ? "gold" : "" }, make("b", {}, label), shown.options[label], make("span", { class: "tag" }, tags.join(", ")));
-    }));
+  /** Annotations changed: show them in the list, in the filters and in the open sample. */
+  noted() {
+    this.explorer.list.redraw();
+    this.explorer.update();
+    this.boxes?.forEach((box) => box?.refresh());
   }
 
-  /** A notice if one id has different questions in the two runs. */
-  unlike([one, other]) {
-    if (!one || !other) return make("p", { class: "absent" }, `Only ${this.names[one ? 0 : 1]} has this sample.`);
-    const odd = ["question", "options", "gold", "media"].filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
-    return odd.length ? make("p", { class: "absent" }, `Not the same in both runs: ${odd.join(", ")}. Shown is that of ${this.names[0]}.`) : null;
+  /** In place of an open sample: the runs, and how often each pattern of results occurs. */
+  overview() {
+    const { agreement } = this, count = agreement.ids.length;
+    if (!count) return make("p", { class: "nothing" }, "Choose a sample: click, or press j.");
+    return make("div", { class: "overview" }, this.explorer.backButton(), make("h2", {}, "Runs"), this.runTable(), make("h2", {}, "Patterns"),
+      make("p", { class: "lead" }, `How often each pattern of results occurs among ${count.toLocaleString("en")} samples; choose one to see its samples.`), this.patternTable(count));
   }
 
-  pass(samples, nth) {
-    const turns = samples.map((sample) => sample?.passes[nth] ?? null);
-    const texts = turns.map((turn) => (turn?.output.type === "generated" ? turn.output.text.join("") : null));
-    const differences = texts.every((text) => text !== null) && texts[0] !== texts[1] ? wordDifferences(...texts) : null;
-    const many = samples.some((sample) => sample && sample.passes.length + sample.saved > 1);
-    const prompts = turns.map((turn) => JSON.stringify(turn?.prompt ?? null));
-    const same = prompts[0] === prompts[1];
-    return make("section", { class: "pass", "aria-label": many ? `Pass ${nth + 1}` : "Replies" },
-      make("header", {}, make("strong", {}, many ? `Pass ${nth + 1}` : "Replies"),
-        make("span", { class: "soft" }, texts[0] === texts[1] && texts[0] !== null ? "word for word the same" : differences ? "words that the other lacks are marked" : "")),
-      make("div", { class: "sides" }, turns.map((turn, side) => this.reply(samples[side], turn, side, differences?.[side]))),
-      make("details", { class: "prompts", ...(same ? {} : { open: "open" }) },
-        make("summary", {}, same ? "Prompt, the same for both" : "The prompts differ"),
-        make("div", { class: same ? "" : "sides" }, (same ? [turns[0]] : turns).map((turn, side) => (turn ? this.sides[side].view(samples[side]).promptSide(turn) : make("div", { class: "side" }))))));
+  runTable() {
+    const head = ["run", "score", "right", "partly", "wrong", "not scored", "minus 1", "interval", "p"];
+    const rows = this.names.map((name, side) => {
+      const counts = this.agreement.tally(side), pair = this.differences[side];
+      const cells = [this.heads?.[side].value ?? "–", counts.r, counts.p, counts.w, counts.u + counts.o].map((each) => make("td", { class: "n" }, each.toLocaleString("en")));
+      const compared = pair?.why_not ? [make("td", { colspan: "3", class: "soft" }, pair.why_not)]
+        : [pair?.difference, pair?.interval, pair?.p ?? pair?.reason].map((each) => make("td", { class: "n" }, side ? each ?? "…" : "–"));
+      return make("tr", {}, make("th", { scope: "row" }, make("span", { class: "number" }, String(side + 1)), make("a", { href: `#/run/${encodeURIComponent(this.keys[side])}` }, name)), ...cells, ...compared);
+    });
+    return make("div", { class: "scroll" }, make("table", { class: "runs-compared" },
+      make("thead", {}, make("tr", {}, head.map((text, at) => make("th", { scope: "col", class: at ? "n" : "" }, text)))), make("tbody", {}, rows)));
   }
 
-  reply(sample, turn, side, tokens) {
-    const name = make("h4", {}, this.names[side]);
-    if (!sample) return make("div", { class: "side" }, name, make("p", { class: "absent" }, "not in this run"));
-    if (!turn) return make("div", { class: "side" }, name, make("p", { class: "absent" }, sample.saved ? "not asked: an earlier pass was wrong" : "not asked"));
-    const view = this.sides[side].view(sample);
-    const parts = view.reply(turn.output);
-    if (tokens && tokens.length) parts[parts.length - 1] = markedReply(turn.output.text, tokens);
-    return make("div", { class: "side" }, make("div", { class: "whose" }, name, view.verdict(view.passVerdict(turn))), parts, view.facts([
-      ["read as", view.reading(turn)],
-      ["by the rule", turn.answer && turn.answer.rule ? words(turn.answer.rule) : null],
-      ["tokens", turn.output.tokens ? String(turn.output.tokens) : null],
-    ]));
+  patternTable(count) {
+    const most = this.agreement.patterns[0]?.[1] ?? 1;
+    const rows = this.agreement.patterns.slice(0, 40).map(([pattern, samples]) => {
+      const said = [...pattern].map((sign, side) => `${this.names[side]} ${SIGN_WORDS[sign]}`).join(", ");
+      const button = make("button", { type: "button", class: "pattern", "aria-label": `${samples} samples: ${said}` }, samples.toLocaleString("en"));
+      button.addEventListener("click", () => this.explorer.choose("pattern", pattern));
+      const bar = make("span", { class: "amount" });
+      bar.style.width = `${(100 * samples) / most}%`;
+      return make("tr", {}, ...[...pattern].map((sign, side) => make("td", { class: "sign" }, make("span", { class: "verdict " + SIGN_VERDICTS[sign], title: `${this.names[side]}: ${SIGN_WORDS[sign]}` }, make("span", { class: "unseen" }, SIGN_WORDS[sign])))),
+        make("td", { class: "n" }, button), make("td", { class: "n soft" }, `${((100 * samples) / count).toFixed(1)} %`), make("td", { class: "amounts" }, bar));
+    });
+    const head = make("tr", {}, ...this.names.map((name, side) => make("th", { scope: "col", class: "sign", title: name }, String(side + 1), make("span", { class: "unseen" }, ` ${name}`))),
+      make("th", { scope: "col", class: "n" }, "samples"), make("th", { scope: "col", class: "n" }, "share"), make("th", { scope: "col" }, make("span", { class: "unseen" }, "share as a bar")));
+    return make("div", { class: "scroll" }, make("table", { class: "patterns" }, make("thead", {}, head), make("tbody", {}, rows)));
   }
 
   async start() {
     await this.drawHead();
-    await this.pullAll();
+    await Promise.all([this.pullAll(), ...this.sides.map((side) => side.annotations.pull())]);
     if (this.stopped) return;
+    this.noted();
+    this.watchNotes();
     /* last, since it takes the server longest */
     this.pulled = true;
-    this.drawDifference();
+    this.drawDifferences();
     while (store.grows && this.sides.some((side) => side.live) && !this.stopped) {
       await new Promise((resolve) => setTimeout(resolve, POLL));
       if (this.stopped) return;
       if (await this.pullAll()) await this.drawHead();
+    }
+  }
+
+  /** Look for annotations that were made elsewhere, while the page is visible. */
+  async watchNotes() {
+    while (store.grows && !this.stopped) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+      if (this.stopped || document.hidden) continue;
+      const changed = await Promise.all(this.sides.map((side) => side.annotations.pull().catch(() => false)));
+      if (changed.some(Boolean)) this.noted();
     }
   }
 
@@ -204,6 +215,7 @@ class ComparePage {
         this.begun = true;
         this.align();
         await this.explorer.grown();
+        this.explorer.drawOverview();
         owed = false;
         shown = performance.now();
       }
@@ -215,37 +227,68 @@ class ComparePage {
     const heads = await Promise.all(this.keys.map((key) => store.head(key)));
     const all = await runs();
     if (this.stopped) return;
+    this.heads = heads;
     this.names = this.keys.map((key, side) => nameOf(all, key, heads[side]));
     title(`${this.names.join(" and ")} on ${heads[0].benchmark}`);
-    const swap = make("a", { class: "swap", href: `#/compare/${[...this.keys].reverse().map(encodeURIComponent).join("/")}`, title: "Swap the two" }, "⇄");
-    const name = (side) => {
-      const select = make("select", { "aria-label": side ? "Second run" : "First run" }, all.filter((each) => each.benchmark === heads[side].benchmark && each.key !== this.keys[1 - side])
-        .map((each) => make("option", { value: each.key }, each.name)));
-      select.value = this.keys[side];
-      select.addEventListener("change", () => {
-        const keys = [...this.keys];
-        keys[side] = select.value;
-        location.hash = `#/compare/${keys.map(encodeURIComponent).join("/")}`;
-      });
-      return make("div", { class: "contender" }, select, make("a", { href: `#/run/${encodeURIComponent(this.keys[side])}`, class: "value", title: "this run alone" }, heads[side].value ?? "–"), heads[side].live ? progress(heads[side]) : null);
-    };
+    const { benchmark } = heads[0];
+    const others = all.filter((each) => each.benchmark === benchmark && !this.keys.includes(each.key));
+    const contenders = this.keys.flatMap((_, side) => [side === 1 && this.keys.length === 2 ? this.swap() : null, this.contender(side, others)]);
     this.difference ||= make("p", { class: "quote difference", role: "status" });
     this.remarks ||= make("div", { class: "remarks" });
     this.head.replaceChildren(
-      make("div", { class: "names" }, make("p", { class: "eyebrow" }, heads[0].benchmark), make("h1", { class: "unseen" }, this.names.join(" and ")),
-        make("div", { class: "contest" }, name(0), swap, name(1))), this.difference, this.remarks);
-    if (this.pulled) this.drawDifference();
+      make("div", { class: "names" }, make("p", { class: "eyebrow" }, benchmark), make("h1", { class: "unseen" }, this.names.join(" and ")),
+        make("div", { class: "contest" }, ...contenders.filter(Boolean), this.adder(others) ?? "")), this.difference, this.remarks);
+    if (this.pulled) this.drawDifferences();
   }
 
-  async drawDifference() {
+  swap() { return make("a", { class: "swap", href: this.path([...this.keys].reverse()), title: "Swap the two" }, "⇄"); }
+
+  /** One run in the head: its number, a choice of another in its place, its score. */
+  contender(side, others) {
+    const key = this.keys[side], head = this.heads[side];
+    const go = (keys) => { location.hash = this.path(keys); };
+    const select = make("select", { "aria-label": `Run ${side + 1}` }, make("option", { value: key }, this.names[side]), others.map((each) => make("option", { value: each.key }, each.name)));
+    select.value = key;
+    select.addEventListener("change", () => go(this.keys.map((each, at) => (at === side ? select.value : each))));
+    const remove = make("button", { type: "button", class: "remove", title: `Without ${this.names[side]}`, "aria-label": `Without ${this.names[side]}` }, "×");
+    remove.addEventListener("click", () => go(this.keys.filter((_, at) => at !== side)));
+    return make("div", { class: "contender" }, make("span", { class: "number" }, String(side + 1)), select,
+      make("a", { href: `#/run/${encodeURIComponent(key)}`, class: "value", title: "this run alone" }, head.value ?? "–"),
+      head.live ? progress(head) : null, this.keys.length > 2 ? remove : null);
+  }
+
+  adder(others) {
+    if (!others.length || this.keys.length >= MOST_RUNS) return null;
+    const none = make("option", {}, "+ run");
+    none.value = "";
+    const select = make("select", { class: "add-run", "aria-label": "Add a run" }, none, others.map((each) => make("option", { value: each.key }, each.name)));
+    select.addEventListener("change", () => { if (select.value) location.hash = this.path([...this.keys, select.value]); });
+    return select;
+  }
+
+  /** The differences of all runs from the first: of two in the head, of more in the overview. */
+  async drawDifferences() {
     try {
-      const pair = await store.compare(...this.keys);
+      const pairs = await Promise.all(this.keys.slice(1).map((key) => store.compare(this.keys[0], key)));
       if (this.stopped) return;
-      if (pair.why_not) { this.difference.replaceChildren(make("span", { class: "soft" }, pair.why_not)); return; }
-      this.difference.replaceChildren(make("b", {}, pair.difference),
-        make("span", {}, `points, ${this.names[1]} less ${this.names[0]}`, make("span", { class: "soft" }, ...(pair.interval ? [", ", make("span", { class: "num" }, `${pair.level} interval ${pair.interval}`)] : []), ...(pair.anytime ? [", ", make("span", { class: "num" }, `anytime ${pair.anytime}`)] : []), ...(pair.bounds ? [", ", make("span", { class: "num" }, `with failures ${pair.bounds}`)] : []), make("br"), `n\u00a0=\u00a0${pair.n.toLocaleString("en")}, ${pair.p ? `p ${pair.p} (${pair.test})` : pair.reason}`)));
-      this.remarks.replaceChildren(...[notices(pair.notices)].filter(Boolean));
+      this.differences = [null, ...pairs];
+      this.explorer.drawOverview();
+      if (pairs.length === 1) this.drawDifference(pairs[0]);
+      this.remarks.replaceChildren(...[notices([...new Set(pairs.flatMap((pair) => pair.notices ?? []))])].filter(Boolean));
     } catch (error) { complain(error); }
+  }
+
+  drawDifference(pair) {
+    if (pair.why_not) { this.difference.replaceChildren(make("span", { class: "soft" }, pair.why_not)); return; }
+    const number = (text) => [", ", make("span", { class: "num" }, text)];
+    const details = [
+      ...(pair.interval ? number(`${pair.level} interval ${pair.interval}`) : []),
+      ...(pair.anytime ? number(`anytime ${pair.anytime}`) : []),
+      ...(pair.bounds ? number(`with failures ${pair.bounds}`) : []),
+    ];
+    const test = `n\u00a0=\u00a0${pair.n.toLocaleString("en")}, ${pair.p ? `p ${pair.p} (${pair.test})` : pair.reason}`;
+    this.difference.replaceChildren(make("b", {}, pair.difference),
+      make("span", {}, `points, ${this.names[1]} minus ${this.names[0]}`, make("span", { class: "soft" }, ...details, make("br"), test)));
   }
 
   press(event) { return this.explorer.key(event); }

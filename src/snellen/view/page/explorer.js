@@ -1,13 +1,17 @@
 /* Samples in a list next to the open one, with filters, search and keys. */
 
 class Explorer {
-  /** `source` has what is shown: count(), facets(), search(text), fill(row, element),
-      detail(row), id(row), find(id), label, hint. `wanted`: what the address says.
+  /** `source` has what is shown: facets(), orders (titles by name, the default first), order(name)
+      (all rows, sorted), search(text), fill(row, element), detail(row), say(row) (a row in words),
+      id(row), find(id), noted() (row and annotations of each annotated sample), overview() (what
+      stands in place of an open sample), download(form), label. `wanted`: what the address says.
       `remember(parameters)` puts the state into the address. */
   constructor(source, wanted, remember) {
     Object.assign(this, { source, remember, chosen: {}, text: wanted.get("text") || "", mask: null, opened: null, turn: 0 });
+    this.sort = wanted.get("order") in source.orders ? wanted.get("order") : Object.keys(source.orders)[0];
+    this.noted = wanted.get("noted") || "";
     /* the choices are known once the columns have loaded */
-    this.wishes = new Map([...wanted].filter(([name]) => name !== "text" && name !== "sample"));
+    this.wishes = new Map([...wanted].filter(([name]) => !["text", "sample", "order", "noted"].includes(name)));
     this.wish = wanted.get("sample");
     this.build();
   }
@@ -21,15 +25,25 @@ class Explorer {
     this.clear.addEventListener("click", () => this.reset());
     this.chips = make("div", { class: "chips", role: "group", "aria-label": this.source.label });
     this.found = make("p", { class: "found", role: "status", "aria-live": "polite" });
+    this.spoken = make("p", { class: "unseen", role: "status", "aria-live": "polite" });
+    this.order = make("select", { "aria-label": "Order", title: "Order" }, Object.entries(this.source.orders).map(([value, { title }]) => make("option", { value }, title)));
+    this.order.value = this.sort;
+    this.order.addEventListener("change", () => { this.sort = this.order.value; this.update(); this.list.mark(this.place(this.opened)); });
+    this.notedSelect = make("select", { "aria-label": "Annotations" });
+    this.notedSelect.addEventListener("change", () => { this.noted = this.notedSelect.value; this.update(); this.list.element.scrollTop = 0; });
+    this.downloads = make("span", { class: "downloads" });
+    const summarise = make("button", { type: "button", class: "summarise chip-button every" }, "Patterns");
+    summarise.addEventListener("click", () => { this.shut(); this.panes.classList.add("reading"); });
     this.list = new LongList({ label: "Samples", fill: (row, element) => this.source.fill(row, element), choose: (at) => this.open(at) });
     this.detail = make("article", { class: "detail", tabindex: "-1", "aria-label": "Sample" }, this.nothing());
-    const form = make("form", { class: "narrow", role: "search" }, this.search, this.selects, this.clear);
+    const form = make("form", { class: "narrow", role: "search" }, this.search, this.selects, make("label", {}, this.notedSelect), this.clear);
     form.addEventListener("submit", (event) => event.preventDefault());
-    this.panes = make("div", { class: "panes" }, make("div", { class: "side-list" }, this.found, this.list.element), this.detail);
-    this.element = make("section", { class: "explorer", "aria-label": "Samples" }, make("div", { class: "sieve" }, this.chips, form), this.panes);
+    this.panes = make("div", { class: "panes" }, make("div", { class: "side-list" },
+      make("div", { class: "list-head" }, this.found, summarise, this.downloads, this.order), this.source.listHead?.() ?? "", this.list.element), this.detail);
+    this.element = make("section", { class: "explorer", "aria-label": "Samples" }, make("div", { class: "sieve" }, this.chips, form), this.panes, this.spoken);
   }
 
-  nothing() { return make("p", { class: "nothing" }, this.source.hint); }
+  nothing() { return this.source.overview(); }
 
   /** Search for the text; late answers, for an earlier text, are dropped. */
   async seek() {
@@ -43,8 +57,9 @@ class Explorer {
 
   /** The data grew: filter again, and keep what is open. */
   async grown() {
-    for (const { name } of this.source.facets()) {
-      if (this.wishes.has(name)) this.chosen[name] = this.wishes.get(name);
+    for (const { name, values } of this.source.facets()) {
+      /* A value that an old address names, or one of another run, filters nothing. */
+      if (values.includes(this.wishes.get(name))) this.chosen[name] = this.wishes.get(name);
       this.wishes.delete(name);
     }
     if (this.text.trim()) await this.seek();
@@ -53,15 +68,18 @@ class Explorer {
 
   update() {
     const started = performance.now();
-    const facets = this.source.facets(), count = this.source.count();
-    const { rows, tallies } = filtered(count, facets, this.chosen, this.mask ? [this.mask] : []);
-    this.places = null;
+    const facets = this.source.facets(), order = this.source.order(this.sort), count = order.length;
+    const noted = this.source.noted();
+    const { rows, tallies } = filtered(order, facets, this.chosen, [this.mask, this.notedMask(noted, count)].filter(Boolean));
+    this.places = new Int32Array(count).fill(-1);
+    rows.forEach((row, at) => { this.places[row] = at; });
     this.list.show(rows);
     this.drawChips(facets[0], tallies[0]);
     this.drawSelects(facets.slice(1), tallies.slice(1));
+    this.drawNoted(noted);
     const all = count.toLocaleString("en"), some = rows.length.toLocaleString("en");
     this.found.textContent = rows.length === count ? `${all} samples` : `${some} of ${all} samples`;
-    this.clear.disabled = !Object.keys(this.chosen).length && !this.text;
+    this.clear.disabled = !Object.keys(this.chosen).length && !this.text && !this.noted;
     if (this.wish) {
       const row = this.source.find(this.wish);
       if (row >= 0) { this.wish = null; this.openRow(row, false); }
@@ -71,17 +89,35 @@ class Explorer {
     this.element.dataset.filtered = (performance.now() - started).toFixed(1);
   }
 
-  /** Index of a row in the list, or -1. */
-  place(row) {
-    if (row === null) return -1;
-    const rows = this.list.rows;
-    let low = 0, high = rows.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (rows[middle] < row) low = middle + 1; else high = middle;
+  /** Bits of the samples whose annotations fit the choice; null without one. */
+  notedMask(noted, count) {
+    if (!this.noted) return null;
+    const bits = new Uint8Array((count + 7) >> 3);
+    for (const { row, annotations } of noted) {
+      if (annotations.some((each) => fitsChoice(each, this.noted))) bits[row >> 3] |= 1 << (row & 7);
     }
-    return rows[low] === row ? low : -1;
+    return bits;
   }
+
+  drawNoted(noted) {
+    const choices = annotationChoices(noted.map(({ annotations }) => annotations));
+    const all = make("option", {}, "Annotations: all");
+    all.value = "";
+    this.notedSelect.replaceChildren(all, ...choices.map(({ choice, title, samples }) => make("option", { value: choice }, `${title} (${samples.toLocaleString("en")})`)));
+    if (this.noted && !choices.some(({ choice }) => choice === this.noted)) this.notedSelect.append(make("option", { value: this.noted }, `${this.noted} (0)`));
+    this.notedSelect.value = this.noted;
+    this.notedSelect.classList.toggle("on", this.noted !== "");
+    this.notedSelect.parentElement.hidden = !choices.length && !this.noted;
+    if (Boolean(choices.length) === Boolean(this.downloads.childElementCount)) return;
+    this.downloads.replaceChildren(...(choices.length ? [["csv", "Save the annotations as CSV"], ["jsonl", "Save the annotations as JSON lines"]].map(([form, title]) => {
+      const button = make("button", { type: "button", title, "aria-label": title }, `✎ ${form.toUpperCase()}`);
+      button.addEventListener("click", () => this.source.download(form));
+      return button;
+    }) : []));
+  }
+
+  /** Index of a row in the list, or -1. */
+  place(row) { return row === null ? -1 : this.places?.[row] ?? -1; }
 
   drawChips(facet, tally) {
     const held = document.activeElement?.closest?.(".chips") === this.chips ? document.activeElement.dataset.value : null;
@@ -129,7 +165,7 @@ class Explorer {
 
   reset() {
     this.chosen = {};
-    this.text = this.search.value = "";
+    this.text = this.search.value = this.noted = "";
     this.turn++;
     this.mask = null;
     this.update();
@@ -138,6 +174,8 @@ class Explorer {
   note() {
     const parameters = { ...Object.fromEntries(this.wishes), ...this.chosen };
     if (this.text.trim()) parameters.text = this.text.trim();
+    if (this.noted) parameters.noted = this.noted;
+    if (this.sort !== Object.keys(this.source.orders)[0]) parameters.order = this.sort;
     if (this.wish || this.opened !== null) parameters.sample = this.wish || this.source.id(this.opened);
     this.remember(new URLSearchParams(parameters));
   }
@@ -156,8 +194,11 @@ class Explorer {
     try {
       const body = await this.source.detail(row);
       if (this.opened !== row) return;
+      const held = this.heldIn(this.detail);
       this.detail.replaceChildren(this.detailBar(row), body);
       this.detail.scrollTop = 0;
+      this.detail.querySelector(held)?.focus({ preventScroll: true });
+      this.spoken.textContent = `${this.source.say(row)}, ${this.whereText(row)}`;
     } catch (error) { complain(error); }
   }
 
@@ -169,25 +210,55 @@ class Explorer {
       button.addEventListener("click", () => this.open(this.place(this.opened) + by));
       return button;
     };
+    const back = this.backButton();
+    const shut = make("button", { type: "button", class: "shut", title: "Close the sample (Esc)", "aria-label": "Close the sample" }, "×");
+    shut.addEventListener("click", () => { this.shut(); this.list.element.focus(); });
+    return make("div", { class: "detail-bar" }, back, shut, make("code", {}, this.source.id(row)), make("span", { class: "soft" }, this.whereText(row)),
+      make("span", { class: "steps" }, step("↑", "Previous sample (k)", -1), step("↓", "Next sample (j)", 1)));
+  }
+
+  whereText(row) {
+    const at = this.place(row);
+    return at < 0 ? "outside the filter" : `${(at + 1).toLocaleString("en")} of ${this.list.rows.length.toLocaleString("en")}`;
+  }
+
+  /** A selector of the focused button inside an element, to focus its successor. */
+  heldIn(element) {
+    const button = element.contains(document.activeElement) ? document.activeElement.closest("button[title]") : null;
+    return button ? `button[title="${CSS.escape(button.title)}"]` : ":not(*)";
+  }
+
+  /** On a narrow screen, where the list hides behind what is open. */
+  backButton() {
     const back = make("button", { type: "button", class: "back" }, "← List");
     back.addEventListener("click", () => { this.close(); this.list.element.focus(); });
-    const where = at < 0 ? "outside the filter" : `${(at + 1).toLocaleString("en")} of ${this.list.rows.length.toLocaleString("en")}`;
-    return make("div", { class: "detail-bar" }, back, make("code", {}, this.source.id(row)), make("span", { class: "soft" }, where),
-      make("span", { class: "steps" }, step("↑", "Previous sample (k)", -1), step("↓", "Next sample (j)", 1)));
+    return back;
   }
 
   /** Update the index of the open sample, which may change while the sample does not. */
   drawBar() {
     const bar = this.detail.querySelector(".detail-bar");
     if (!bar || this.opened === null) return;
-    const held = bar.contains(document.activeElement) ? document.activeElement.title : "";
+    const held = this.heldIn(bar);
     const fresh = this.detailBar(this.opened);
     bar.replaceWith(fresh);
-    if (held) fresh.querySelector(`button[title="${held}"]`)?.focus();
+    fresh.querySelector(held)?.focus();
   }
 
   /** On a narrow screen, back to the list. */
   close() { this.panes.classList.remove("reading"); }
+
+  /** Close the open sample: the overview stands in its place. */
+  shut() {
+    this.opened = null;
+    this.list.mark(-1);
+    this.close();
+    this.detail.replaceChildren(this.nothing());
+    this.note();
+  }
+
+  /** Draw the overview anew, if no sample is open. */
+  drawOverview() { if (this.opened === null && !this.wish) this.detail.replaceChildren(this.nothing()); }
 
   key(event) {
     const at = this.place(this.opened);
@@ -200,7 +271,7 @@ class Explorer {
     }
     if (event.key === "/") { this.search.focus(); this.search.select(); return true; }
     if (event.key === "x") { this.reset(); return true; }
-    if (event.key === "Escape" && this.panes.classList.contains("reading")) { this.close(); return true; }
+    if (event.key === "Escape" && this.opened !== null) { this.shut(); return true; }
     return Boolean(this.source.key?.(event, this));
   }
 }

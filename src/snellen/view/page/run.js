@@ -11,7 +11,9 @@ const bitsOf = (mask, count) => {
 
 /** A run whose samples may still grow: columns, samples, searches. */
 class RunData {
-  constructor(key) { Object.assign(this, { key, columns: new Columns(), samples: new Samples(key), searched: null, live: false }); }
+  constructor(key) {
+    Object.assign(this, { key, columns: new Columns(), samples: new Samples(key), annotations: new Annotations(key), searched: null, live: false });
+  }
 
   /** Fetch what is new. Returns whether anything changed, and whether more can be fetched at once. */
   async pull() {
@@ -34,7 +36,11 @@ class RunData {
     return bitsOf(all, this.columns.rows);
   }
 
-  verdictAt(row) { return { outcome: known.outcomes[this.columns.outcome[row]], result: known.results[this.columns.result[row]] }; }
+  /** What a list says of a sample before it is fetched. */
+  verdictAt(row) {
+    const score = this.columns.score[row];
+    return { score, outcome: known.outcomes[this.columns.outcome[row]], result: known.results[this.columns.result[row]] };
+  }
 
   view(sample) {
     const groupings = this.columns.groupings().map(([name]) => name);
@@ -46,29 +52,8 @@ class RunData {
   }
 }
 
-/** A small picture; one that is to be looked at opens the original. Where it cannot be had, its
-    place says so. */
-const picture = (run, digest, sample, attributes) => {
-  const small = store.picture(run, digest, sample, false);
-  if (!small) return null;
-  const image = make("img", { loading: "lazy", decoding: "async", ...attributes });
-  const plain = attributes.class === "thumb";
-  const gone = () => {
-    const place = plain ? make("span", { class: "thumb none" }) : make("span", { class: "absent" }, `this picture is not on this machine (${digest.slice(0, 12)})`);
-    (image.closest("a.whole") || image).replaceWith(place);
-  };
-  image.addEventListener("error", gone);
-  image.src = small;
-  if (plain || !store.grows) return image;
-  return make("a", { class: "whole", href: store.picture(run, digest, sample, true), target: "_blank", rel: "noopener", title: "open the original" }, image);
-};
-
-const listRow = (element, thumb, ask, meta, verdicts) =>
-  element.replaceChildren(thumb || make("span", { class: "thumb none" }),
-    make("span", { class: "what" }, make("span", { class: "ask" }, ask), make("span", { class: "meta" }, meta)), verdicts);
-
-const thumbOf = (view, run, sample) => sample.media.length
-  ? picture(run, sample.media[0], sample.id, { class: "thumb", alt: "", width: 44, height: 44 }) : null;
+/** Verdicts alone: no pictures, no groupings. */
+const BLANK_VIEW = samplesView({ outcomes: known.words, columns: () => [], picture: () => null });
 
 class RunPage {
   constructor(key, leaf, parameters) {
@@ -85,24 +70,55 @@ class RunPage {
     const { data } = this;
     return {
       label: "Result",
-      hint: "Choose a sample: click, or press j.",
-      count: () => data.columns.rows,
       facets: () => data.columns.facets().map((facet, at) => (at ? facet : { ...facet, kind: (value) => value })),
+      orders: ORDERS,
+      order: (name) => data.columns.order(name),
       search: (text) => data.search(text),
       id: (row) => data.columns.ids[row],
       find: (id) => data.columns.find(id),
       fill: (row, element) => this.fill(row, element),
-      detail: async (row) => { const [sample] = await data.samples.get([row]); return make("div", {}, make("p", { class: "question" }, sample.question), data.view(sample).body(sample)); },
+      say: (row) => `Sample ${data.columns.ids[row]}, ${BLANK_VIEW.verdictOf(data.verdictAt(row))[1]}`,
+      noted: () => data.annotations.ids().map((id) => ({ row: data.columns.find(id), annotations: data.annotations.both(id) })).filter(({ row }) => row >= 0),
+      overview: () => make("p", { class: "nothing" }, "Choose a sample: click, or press j."),
+      download: (form) => saveText(`${this.key}-annotations.${form}`, annotationText([data.annotations], [this.model], form)),
+      detail: (row) => this.detail(row),
+      key: (event) => this.noteKey(event),
     };
+  }
+
+  async detail(row) {
+    const { data } = this;
+    const [sample] = await data.samples.get([row]);
+    const boxes = [["reply", "This reply"], ["sample", "This question, in all runs"]].map(([about, title]) =>
+      new AnnotationBox({ annotations: data.annotations, id: sample.id, about, title, changed: () => this.noted() }));
+    this.boxes = boxes;
+    const body = data.view(sample).body(sample);
+    addSource(body, this.key, sample);
+    return make("div", { class: "sample-page" }, make("div", { class: "note-boxes" }, boxes.map((box) => box.element)), make("h2", { class: "question" }, sample.question), body);
+  }
+
+  /** Annotations changed: show them in the list, in the filters and in the open sample. */
+  noted() {
+    this.explorer.list.redraw();
+    this.explorer.update();
+    this.boxes?.forEach((box) => box.refresh());
+  }
+
+  /** Keys that write annotations of the open sample. */
+  noteKey(event) {
+    const [box] = this.explorer.opened === null || !store.writes ? [] : this.boxes ?? [];
+    if (!box || !["f", "n", "l"].includes(event.key)) return false;
+    ({ f: () => box.flag.click(), n: () => box.note.focus(), l: () => box.label.focus() })[event.key]();
+    return true;
   }
 
   fill(row, element) {
     const { data } = this;
     const sample = data.samples.have(row);
-    const blank = samplesView({ outcomes: known.words, columns: () => [], picture: () => null });
-    const mark = blank.verdict(blank.verdictOf(data.verdictAt(row)));
+    const mark = BLANK_VIEW.verdict(BLANK_VIEW.verdictOf(sample ?? data.verdictAt(row)));
+    const marks = annotationMarks(data.annotations.both(data.columns.ids[row]));
     if (!sample) {
-      listRow(element, null, "", data.columns.ids[row], mark);
+      listRow(element, null, "", data.columns.ids[row], mark, marks);
       this.want();
       return;
     }
@@ -113,7 +129,7 @@ class RunPage {
     const answer = turn ? view.reading(turn) || "–" : sample.answer === null ? "–" : view.valueText(sample.answer, options);
     const gold = view.goldText(turn ? turn.gold : sample.gold, options);
     const said = sample.result === "right" || !gold ? answer : `${answer}, not ${gold}`;
-    listRow(element, thumbOf(view, this.key, sample), sample.question || sample.id, [sample.id, said].join(" · "), mark);
+    listRow(element, thumbOf(this.key, sample), sample.question || sample.id, [sample.id, said].join(" · "), mark, marks);
   }
 
   /** Fetch what is visible, once for all rows that ask in this moment. */
@@ -138,7 +154,9 @@ class RunPage {
       this.element.append(leaf);
       return;
     }
-    await this.pullAll();
+    await Promise.all([this.pullAll(), this.data.annotations.pull()]);
+    this.noted();
+    this.watchNotes();
     await heading;
     while (store.grows && this.data.live && !this.stopped) {
       await new Promise((resolve) => setTimeout(resolve, POLL));
@@ -146,6 +164,16 @@ class RunPage {
       if (await this.pullAll()) await this.drawHead();
     }
     if (!this.stopped) await this.drawHead();
+  }
+
+  /** Look for annotations that were made elsewhere, while the page is visible. */
+  async watchNotes() {
+    while (store.grows && !this.stopped) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+      if (this.stopped || document.hidden) continue;
+      /* A server that was stopped is reported by what asks for samples. */
+      if (await this.data.annotations.pull().catch(() => false)) this.noted();
+    }
   }
 
   async pullAll() {
@@ -170,6 +198,7 @@ class RunPage {
     const head = await store.head(this.key);
     if (this.stopped) return;
     const all = await runs(), name = nameOf(all, this.key, head);
+    this.model = name;
     title(`${name} on ${head.benchmark}`);
     const leaf = (name, text) => make("a", { href: `#/run/${encodeURIComponent(this.key)}${name === "samples" ? "" : "/" + name}`, "aria-current": name === this.leaf ? "page" : null }, text);
     const others = compareLinks(this.key, head, all);
@@ -177,7 +206,7 @@ class RunPage {
       make("div", { class: "names" }, make("p", { class: "eyebrow" }, head.benchmark), make("h1", {}, name)),
       this.leaf === "numbers" ? null : headline(head),
       make("nav", { class: "leaves", "aria-label": "Leaves" }, leaf("samples", "Samples"), leaf("numbers", "Numbers"), leaf("protocol", "Protocol"), others),
-      notices(head.notices),
+      notices([...(head.notices ?? []), ...this.data.annotations.state.notices]),
     ].filter(Boolean));
   }
 

@@ -7,8 +7,20 @@ const fetchJson = async (path, query) => {
   return answer;
 };
 
+/** Have the server store something; it takes that from its own pages alone. */
+const sendJson = async (path, value) => {
+  const headers = { "Content-Type": "application/json", "X-Snellen-Token": known.token };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(value) });
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.error || response.statusText);
+  return answer;
+};
+
 class Server {
-  runs() { return fetchJson("api/runs", {}); }
+  catalog(since) { return fetchJson("api/catalog", { since }); }
+  suites() { return fetchJson("api/suites", {}); }
+  views() { return fetchJson("api/views", {}); }
+  changeViews(change) { return sendJson("api/views", change); }
   head(run) { return fetchJson("api/run", { run }); }
   numbers(run) { return fetchJson("api/numbers", { run }); }
   columns(run, from, generation) { return fetchJson("api/columns", { run, from, generation }); }
@@ -24,7 +36,17 @@ class Server {
     return `media/${encodeURIComponent(run)}/${digest}?` + new URLSearchParams(whole ? { sample, whole: 1 } : { sample });
   }
 
+  annotations(run) { return fetchJson("api/annotations", { run }); }
+
+  annotate(change) { return sendJson("api/annotate", change); }
+
+  source(run, sample) { return fetchJson("api/source", { run, sample }); }
+
+  video(run, digest, sample) { return `video/${encodeURIComponent(run)}/${digest}?` + new URLSearchParams({ sample }); }
+
   get grows() { return true; }
+
+  get writes() { return true; }
 }
 
 /** Files that call `snellen.put(name, value)`: of a local folder, browsers load scripts alone. */
@@ -52,7 +74,9 @@ class Files {
     return this.kept.get(name);
   }
 
-  runs() { return this.load("runs"); }
+  catalog() { return this.load("catalog"); }
+  suites() { return this.load("suites"); }
+  views() { return this.load("views"); }
   head(run) { return this.load(`${run}/head`); }
   numbers(run) { return this.load(`${run}/numbers`); }
   columns(run) { return this.load(`${run}/columns`); }
@@ -84,7 +108,13 @@ class Files {
 
   picture(run, digest) { return this.pictures.has(digest) ? `media/${digest.slice(0, 2)}/${digest}.jpg` : null; }
 
+  annotations(run) { return this.load(`${run}/annotations`); }
+
+  source() { return Promise.resolve(null); }
+
   get grows() { return false; }
+
+  get writes() { return false; }
 }
 
 const store = known.files ? new Files(known.files) : new Server();

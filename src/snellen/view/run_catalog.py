@@ -1,0 +1,391 @@
+"""All runs of some folders as rows, kept up to date while the pages are open."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+import msgspec
+
+from snellen.api.report import report_of
+from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.summary import Interval
+from snellen.report.format import interval_text, score_text
+from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
+from snellen.view.run_index import IndexedRun, RunIndex
+from snellen.view.run_row import (
+    CatalogRow,
+    model_family,
+    read_row,
+    with_problem,
+    with_score,
+    with_score_of,
+)
+from snellen.view.suite_members import suite_metrics
+
+FIRST_READ_SECONDS, LATER_READ_SECONDS = 0.4, 0.8
+"""Seconds that the first answer, and each later one, may spend on reading runs; the others come
+with the next answer."""
+_SCAN_FACTOR = 10
+"""Folders are looked through again after this many times the seconds that it took."""
+_SCORE_FACTOR = 10
+"""A growing run is summarised again after this many times the seconds that it took."""
+_DEPTH = 2
+"""Runs are looked for in the folder, and in its folders."""
+_SAVED_AT_ONCE = 2000
+"""Rows that were read are kept in the index after this many."""
+
+
+class _Entry(msgspec.Struct):
+    """A run folder that was found."""
+
+    key: str
+    folder: str
+    """The folder that holds the run's, for readers."""
+    state: str
+    row: CatalogRow
+    serial: int
+    """The change with which the row became what it is."""
+    scored_state: str = ""
+    """The state of which a run that has not ended was summarised."""
+    next_score: float = 0.0
+    """Time before which a growing run is not summarised again."""
+
+
+class RunCatalog:
+    """The runs of some folders, and those that appear in them later. Thread-safe."""
+
+    def __init__(self, paths: Sequence[Path | str], index: RunIndex | None = None) -> None:
+        """Raises UsageError for a path that is no folder, StorageError for one that cannot be
+        read."""
+        self.roots = [Path(path) for path in paths]
+        for root in self.roots:
+            _check_folder(root)
+        self._index = RunIndex() if index is None else index
+        self._lock = Lock()
+        self._entries: dict[str, _Entry] = {}
+        self._paths: dict[str, str] = {}
+        """Path of each run's folder by its key."""
+        self._gone: list[tuple[int, str]] = []
+        # Larger than any number of an earlier server, so that a page that outlives it asks anew.
+        self._first_serial = self._serial = time.time_ns() // 1000
+        self._unread: dict[str, tuple[str, str]] = {}
+        """State and displayed folder of runs that are still to be read, by path."""
+        self._stored: dict[str, IndexedRun] | None = None
+        self._next_scan = 0.0
+        self._scoring: Thread | None = None
+        self._full_answer: tuple[int, bytes] = (0, b"")
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def refresh(self, seconds: float = float("inf")) -> bool:
+        """Look for new and changed runs and read them for about this many seconds. Returns whether
+        all were read."""
+        with self._lock:
+            deadline = time.monotonic() + seconds
+            if not self._unread and time.monotonic() >= self._next_scan:
+                started = time.monotonic()
+                self._scan()
+                now = time.monotonic()
+                self._next_scan = now + _SCAN_FACTOR * (now - started)
+            self._read_until(deadline)
+            if not self._unread:
+                self._start_scoring()
+            return not self._unread
+
+    def finish_scores(self) -> None:
+        """Wait until the runs that have not ended are summarised too."""
+        while self._scoring is not None and self._scoring.is_alive():
+            self._scoring.join()
+            self.refresh()
+
+    def path(self, key: str) -> Path | None:
+        """The folder of a run; None if there is no run with this key."""
+        path = self._paths.get(key)
+        return None if path is None else Path(path)
+
+    def rows(self) -> list[tuple[str, CatalogRow]]:
+        """The key and row of each run, in the order of their folders."""
+        with self._lock:
+            return [(entry.key, entry.row) for _, entry in sorted(self._entries.items())]
+
+    def answer(self, since: int, seconds: float) -> bytes:
+        """The rows that changed after the change `since`, as JSON for the pages (`catalog.js`);
+        0 for all."""
+        complete = self.refresh(seconds)
+        with self._lock:
+            is_full = since < self._first_serial
+            if is_full and complete and self._full_answer[0] == self._serial:
+                return self._full_answer[1]
+            entries = [entry for _, entry in sorted(self._entries.items()) if entry.serial > since]
+            answer = msgspec.json.encode(
+                {
+                    "serial": self._serial,
+                    "full": is_full,
+                    "more": not complete,
+                    "total": len(self._entries) + len(self._unread.keys() - self._entries.keys()),
+                    "gone": [] if is_full else [key for at, key in self._gone if at > since],
+                    **_columns(entries),
+                }
+            )
+            if is_full and complete:
+                self._full_answer = (self._serial, answer)
+            return answer
+
+    def _scan(self) -> None:
+        """Find what is new, changed or gone since the last time."""
+        found: set[str] = set()
+        for root in self.roots:
+            base = str(root.resolve())
+            try:
+                self._scan_root(root, base, found)
+            except OSError:
+                # The folder was moved away meanwhile; the others stay.
+                continue
+        for path in [path for path in self._entries if path not in found]:
+            entry = self._entries.pop(path)
+            self._paths.pop(entry.key, None)
+            self._serial += 1
+            self._gone.append((self._serial, entry.key))
+        if self._unread and self._stored is None:
+            self._stored = {}
+            for root in self.roots:
+                self._stored |= self._index.load(str(root.resolve()))
+
+    def _scan_root(self, root: Path, base: str, found: set[str]) -> None:
+        for path, run_file in _run_folders(base, _DEPTH):
+            if path in found:
+                continue
+            found.add(path)
+            known = self._entries.get(path)
+            unfinished = known is not None and known.row.is_unfinished
+            state = f"{run_file} {_other_files_state(path, unfinished)}"
+            if known is None or known.state != state:
+                self._unread[path] = (state, _folder_label(root, base, path))
+
+    def _read_until(self, deadline: float) -> None:
+        stored = self._stored or {}
+        fresh: dict[str, IndexedRun] = {}
+        for path in sorted(self._unread):
+            state, folder = self._unread.pop(path)
+            known = stored.get(path)
+            if known is None or known.state != state:
+                known = _read_run(path, known)
+                if known is not stored.get(path):
+                    fresh[path] = known
+            self._put(path, folder, known)
+            if len(fresh) >= _SAVED_AT_ONCE:
+                self._index.save(fresh, ())
+                fresh = {}
+            if time.monotonic() > deadline:
+                break
+        if fresh or (self._stored and not self._unread):
+            gone = () if self._unread else self._stored_but_gone()
+            if fresh or gone:
+                self._index.save(fresh, gone)
+        if not self._unread:
+            self._stored = None if self._stored is None else {}
+
+    def _stored_but_gone(self) -> list[str]:
+        return [path for path in self._stored or () if path not in self._entries]
+
+    def _put(self, path: str, folder: str, run: IndexedRun) -> None:
+        self._serial += 1
+        row = run.row
+        scored = run.state if row.value is not None or row.problem else ""
+        before = self._entries.get(path)
+        if before is not None:
+            if row.is_unfinished and not scored and before.row.value is not None:
+                # The number stays until that of the new samples is there.
+                row = with_score_of(row, before.row)
+            before.state, before.row, before.serial = run.state, row, self._serial
+            before.scored_state = scored
+            return
+        name = path.rpartition("/")[2]
+        key, number = name, 1
+        while key in self._paths:
+            number += 1
+            key = f"{name}~{number}"
+        self._paths[key] = path
+        self._entries[path] = _Entry(key, folder, run.state, row, self._serial, scored)
+
+    def _start_scoring(self) -> None:
+        """Summarise the runs that have not ended, in a thread: that reads their samples."""
+        if self._scoring is not None and self._scoring.is_alive():
+            return
+        now = time.monotonic()
+        pending = [
+            (path, entry)
+            for path, entry in self._entries.items()
+            if entry.row.is_unfinished
+            and entry.row.done
+            and entry.scored_state != entry.state
+            and now >= entry.next_score
+        ]
+        if pending:
+            pending.sort(key=lambda item: item[1].row.created, reverse=True)
+            self._scoring = Thread(target=self._score, args=(pending,), daemon=True)
+            self._scoring.start()
+
+    def _score(self, pending: Sequence[tuple[str, _Entry]]) -> None:
+        scored: dict[str, IndexedRun] = {}
+        for path, entry in pending:
+            state, row = entry.state, entry.row
+            started = time.monotonic()
+            try:
+                row = with_score(row, report_of(open_run(path)))
+            except (SnellenError, OSError) as error:
+                row = with_problem(row, error)
+            now = time.monotonic()
+            with self._lock:
+                entry.next_score = now + _SCORE_FACTOR * (now - started)
+                if entry.state == state and path in self._entries:
+                    self._serial += 1
+                    entry.row, entry.serial, entry.scored_state = row, self._serial, state
+                    scored[path] = IndexedRun(state, row)
+        self._index.save(scored, ())
+
+
+def _check_folder(root: Path) -> None:
+    if not root.exists():
+        raise UsageError(f"no run in {root}: there is no such file or folder")
+    if not root.is_dir():
+        raise UsageError(f"no run in {root}: it is a file; give the folder of a run")
+    try:
+        os.scandir(root).close()
+    except OSError as error:
+        raise StorageError(f"cannot read {root}: {error.strerror or error}") from error
+
+
+def _read_run(path: str, stored: IndexedRun | None) -> IndexedRun:
+    """Read the row of a folder, unless the stored one is of the same state."""
+    # The state from before the reading: what is written meanwhile is read again.
+    state = f"{_file_state(f'{path}/{RUN_FILE}')} {_other_files_state(path, True)}"
+    row = read_row(Path(path))
+    if not row.is_unfinished:
+        state = " ".join(state.split()[:2])
+    return stored if stored is not None and stored.state == state else IndexedRun(state, row)
+
+
+def _run_folders(folder: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Paths of run folders at or below a folder, with the states of their `run.json`."""
+    state = _file_state(f"{folder}/{RUN_FILE}")
+    if state != _ABSENT:
+        yield folder, state
+        return
+    try:
+        with os.scandir(folder) as entries:
+            children = [entry.path for entry in entries if _is_folder(entry)]
+    except OSError:
+        if depth == _DEPTH:
+            raise
+        return
+    for path in children:
+        state = _file_state(f"{path}/{RUN_FILE}")
+        if state == _CLOSED and "--" not in path.rpartition("/")[2]:
+            # Not named like a run: some other folder that is closed to this user.
+            continue
+        if state != _ABSENT:
+            yield path, state
+        elif depth > 1:
+            yield from _run_folders(path, depth - 1)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir() and not entry.name.startswith(".")
+    except OSError:
+        return False
+
+
+_ABSENT, _CLOSED = "-", "closed"
+
+
+def _file_state(path: str) -> str:
+    """What changes whenever a file does: its time and size."""
+    try:
+        # Not Path.stat: this is asked of every file of thousands of runs.
+        status = os.stat(path)  # noqa: PTH116
+    except PermissionError:
+        # It gets a row that says so.
+        return _CLOSED
+    except OSError:
+        return _ABSENT
+    return f"{status.st_mtime_ns:x}.{status.st_size:x}"
+
+
+def _other_files_state(path: str, unfinished: bool) -> str:
+    """The state of the other files from which a row is made; of the samples only as long as the
+    run is unfinished."""
+    names = (REPORT_FILE, SAMPLES_FILE, FAILURES_FILE) if unfinished else (REPORT_FILE,)
+    return " ".join([_file_state(f"{path}/{name}") for name in names])
+
+
+def _folder_label(root: Path, base: str, path: str) -> str:
+    """The folder that holds a run's, as a reader named it."""
+    if path == base:
+        return str(root.parent)
+    inside = path.rpartition("/")[0][len(base) :].strip("/")
+    return f"{root}/{inside}" if inside else str(root)
+
+
+_INTERNED = (
+    "model", "benchmark", "status", "provider", "title", "source", "metric", "unit", "top",
+    "level", "cost", "setting", "identity", "flags", "problem",
+)  # fmt: skip
+_PLAIN = ("n", "samples", "done", "seconds", "tokens")
+
+
+def _columns(entries: Sequence[_Entry]) -> dict[str, Any]:
+    """Rows by column. Values that many rows share are numbers of a list."""
+    rows = [entry.row for entry in entries]
+    shared = {name: _intern_column([getattr(row, name) for row in rows]) for name in _INTERNED}
+    shared["folder"] = _intern_column([entry.folder for entry in entries])
+    families = {model: model_family(model) for model in {row.model for row in rows}}
+    shared["family"] = _intern_column([families[row.model] for row in rows])
+    shared["score"] = _intern_column([score_text(row.value) for row in rows])
+    shared["interval"] = _intern_column([_interval_text(row) for row in rows])
+    shared["baselines"] = _intern_column([_rounded_items(row.baselines) for row in rows])
+    shared["metrics"] = _intern_column(
+        [_rounded_items(row.metrics, suite_metrics()) for row in rows]
+    )
+    return {
+        "rows": len(rows),
+        "shared": shared,
+        "plain": {
+            "key": [entry.key for entry in entries],
+            "created": [row.created[:19] for row in rows],
+            "value": [None if row.value is None else round(row.value, 4) for row in rows],
+            "low": [None if row.low is None else round(row.low, 1) for row in rows],
+            "high": [None if row.high is None else round(row.high, 1) for row in rows],
+            **{name: [getattr(row, name) for row in rows] for name in _PLAIN},
+        },
+    }
+
+
+def _intern_column(values: Sequence[Any]) -> dict[str, list[Any]]:
+    numbers: dict[Any, int] = {}
+    codes = [numbers.setdefault(value, len(numbers)) for value in values]
+    return {"values": list(numbers), "codes": codes}
+
+
+def _interval_text(row: CatalogRow) -> str:
+    if row.low is None or row.high is None:
+        return ""
+    return interval_text(Interval(row.low, row.high, ""))
+
+
+def _rounded_items(
+    numbers: dict[str, float], names: Collection[str] = ()
+) -> tuple[tuple[str, float], ...]:
+    """Numbers by name, with `names` those alone."""
+    return tuple(
+        (name, round(value, 4))
+        for name, value in sorted(numbers.items())
+        if not names or name in names
+    )

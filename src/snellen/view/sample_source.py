@@ -1,0 +1,139 @@
+"""What the data know of a sample that its record does not hold: its videos with their subtitles,
+the boxes of its question, and when each frame was taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snellen.api.run_images import RunImages
+from snellen.core.errors import MediaError, SnellenError
+from snellen.core.media import FileSource, image_size
+from snellen.core.sample import MediaRef, Sample
+from snellen.data.media.frames import FrameSource, frame_time
+from snellen.data.media.subtitles import Cue, read_subtitles
+from snellen.data.media.video_cells import FrameFolder, VideoFile
+from snellen.settings import max_image_pixels
+
+VIDEO_TYPES = {
+    ".mp4": "video/mp4",
+    ".m4v": "video/mp4",
+    ".mov": "video/quicktime",
+    ".webm": "video/webm",
+    ".mkv": "video/x-matroska",
+    ".ogv": "video/ogg",
+}
+"""Files that some browser plays, by suffix; others are sent as what they are."""
+MAX_PART = 4 << 20
+"""Bytes of a video in one answer; browsers ask for the rest."""
+
+
+class FilePart(NamedTuple):
+    """A part of a file: its bytes, the first one's offset, and the size of the whole file."""
+
+    data: bytes
+    start: int
+    size: int
+    kind: str
+
+
+def describe_source(images: RunImages, sample_id: str) -> dict[str, Any] | None:
+    """The videos, boxes and frame times of a sample; None if its data are not at hand."""
+    pair = images.sample(sample_id)
+    if pair is None:
+        return None
+    sample, prepared = pair
+    times = ((ref.digest, _frame_time(ref)) for ref in prepared.media)
+    return {
+        "regions": [list(region) for region in sample.regions],
+        "size": _first_size(sample) if sample.regions else None,
+        "times": {digest: time for digest, time in times if time is not None},
+        "videos": [_describe_video(ref) for ref in sample.media if ref.kind == "video"],
+    }
+
+
+def _first_size(sample: Sample) -> tuple[int, int] | None:
+    try:
+        return image_size(sample.media[0].source.read(), max_image_pixels())
+    except (SnellenError, IndexError, OSError):
+        return None
+
+
+def _frame_time(ref: MediaRef) -> float | None:
+    return frame_time(ref.source) if isinstance(ref.source, FrameSource) else None
+
+
+def _describe_video(ref: MediaRef) -> dict[str, Any]:
+    source = ref.source
+    part = source if isinstance(source, VideoFile | FrameFolder) else None
+    return {
+        "digest": ref.digest,
+        "has_file": _video_path(ref) is not None,
+        "start": part.start if part else None,
+        "end": part.end if part else None,
+        "cues": [list(cue) for cue in _cues(ref)],
+    }
+
+
+def _video_path(ref: MediaRef) -> Path | None:
+    source = ref.source
+    path = Path(source.path) if isinstance(source, VideoFile | FileSource) else None
+    return path if path is not None and path.is_file() else None
+
+
+def _cues(ref: MediaRef) -> list[Cue]:
+    source = ref.source
+    path = source.subtitles if isinstance(source, VideoFile | FrameFolder) else None
+    try:
+        return read_subtitles(path) if path else []
+    except MediaError:
+        return []
+
+
+def _video_of(images: RunImages, sample_id: str, digest: str) -> MediaRef | None:
+    pair = images.sample(sample_id)
+    refs = pair[0].media if pair else ()
+    return next((ref for ref in refs if ref.kind == "video" and ref.digest == digest), None)
+
+
+def read_video(images: RunImages, sample_id: str, digest: str, start: int) -> FilePart | None:
+    """A part of a sample's video from an offset on; None if the data name no such file.
+
+    The path comes from the data of the run, never from the request.
+    """
+    ref = _video_of(images, sample_id, digest)
+    path = _video_path(ref) if ref else None
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        size = file.tell()
+        file.seek(min(start, size))
+        data = file.read(MAX_PART)
+    kind = VIDEO_TYPES.get(path.suffix.lower(), "application/octet-stream")
+    return FilePart(data, start, size, kind)
+
+
+def subtitles_vtt(images: RunImages, sample_id: str, digest: str) -> str | None:
+    """The subtitles of a sample's video as WebVTT; None without any."""
+    ref = _video_of(images, sample_id, digest)
+    cues = _cues(ref) if ref else []
+    if not cues:
+        return None
+    blocks = [
+        f"{_vtt_time(cue.start)} --> {_vtt_time(cue.end)}\n{_vtt_text(cue.text)}" for cue in cues
+    ]
+    return "WEBVTT\n\n" + "\n\n".join(blocks) + "\n"
+
+
+def _vtt_time(seconds: float) -> str:
+    milliseconds = round(1000 * seconds)
+    minutes, milliseconds = divmod(milliseconds, 60_000)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
+
+
+def _vtt_text(text: str) -> str:
+    """Text that a cue shows as it is: one line, without markup."""
+    plain = " ".join(text.split())
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
