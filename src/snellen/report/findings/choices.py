@@ -41,7 +41,7 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
         for name, run_choices in choices_by_run.items()
         for letter in run_choices.letters
     ]
-    adjusted = _adjusted(choices_by_run)
+    adjusted = _adjust_tests(choices_by_run)
     tests = [
         (
             name,
@@ -82,7 +82,7 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
     )
 
 
-def _adjusted(choices_by_run: Mapping[str, Choices]) -> dict[str, float]:
+def _adjust_tests(choices_by_run: Mapping[str, Choices]) -> dict[str, float]:
     """The p of each run's test, adjusted by Holm over the runs that have one."""
     p_values = {
         name: run_choices.bias.p
