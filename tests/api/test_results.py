@@ -117,7 +117,7 @@ def test_results_are_iterated_and_counted(results: snellen.Results) -> None:
 def test_repr_is_the_table_of_the_terminal(results: snellen.Results) -> None:
     text = repr(results)
     assert re.search(r"^random\s+\d+\.\d\s+\d+\.\d–\d+\.\d\s+12$", text, re.MULTILINE)
-    assert re.search(r"^chance\s+50\.0$", text, re.MULTILINE)
+    assert re.search(r"^baseline: chance\s+50\.0", text, re.MULTILINE)
     assert f"report: {results[0].page}" in text
     assert "\x1b" not in text
     assert re.search(r"^random:seed=1\s+", repr(results[1]), re.MULTILINE) is not None

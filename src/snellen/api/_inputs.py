@@ -105,7 +105,7 @@ def _as_list(value: BenchmarkLike) -> Sequence[Any]:
 
 
 def _is_data(value: object) -> bool:
-    return isinstance(value, Data) or is_table(value)
+    return not isinstance(value, str) and (isinstance(value, Data) or is_table(value))
 
 
 def _as_spec(value: object) -> str | Benchmark:
