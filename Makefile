@@ -6,6 +6,7 @@
 #   make test-release   the slow ones that only a release runs
 #   make test-pinned    pass the tests with the pinned packages of constraints/tests.txt
 #   make test-lowest    the tests of the base install with the lowest versions that are allowed
+#   make package wheel and source distribution, checked, installed and used in new environments
 #   make supply  licences, a bill of materials, and known vulnerabilities of what is installed
 #   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
 #   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
@@ -19,7 +20,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds check test test-release test-pinned test-lowest constraints supply simulate fuzz differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds check test test-release test-pinned test-lowest constraints package supply simulate fuzz differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -68,6 +69,11 @@ test-lowest: $(VENV)/bin/python
 constraints: $(VENV)/bin/python
 	$(PIP) install uv
 	$(BIN)/python constraints/write.py $(TORCH)
+
+# Needs the network: the oldest and the newest dependencies are installed into new environments.
+package: $(VENV)/bin/python
+	$(PIP) install uv
+	$(BIN)/python release/package.py --uv $(BIN)/uv
 
 # Of the environment that the tests use. The list of vulnerabilities comes from the network: where
 # it cannot be reached, the last command says so.

@@ -10,6 +10,7 @@ docs/every-kind.md  a run over one small file of every benchmark (see docs/every
 docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
 docs/design/structure.md  how readable the package is (see docs/structure.py)
+docs/llms.txt       what the documentation holds, for language models (see docs/llms.py)
 
 With `--check` nothing is written; the exit code is 1 when a page differs from what would be.
 """
@@ -237,6 +238,11 @@ def structure() -> str:
     return _page_of("structure.py")
 
 
+def llms() -> str:
+    """What the documentation holds, for language models (see docs/llms.py)."""
+    return _page_of("llms.py")
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli,
     "benchmarks.md": benchmarks,
@@ -248,6 +254,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "statistics.md": statistics,
     "attacks.md": attacks,
     "design/structure.md": structure,
+    "llms.txt": llms,
 }
 
 

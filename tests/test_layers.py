@@ -34,8 +34,10 @@ MAY_IMPORT["analysis"] = MAY_IMPORT["engine"] | {"engine"}
 MAY_IMPORT["taskmap"] = MAY_IMPORT["analysis"] | {"analysis"}
 MAY_IMPORT["report"] = MAY_IMPORT["taskmap"] | {"taskmap"}
 MAY_IMPORT["api"] = MAY_IMPORT["report"] | {"report"}
-MAY_IMPORT["view"] = MAY_IMPORT["api"] | {"api"}
-MAY_IMPORT["cli"] = MAY_IMPORT["view"] | {"view"}
+MAY_IMPORT["tracking"] = MAY_IMPORT["api"] | {"api"}
+MAY_IMPORT["view"] = MAY_IMPORT["tracking"] | {"tracking"}
+MAY_IMPORT["mcp_server"] = MAY_IMPORT["view"] | {"view"}
+MAY_IMPORT["cli"] = MAY_IMPORT["mcp_server"] | {"mcp_server"}
 ENTRANCES = {"__init__", "__main__"}
 
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}

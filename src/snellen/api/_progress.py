@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -55,6 +56,9 @@ def is_notebook() -> bool:
 
 
 def _notebook_progress() -> Progress:
+    # What tqdm says of itself when transformers is imported where ipywidgets are missing: the bars
+    # here do without them.
+    warnings.filterwarnings("ignore", message="IProgress not found")
     from snellen.report.notebook.progress import Display, NotebookProgress, ProgressBar
 
     def show(bar: ProgressBar) -> Display:

@@ -144,6 +144,27 @@ def add_plot(parser: ArgumentParser, what: str = "it") -> None:
                         help=f"draw {what}: an SVG or PNG file")  # fmt: skip
 
 
+def add_tracks(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--track", action="append", default=[], metavar="KIND:WHERE",
+        help="log the results to tensorboard:DIR, wandb:PROJECT or mlflow:URI; repeat for several",
+    )  # fmt: skip
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of a time such as `90s`, `15m`, `12h` or `2d`; seconds without a unit. Raises
+    UsageError."""
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+    number, unit = (text[:-1], text[-1]) if text[-1:] in units else (text, "s")
+    try:
+        seconds = float(number) * units[unit]
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"{text!r} is no time; expected e.g. 90s, 15m, 12h or 2d")
+    return seconds
+
+
 def fraction(text: str) -> float:
     """Read a fraction, typed `0.1` or `10%`; its user checks the range. Raises
     ArgumentTypeError."""

@@ -14,6 +14,7 @@ from snellen.cli.flags import add_action
 
 COMMANDS = {
     "run": "run models on benchmarks and report the scores",
+    "watch": "evaluate the checkpoints of a training run as they appear",
     "plan": "show what a run would ask and cost, and what is missing",
     "score": "score recorded predictions, without a model",
     "report": "report finished runs",
@@ -29,10 +30,12 @@ COMMANDS = {
     "label": "sample replies that no rule could parse, and compare with labels",
     "taskmap": "map tasks by how fine-tuning on them changes a model, and compare models on it",
     "view": "browse runs, finished or in progress",
+    "mcp": "serve runs to assistants and other programs, over MCP",
     "list": "list models, benchmarks or suites",
     "info": "describe a model or a benchmark",
     "doctor": "check this installation, or a store of replies",
     "data": "fetch, check, convert and describe data files",
+    "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
 }
 """Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""

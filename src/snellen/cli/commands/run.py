@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.api.options import RunOptions
 from snellen.cli.executor import add_executor, ray_cluster
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.flags import add_models, add_options, read_options
+from snellen.cli.flags import add_models, add_options, add_tracks, read_options
 from snellen.cli.printing import (
     download_printer,
     exit_interrupted,
@@ -19,12 +20,16 @@ from snellen.cli.printing import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from snellen.api.results import Results
+    from snellen.store.runs import RunFolder
 
 
 def add(parser: ArgumentParser) -> None:
     add_questions(parser)
     add_options(parser, RunOptions)
+    add_tracks(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
     add_executor(parser)
 
@@ -52,24 +57,40 @@ def main(arguments: Namespace) -> int:
     from snellen.report.terminal.progress import show_progress
 
     console = Terminal(stderr=True)
-    try:
-        with nullcontext(NoProgress()) if arguments.quiet else show_progress(console) as progress:
-            results = evaluate(
-                arguments.model,
-                arguments.benchmark,
-                read_options(arguments, RunOptions, cluster=ray_cluster(arguments)),
-                command=arguments.command_line,
-                progress=progress,
-                fetching=download_printer(console),
-                warned=line_printer(console),
-                serving=None if arguments.quiet else line_printer(console),
-            )
-    except RunInterrupted as stopped:
-        exit_interrupted(stopped.run, console, arguments.command_line)
-    except KeyboardInterrupt:
-        # Before the first question, or for a second time while the first is obeyed.
-        exit_interrupted(Path(arguments.out), console, arguments.command_line)
+    with _open_trackers(arguments, console) as log_runs:
+        try:
+            with (
+                nullcontext(NoProgress()) if arguments.quiet else show_progress(console)
+            ) as progress:
+                results = evaluate(
+                    arguments.model,
+                    arguments.benchmark,
+                    read_options(arguments, RunOptions, cluster=ray_cluster(arguments)),
+                    command=arguments.command_line,
+                    progress=progress,
+                    fetching=download_printer(console),
+                    warned=line_printer(console),
+                    serving=None if arguments.quiet else line_printer(console),
+                )
+        except RunInterrupted as stopped:
+            exit_interrupted(stopped.run, console, arguments.command_line)
+        except KeyboardInterrupt:
+            # Before the first question, or for a second time while the first is obeyed.
+            exit_interrupted(Path(arguments.out), console, arguments.command_line)
+        log_runs(results.runs)
     return _print_results(results, arguments.command_line)
+
+
+def _open_trackers(
+    arguments: Namespace, console: Console
+) -> AbstractContextManager[Callable[[Sequence[RunFolder]], None]]:
+    """What logs finished runs with the trackers that were named; opened before anything is asked,
+    so that a wrong name or a missing library shows at once."""
+    if not arguments.track:
+        return nullcontext(lambda runs: None)
+    from snellen.tracking.trackers.tracker import open_run_log
+
+    return open_run_log(arguments.track, line_printer(console))
 
 
 def _print_results(results: Results, command: str) -> int:
@@ -78,6 +99,7 @@ def _print_results(results: Results, command: str) -> int:
     from snellen.report.console import Terminal
     from snellen.report.terminal.gains import print_gains
     from snellen.report.terminal.table import print_failures, print_runs
+    from snellen.report.terminal.tracebacks import print_traceback
 
     for skipped in results.skipped:
         print_line(f"skipped: {skipped.reason}", error=True)
@@ -102,5 +124,6 @@ def _print_results(results: Results, command: str) -> int:
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)
+    print_traceback(results.runs, Terminal(stderr=True))
     incomplete = any(run.info.status != "complete" for run in results.runs)
     return INCOMPLETE if incomplete else COMPLETE

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, ModelError, StorageError
+from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.model import (
     BatchModel,
@@ -31,7 +31,7 @@ from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures
 from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
-from snellen.engine.loop.batching import Batcher, failure_from_error
+from snellen.engine.loop.batching import Batcher, as_output, failure_from_error
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
@@ -339,14 +339,17 @@ def model_concurrency(model: Model) -> int:
     return abilities(model).concurrency
 
 
-def concurrent_flows(models: Mapping[str, Model]) -> int:
-    """Number of flows to drive at once.
+def concurrent_flows(models: Mapping[str, Model], *, may_stop: bool = False) -> int:
+    """Number of flows to drive at once. If a rule may stop the run, a local model gets two batches
+    at a time: what it has queued when the rule is met is answered for nothing.
 
     For a remote model the concurrency window limits the requests in flight, so a few more flows
     than that are driven: some wait in the window's queue, others for a judge.
     """
     main = models[MAIN]
     flows = model_concurrency(main)
+    if may_stop and isinstance(main, BatchModel):
+        return min(flows, 2 * main.batch_size)
     if not isinstance(main, RemoteModel):
         return flows
     accounts = {
@@ -414,19 +417,6 @@ _OUTPUT_TYPES: dict[type, type] = {
     Draw: Drawn,
     Compare: Compared,
 }
-
-
-def as_output(value: object) -> Output:
-    """Convert a model's return value: plain text becomes `Generated`. Raises ModelError for
-    anything that is neither text nor an Output."""
-    if isinstance(value, str):
-        return Generated(value)
-    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
-        return value
-    raise ModelError(
-        f"the model returned {type(value).__name__}; expected text or an Output "
-        "(Generated, Ranked, Drawn, Compared or Failure)"
-    )
 
 
 def check_output(request: Request, output: Output) -> Output:

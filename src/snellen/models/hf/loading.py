@@ -63,6 +63,19 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     with silence_library():
         processor = load_processor(checkpoint, options, folder)
         model = _load_model(checkpoint, options, folder, device)
+    loaded = assemble(checkpoint.name, model, processor, options, device)
+    use_greedy_decoding(model, loaded.tokenizer, loaded.eos_token_ids)
+    return loaded
+
+
+def assemble(
+    name: str, model: Any, processor: Any, options: LoadOptions, device: str
+) -> LoadedModel:
+    """A model and its processor, ready to answer; `device` is that of the model, unless its parts
+    were placed one by one. A tokenizer without a padding token is given one.
+
+    Raises UsageError if nothing says how prompts are formatted.
+    """
     tokenizer = getattr(processor, "tokenizer", processor)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -72,11 +85,10 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     )
     if uses_profile_prompt and (profile is None or not profile.prompt):
         raise UsageError(
-            f"{checkpoint.name} has no chat template, so the format of its prompts is unknown; "
+            f"{name} has no chat template, so the format of its prompts is unknown; "
             "add a chat_template.jinja to the folder, or choose its instruct version"
         )
-    eos_token_ids = _find_eos_token_ids(model, tokenizer)
-    _use_greedy_decoding(model, tokenizer, eos_token_ids)
+    eos_token_ids = find_eos_token_ids(model, tokenizer)
     text_config = model.config.get_text_config()
     max_length = getattr(text_config, "max_position_embeddings", None)
     threads = _thread_count(model, options, device)
@@ -167,7 +179,7 @@ def _auto_class(checkpoint: Checkpoint, folder: str, options: LoadOptions) -> An
     return getattr(transformers, names[0])
 
 
-def _find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+def find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     """Ids of the end tokens, from the generation configuration, else from the tokenizer."""
     declared = model.generation_config.eos_token_id
     if declared is None:
@@ -177,7 +189,7 @@ def _find_eos_token_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     return frozenset([declared] if isinstance(declared, int) else declared)
 
 
-def _use_greedy_decoding(model: Any, tokenizer: Any, eos_token_ids: frozenset[int]) -> None:
+def use_greedy_decoding(model: Any, tokenizer: Any, eos_token_ids: frozenset[int]) -> None:
     """Replace a vendor's sampling settings and penalties, so that greedy decoding always takes the
     most likely token."""
     from transformers import GenerationConfig

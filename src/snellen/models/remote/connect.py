@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import ModelError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.model import Identity, Model
 from snellen.core.secret import Secret
@@ -18,7 +18,7 @@ from snellen.models.remote.google import Google
 from snellen.models.remote.http import HttpClient, require_aiohttp
 from snellen.models.remote.model import ServerModel
 from snellen.models.remote.options import Setup, read_setup
-from snellen.models.remote.probe import only_model
+from snellen.models.remote.probe import explain_error, list_models, only_model
 from snellen.models.remote.profile import (
     URL_SCHEMES,
     ProviderProfile,
@@ -61,6 +61,35 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     owner = (key or Secret("")).fingerprint()
     account = f"{origin.base_url} {owner}"
     return ServerModel(identity, config, dialect, client, account, origin)
+
+
+def served_models(address: str, options: Mapping[str, str]) -> list[str]:
+    """Names of the models that a server lists at its complete URL now.
+
+    Raises UsageError (options, key, a server that cannot be reached) and MissingExtra.
+    """
+    provider = address.partition(":")[0]
+    profile = profiles()[provider]
+    settings = {**options, "base_url": address}
+    setup = read_setup(
+        provider, settings, concurrency=profile.concurrency, logprobs=profile.logprobs
+    )
+    origin = find_origin(provider, profile, settings)
+    key = find_key(origin, profile, settings)
+    require_aiohttp(address)
+    endpoint = build_endpoint(origin, profile, key, "", settings)
+    max_reply_bytes = setup.max_reply_mb * MEGABYTE
+    client = HttpClient(endpoint, 1, setup.timeout, max_reply_bytes, setup.image_hosts)
+
+    async def names() -> list[str]:
+        try:
+            return await list_models(client)
+        except ModelError as error:
+            raise UsageError(explain_error(error, origin)) from error
+        finally:
+            await client.close()
+
+    return run_coroutine(names())
 
 
 def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:

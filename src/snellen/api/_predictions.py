@@ -1,0 +1,169 @@
+"""What the user gives to `score`: files, or questions and predictions in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple, TypeAlias
+
+from snellen.api._inputs import BenchmarkLike, as_data, is_in_memory, keep_data
+from snellen.api._resolve import resolve_benchmark
+from snellen.api.results import Run, SampleResult, Samples
+from snellen.benchmarks.declaration.registry import is_data_source
+from snellen.core.benchmark import Table, Variant
+from snellen.core.errors import UsageError
+from snellen.data.columns import row_id
+from snellen.data.in_memory import Data, is_table, keep_rows
+from snellen.settings import Settings
+
+PredictionsLike: TypeAlias = Any
+"""A file; a dict id -> reply; a list or column of replies in the order of the rows; rows with ids:
+a list of dicts, a frame, a table, `Data`; a run or its samples; or the name of a column."""
+
+_FOLDER = "in-memory"
+"""Folder of the cache in which rows are kept that belong to no run."""
+_NAME = "predictions"
+_REPLY_ROLES = ("id", "prediction")
+"""Columns of the predictions, rather than of the data, if these are apart."""
+
+
+class ColumnNames(NamedTuple):
+    """What columns are called: our name to theirs."""
+
+    call: Mapping[str, str]
+    """As the call says."""
+    questions: Mapping[str, str] = {}
+    """As the rows of questions in memory say of themselves."""
+    replies: Mapping[str, str] | None = {}
+    """As the predictions say of themselves; None if their columns have our names."""
+
+    @property
+    def single(self) -> dict[str, str]:
+        """The columns of rows that hold questions and replies."""
+        return {**self.questions, **self.call}
+
+    def split(self, has_separate_data: bool) -> tuple[dict[str, str], dict[str, str]]:
+        """The columns of the data, and those of the predictions; without data of their own, the
+        predictions have all."""
+        data_columns: dict[str, str] = {}
+        reply_columns = dict(self.call)
+        if has_separate_data:
+            own = {role: name for role, name in self.call.items() if role not in _REPLY_ROLES}
+            data_columns = {**self.questions, **own}
+            reply_columns = {role: name for role, name in self.call.items() if role in _REPLY_ROLES}
+        return data_columns, {} if self.replies is None else {**self.replies, **reply_columns}
+
+
+class ScoringInputs(NamedTuple):
+    """The arguments of `score`, with files in place of what was in memory."""
+
+    benchmark: str
+    predictions: Path | str | None
+    data: Path | str | None
+    columns: ColumnNames
+
+
+def scoring_inputs(
+    benchmark: BenchmarkLike,
+    predictions: PredictionsLike,
+    data: BenchmarkLike,
+    variant: Variant,
+    columns: Mapping[str, str],
+) -> ScoringInputs:
+    """Keep what is in memory in files of the cache. Raises UsageError for what cannot be kept."""
+    folder = Settings.from_environment().cache / _FOLDER
+    names = ColumnNames(columns)
+    is_kept = is_in_memory(benchmark)
+    if is_kept:
+        names = names._replace(questions=as_data(benchmark).columns)
+        benchmark = keep_data(as_data(benchmark), folder)
+    elif not isinstance(benchmark, str | PurePath):
+        raise UsageError(
+            f"a benchmark cannot be of type {type(benchmark).__name__}; expected a name, a path, "
+            "or rows in memory"
+        )
+    if is_in_memory(data):
+        names = names._replace(questions=as_data(data).columns)
+        data = keep_data(as_data(data), folder)
+    if is_kept and isinstance(predictions, str) and not Path(predictions).exists():
+        names = names._replace(call={**columns, "prediction": predictions})
+        predictions = None
+    elif predictions is not None and not isinstance(predictions, str | PurePath):
+        own = predictions.columns if isinstance(predictions, Data) else {}
+        names = names._replace(replies=own if _has_columns(predictions) else None)
+        where = variant if data is None else replace(variant, data=str(data))
+        if is_kept or where.data is not None or is_data_source(str(benchmark)):
+            where = replace(where, columns=names.split(True)[0])
+        open_table = partial(_open_table, str(benchmark), where)
+        predictions = _predictions_file(predictions, folder, open_table)
+    return ScoringInputs(str(benchmark), predictions, data, names)
+
+
+def _open_table(benchmark: str, variant: Variant) -> Table:
+    return resolve_benchmark(benchmark, variant).open()
+
+
+def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], Table]) -> Path:
+    """Predictions in memory as a file; replies without ids are those of the rows of a table."""
+    if isinstance(predictions, Run):
+        predictions = predictions.samples()
+    if isinstance(predictions, Samples):
+        predictions = {sample.id: sample.reply for sample in predictions if sample.failure is None}
+    if _has_columns(predictions):
+        rows = predictions.rows if isinstance(predictions, Data) else predictions
+        return keep_rows(Data(rows, _NAME), folder)
+    if isinstance(predictions, Mapping):
+        return _keep_replies(predictions, predictions.values(), folder)
+    replies, ids = _column(predictions)
+    if ids is None:
+        ids = list(_row_ids(replies, open_table()))
+    return _keep_replies(ids, replies, folder)
+
+
+def _keep_replies(ids: Iterable[object], replies: Iterable[Any], folder: Path) -> Path:
+    rows = [
+        {"id": str(name), "prediction": reply} for name, reply in zip(ids, replies, strict=True)
+    ]
+    return keep_rows(Data(rows, _NAME), folder)
+
+
+def _has_columns(value: object) -> bool:
+    """Whether predictions are rows with columns, rather than replies by id."""
+    if isinstance(value, Data):
+        return True
+    if isinstance(value, Mapping):
+        return bool(value) and all(isinstance(item, list | tuple) for item in value.values())
+    return is_table(value)
+
+
+def _column(value: Any) -> tuple[list[Any], list[object] | None]:
+    """The replies of a list or a column, and their ids if a pandas series has them as index."""
+    if type(value).__name__ == "Series" and hasattr(value, "index"):
+        is_numbered = type(value.index).__name__ == "RangeIndex"
+        return list(value), None if is_numbered else list(value.index)
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [_reply(item) for item in value], None
+    for convert in ("to_list", "to_pylist", "tolist"):  # polars, Arrow, numpy
+        if hasattr(value, convert):
+            return list(getattr(value, convert)()), None
+    raise UsageError(
+        f"predictions cannot be of type {type(value).__name__}; expected a file, a dict id -> "
+        "reply, a list of replies in the order of the data, or a frame with ids and replies"
+    )
+
+
+def _reply(item: Any) -> Any:
+    return item.reply if isinstance(item, SampleResult) else item
+
+
+def _row_ids(replies: Sequence[Any], table: Table) -> list[str]:
+    """The ids of the rows that replies answer in order. Raises UsageError for another number."""
+    ids = [row_id(row) for row in table]
+    if len(ids) != len(replies):
+        raise UsageError(
+            f"{len(replies):,} replies for the {len(ids):,} rows of {table.path}; give one for "
+            "each row, in their order, or a dict id -> reply"
+        )
+    return ids

@@ -1,0 +1,42 @@
+"""A model while it is trained: its checkpoints evaluated as they appear, their curve with what is
+beyond chance, a callback for the Trainer of transformers, and exporters to experiment trackers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snellen.tracking.callback import SnellenCallback
+    from snellen.tracking.curve import Curve, CurvePoint, read_curve
+    from snellen.tracking.trackers.tracker import track
+    from snellen.tracking.watch_loop import WatchMessages, WatchOptions, watch
+
+_MODULES = {
+    "Curve": "curve",
+    "CurvePoint": "curve",
+    "SnellenCallback": "callback",
+    "WatchMessages": "watch_loop",
+    "WatchOptions": "watch_loop",
+    "read_curve": "curve",
+    "track": "trackers.tracker",
+    "watch": "watch_loop",
+}
+
+__all__ = [
+    "Curve",
+    "CurvePoint",
+    "SnellenCallback",
+    "WatchMessages",
+    "WatchOptions",
+    "read_curve",
+    "track",
+    "watch",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Late, so that reading a curve loads neither models nor transformers.
+    if name in _MODULES:
+        return getattr(import_module(f"snellen.tracking.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'snellen.tracking' has no attribute {name!r}")

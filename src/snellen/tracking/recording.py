@@ -1,0 +1,133 @@
+"""Finished runs become points of a curve: score, differences, verdict, sentence, page, trackers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from snellen.api.options import RunOptions
+from snellen.core.request import Sampling
+from snellen.store.runs import RunFolder
+from snellen.tracking.curve import Curve, CurveHead, CurvePoint, CurveWriter, now
+from snellen.tracking.curve_page import write_curve_page
+from snellen.tracking.differences import step_differences
+from snellen.tracking.statements import judge, sentence
+from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
+
+_SCORING_OPTIONS = (
+    "limit", "seed", "recipes", "repeats", "extractors", "judges", "judge_repeats", "clip",
+)  # fmt: skip
+
+
+def curve_head(
+    checkpoints: str, benchmarks: Sequence[str], options: RunOptions, base: str = ""
+) -> CurveHead:
+    """The head of a curve, with the options that change what is asked or how it is scored."""
+    default = RunOptions()
+    settings = {
+        name: _text(getattr(options, name))
+        for name in _SCORING_OPTIONS
+        if _text(getattr(options, name)) != _text(getattr(default, name))
+    }
+    for part, plain in ((options.variant, default.variant), (options.sampling, Sampling())):
+        names = getattr(part, "__struct_fields__", None) or part.__dataclass_fields__
+        for name in names:
+            if getattr(part, name) != getattr(plain, name):
+                settings[name] = _text(getattr(part, name))
+    if base:
+        settings["base"] = base
+    return CurveHead(checkpoints, tuple(benchmarks), settings)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(_text, value))
+    if isinstance(value, dict):
+        return " ".join(f"{key}={_text(one)}" for key, one in sorted(value.items()))
+    identity = getattr(value, "identity", None)
+    return str(identity.name if identity is not None else value)
+
+
+def add_runs(
+    writer: CurveWriter,
+    checkpoint: str,
+    step: int,
+    runs: Sequence[RunFolder],
+    *,
+    group: str | None = None,
+    epoch: float | None = None,
+    trackers: Sequence[Tracker] = (),
+) -> list[CurvePoint]:
+    """Add the runs of a checkpoint to the curve, write its page anew, and log them.
+
+    The run folders lie beside the curve; a benchmark that has a point of this checkpoint already is
+    left as it is. Raises StorageError.
+    """
+    curve, out = writer.curve, writer.path.parent
+    added = []
+    for run in runs:
+        if any(
+            point.checkpoint == checkpoint and point.benchmark == run.info.benchmark
+            for point in curve.points
+        ):
+            continue
+        point = _point(curve, out, checkpoint, step, run, group, epoch)
+        writer.add(point)
+        added.append(point)
+        for tracker in trackers:
+            tracker.log(_point_metrics(point, run))
+    if added:
+        write_curve_page(curve, out)
+    return added
+
+
+def _point(
+    curve: Curve,
+    out: Path,
+    checkpoint: str,
+    step: int,
+    run: RunFolder,
+    group: str | None,
+    epoch: float | None,
+) -> CurvePoint:
+    report = run.report()
+    summary, benchmark = report.summary, run.info.benchmark
+    points = curve.of(benchmark)
+    families = max(1, len(curve.head.benchmarks))
+    differences = (
+        step_differences(run, step, points, out, families)
+        if summary.headline.value is not None
+        else ()
+    )
+    earlier = [point for point in points if point.step < step]
+    verdict, compared = judge(summary.headline, earlier, differences)
+    named = benchmark if len(curve.head.benchmarks) > 1 else ""
+    return CurvePoint(
+        checkpoint=checkpoint,
+        step=step,
+        benchmark=benchmark,
+        headline=summary.headline,
+        verdict=verdict,
+        sentence=sentence(step, summary.headline, verdict, compared, named),
+        run=run.name,
+        at=now(),
+        total=summary.total,
+        outcomes=summary.outcomes,
+        groups=dict(summary.groups.get(group, {})) if group else {},
+        differences=differences,
+        epoch=epoch,
+    )
+
+
+def _point_metrics(point: CurvePoint, run: RunFolder) -> RunMetrics:
+    """What trackers log of a point: that of its run, and the change that it stands for."""
+    metrics = run_metrics(run, run.report(), step=point.step)
+    previous = max(point.differences, key=lambda one: one.step, default=None)
+    if previous is not None:
+        metrics.values[f"{point.benchmark}/change"] = previous.difference
+        if previous.low is not None and previous.high is not None:
+            metrics.values[f"{point.benchmark}/change_low"] = previous.low
+            metrics.values[f"{point.benchmark}/change_high"] = previous.high
+    metrics.facts["verdict"] = point.verdict
+    metrics.facts["checkpoint"] = point.checkpoint
+    return metrics

@@ -1,0 +1,1 @@
+"""Experiment trackers that runs and curves are logged to: TensorBoard, Weights & Biases, MLflow."""

@@ -1,0 +1,199 @@
+"""`snellen watch` over real checkpoints: order, going on, reasons, regressions, servers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from standin_server import running
+from training_runs import BROKEN, make_checkpoint
+
+from snellen.cli import main
+from snellen.core.errors import UsageError
+from snellen.tracking import WatchMessages, WatchOptions, read_curve, watch
+
+ONCE = ["--once", "-q", "--no-html"]
+OPTIONS = ":device=cpu,batch_size=16"
+QUESTIONS = ["-b", "eyechart", "--limit", "24"]
+
+
+def typed(*words: str | Path) -> int:
+    return main(["watch", *map(str, words), *ONCE])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_checkpoints_are_evaluated_compared_and_not_asked_again(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step, share in ((200, 1.0), (100, 0.0)):
+        make_checkpoint(here / "ckpts", step, share)
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, "--out", "out", "--group", "category") == 0
+    first = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in first[:2]] == ["step 100", "step 200"]
+    assert " over step 100 (" in first[1]
+    assert first[-1] == "curve: out/curve.html"
+    curve = read_curve("out")
+    assert [point.run.partition("--")[0] for point in curve.points] == [
+        "checkpoint-100", "checkpoint-200"
+    ]  # fmt: skip
+    assert "colour" in curve.points[0].groups
+    assert curve.points[1].differences[0].level == pytest.approx(1 - 0.05 / 11)
+    assert not (here / "out" / ".checkpoints").exists()
+    # The training goes on: a later collapse, and a checkpoint that is gone.
+    make_checkpoint(here / "ckpts", 300, BROKEN)
+    shutil.rmtree(here / "ckpts" / "checkpoint-100")
+    again = ["--fail-on-regression", "--on-regression", f"{sys.executable} -c "
+             "\"import sys; open('hook','w').write(sys.argv[1])\" {sentence}"]  # fmt: skip
+    out = ("--out", "out", "--group", "category")
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, *again, "-o", "curve.svg") == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("step 300: ")
+    assert printed[0].endswith(": regression")
+    assert (here / "hook").read_text() == printed[0]
+    assert "▼" in (here / "curve.svg").read_text(encoding="utf-8")
+    assert len(read_curve("out").points) == 3
+    # Nothing new: nothing is printed of it, and the exit code is still that of the latest one.
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out, "--fail-on-regression") == 1
+    assert not capsys.readouterr().out.startswith("step")
+    assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out) == 0
+
+
+def test_a_bad_checkpoint_is_a_reason_and_the_next_one_is_evaluated(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = make_checkpoint(here / "ckpts", 100, 0.0)
+    config = json.loads((bad / "config.json").read_text())
+    config["text_config"]["vocab_size"] = 7
+    (bad / "config.json").write_text(json.dumps(config))
+    make_checkpoint(here / "ckpts", 150, 0.0, described=False)
+    make_checkpoint(here / "ckpts", 200, 0.0)
+    assert typed(f"ckpts{OPTIONS}", "-b", "eyechart", "--limit", "4", "--out", "out") == 0
+    told = capsys.readouterr().err
+    curve = read_curve("out")
+    assert [point.step for point in curve.points] == [200]
+    assert [line.checkpoint for line in curve.skipped] == ["checkpoint-100"] * 3 + [
+        "checkpoint-150"
+    ] * 3
+    assert "checkpoint-100 was not evaluated: checkpoint-100 (Llava" in told
+    assert "processing_class=PROCESSOR" in told
+    assert told.count("; it is tried again") == 4
+
+
+def test_mistakes_are_one_sentence_before_anything_is_asked(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "empty").mkdir()
+    (here / "file").write_text("")
+    make_checkpoint(here / "ckpts", 1, 0.0)
+    cases: list[tuple[list[str], str]] = [
+        (["empty", "-b", "eyechart"], "no checkpoint is in empty; expected folders such as"),
+        (["file", "-b", "eyechart"], "file is a file; expected the folder"),
+        (["ckpts", "-b", "eyechrat"], "unknown benchmark 'eyechrat'"),
+        (["ckpts", "-b", "eyechart", "--until", "±1"], "leave it out, and choose their number"),
+        (["ckpts", "-b", "eyechart", "--every", "0"], "--every is 0; expected seconds above 0"),
+        (["ckpts", "-b", "eyechart", "--for", "soon"], "'soon' is no time; expected e.g. 90s"),
+        (["ckpts", "-b", "eyechart", "--track", "excel:x"], "--track excel:x: expected tensorbo"),
+        (["http://u:p@h/v1", "-b", "eyechart"], "the address of h holds a user or a password"),
+        (["http://h/v1#a", "-b", "eyechart"], "give the address alone"),
+        (["ckpts:colour=red", "-b", "eyechart"], "have no option 'colour'"),
+    ]
+    for words, sentence in cases:
+        try:
+            code = main(["watch", *words, *([] if "--for" in words else ["--once"]), "-q"])
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        err = capsys.readouterr().err
+        assert sentence in err
+        assert code == 2
+
+
+def test_a_curve_of_other_settings_is_refused(here: Path) -> None:
+    make_checkpoint(here / "ckpts", 1, 0.0)
+    watch(f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=4, out="out")
+    with pytest.raises(UsageError, match="limit 4 there, 5 here"):
+        watch(f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=5, out="out")
+
+
+def test_checkpoints_appear_and_vanish_while_it_watches(here: Path) -> None:
+    make_checkpoint(here / "ckpts", 100, 0.0)
+    notes: list[str] = []
+
+    def train_on(point: object) -> None:
+        """What the training does while the first checkpoint is evaluated."""
+        if not (here / "stop").exists():
+            shutil.rmtree(here / "ckpts" / "checkpoint-200", ignore_errors=True)
+            make_checkpoint(here / "ckpts", 300, 0.5)
+            (here / "stop").touch()
+
+    make_checkpoint(here / "ckpts", 200, 0.2)
+    curve = watch(
+        f"ckpts{OPTIONS}",
+        ["eyechart"],
+        watching=WatchOptions(every=0.2, until_file=here / "stop"),
+        messages=WatchMessages(point=train_on, note=notes.append),
+        limit=4,
+        out="out",
+        html=False,
+    )
+    assert [point.step for point in curve.points] == [100, 300]
+    assert [line.checkpoint for line in curve.skipped] == ["checkpoint-200"]
+    assert any("deleted before it could be evaluated" in note for note in notes)
+
+
+def test_models_that_a_server_loads_are_checkpoints(here: Path) -> None:
+    with running() as server:
+        server.models = ["base", "checkpoint-20", "checkpoint-10"]
+
+        def load_more(point: object) -> None:
+            server.models = [*server.models[:3], "checkpoint-30"]
+
+        curve = watch(
+            server.url,
+            "eyechart",
+            watching=WatchOptions(once=True),
+            messages=WatchMessages(point=load_more),
+            limit=4,
+            out="out",
+        )
+        assert [point.checkpoint for point in curve.points] == [
+            "checkpoint-10", "checkpoint-20", "checkpoint-30"
+        ]  # fmt: skip
+        notes: list[str] = []
+        server.key = "wanted"
+        watch(
+            server.url,
+            "eyechart",
+            watching=WatchOptions(once=True),
+            messages=WatchMessages(note=notes.append),
+            limit=4,
+            out="out",
+        )
+        assert "wants a key" in notes[0]
+
+
+def test_ctrl_c_while_it_waits_says_how_to_go_on(here: Path) -> None:
+    (here / "ckpts").mkdir()
+    words = ["watch", "ckpts", "-b", "eyechart", "--limit", "4", "--every", "60", "--out", "out"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "snellen", *words], stderr=subprocess.PIPE, text=True
+    )
+    while not (here / "out" / "curve.jsonl").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=30)[1]
+    assert process.returncode == 130
+    assert "continue with: snellen watch ckpts -b eyechart" in told
+    assert "Traceback" not in told
