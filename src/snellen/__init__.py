@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from snellen.core.request import Generate, Rank, Sampling
     from snellen.data.in_memory import Data
     from snellen.engine.loop.run import RunInterrupted
+    from snellen.models.naming.wrapping import wrap_model
     from snellen.store.runs import RunFolder
 
 __version__ = "0.1.0"
@@ -65,6 +66,7 @@ _HOMES = {
     "load_annotations": "snellen.api.annotations",
     "plan": "snellen.api",
     "score": "snellen.api",
+    "wrap_model": "snellen.models.naming.wrapping",
 }
 
 __all__ = [
@@ -97,6 +99,7 @@ __all__ = [
     "open_runs",
     "plan",
     "score",
+    "wrap_model",
 ]
 
 

@@ -26,8 +26,9 @@ class BenchmarkInput(NamedTuple):
 
 
 def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path) -> list[BenchmarkInput]:
-    """The benchmarks of a call: one, or several in a list. Suites are expanded; rows in memory are
-    kept in `folder`. Raises UsageError for values of other types, and for rows that cannot be kept.
+    """The benchmarks of a call: one, or several in a list, each once. Suites are expanded; rows in
+    memory are kept in `folder`. Raises UsageError for values of other types, and for rows that
+    cannot be kept.
     """
     values = _as_list(benchmarks)
     data = {index: as_data(value) for index, value in enumerate(values) if _is_data(value)}
@@ -45,7 +46,7 @@ def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path) -> list[BenchmarkI
         else:
             specs = expand_suites([_as_spec(value)])
             inputs += [BenchmarkInput(spec) for spec in specs]
-    return inputs
+    return [each for index, each in enumerate(inputs) if each not in inputs[:index]]
 
 
 def as_data(value: object) -> Data:
@@ -104,7 +105,7 @@ def _as_list(value: BenchmarkLike) -> Sequence[Any]:
 
 
 def _is_data(value: object) -> bool:
-    return isinstance(value, Data) or is_table(value)
+    return not isinstance(value, str) and (isinstance(value, Data) or is_table(value))
 
 
 def _as_spec(value: object) -> str | Benchmark:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple, TypeAlias
 
 from snellen.api._inputs import BenchmarkLike, as_data, is_in_memory, keep_data
 from snellen.api._resolve import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples
+from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.core.benchmark import Table, Variant
 from snellen.core.errors import UsageError
 from snellen.data.columns import row_id
@@ -23,6 +25,35 @@ a list of dicts, a frame, a table, `Data`; a run or its samples; or the name of 
 _FOLDER = "in-memory"
 """Folder of the cache in which rows are kept that belong to no run."""
 _NAME = "predictions"
+_REPLY_ROLES = ("id", "prediction")
+"""Columns of the predictions, rather than of the data, if these are apart."""
+
+
+class ColumnNames(NamedTuple):
+    """What columns are called: our name to theirs."""
+
+    call: Mapping[str, str]
+    """As the call says."""
+    questions: Mapping[str, str] = {}
+    """As the rows of questions in memory say of themselves."""
+    replies: Mapping[str, str] | None = {}
+    """As the predictions say of themselves; None if their columns have our names."""
+
+    @property
+    def single(self) -> dict[str, str]:
+        """The columns of rows that hold questions and replies."""
+        return {**self.questions, **self.call}
+
+    def split(self, has_separate_data: bool) -> tuple[dict[str, str], dict[str, str]]:
+        """The columns of the data, and those of the predictions; without data of their own, the
+        predictions have all."""
+        data_columns: dict[str, str] = {}
+        reply_columns = dict(self.call)
+        if has_separate_data:
+            own = {role: name for role, name in self.call.items() if role not in _REPLY_ROLES}
+            data_columns = {**self.questions, **own}
+            reply_columns = {role: name for role, name in self.call.items() if role in _REPLY_ROLES}
+        return data_columns, {} if self.replies is None else {**self.replies, **reply_columns}
 
 
 class ScoringInputs(NamedTuple):
@@ -31,7 +62,7 @@ class ScoringInputs(NamedTuple):
     benchmark: str
     predictions: Path | str | None
     data: Path | str | None
-    columns: dict[str, str]
+    columns: ColumnNames
 
 
 def scoring_inputs(
@@ -43,53 +74,52 @@ def scoring_inputs(
 ) -> ScoringInputs:
     """Keep what is in memory in files of the cache. Raises UsageError for what cannot be kept."""
     folder = Settings.from_environment().cache / _FOLDER
-    names = dict(columns)
-    questions, benchmark_path = benchmark, None
-    if is_in_memory(benchmark):
-        questions = as_data(benchmark)
-        names = {**questions.columns, **names}
-        benchmark_path = keep_data(questions, folder)
-        questions = str(benchmark_path)
+    names = ColumnNames(columns)
+    is_kept = is_in_memory(benchmark)
+    if is_kept:
+        names = names._replace(questions=as_data(benchmark).columns)
+        benchmark = keep_data(as_data(benchmark), folder)
     elif not isinstance(benchmark, str | PurePath):
         raise UsageError(
             f"a benchmark cannot be of type {type(benchmark).__name__}; expected a name, a path, "
             "or rows in memory"
         )
     if is_in_memory(data):
-        names = {**as_data(data).columns, **names}
+        names = names._replace(questions=as_data(data).columns)
         data = keep_data(as_data(data), folder)
-    if isinstance(predictions, str) and benchmark_path and not Path(predictions).exists():
-        names["prediction"], predictions = predictions, None
-    elif isinstance(predictions, Data):
-        names = {**predictions.columns, **names}
-    if predictions is not None and not isinstance(predictions, str | PurePath):
-
-        def open_table() -> Table:
-            own_columns = {key: name for key, name in names.items() if key != "prediction"}
-            where = variant if data is None else replace(variant, data=str(data))
-            if benchmark_path or where.data:
-                where = replace(where, columns=own_columns)
-            return resolve_benchmark(str(questions), where).open()
-
+    if is_kept and isinstance(predictions, str) and not Path(predictions).exists():
+        names = names._replace(call={**columns, "prediction": predictions})
+        predictions = None
+    elif predictions is not None and not isinstance(predictions, str | PurePath):
+        own = predictions.columns if isinstance(predictions, Data) else {}
+        names = names._replace(replies=own if _has_columns(predictions) else None)
+        where = variant if data is None else replace(variant, data=str(data))
+        if is_kept or where.data is not None or is_data_source(str(benchmark)):
+            where = replace(where, columns=names.split(True)[0])
+        open_table = partial(_open_table, str(benchmark), where)
         predictions = _predictions_file(predictions, folder, open_table)
-    return ScoringInputs(str(questions), predictions, data, names)
+    return ScoringInputs(str(benchmark), predictions, data, names)
 
 
-def _predictions_file(predictions: Any, folder: Path, open_table: Any) -> Path:
+def _open_table(benchmark: str, variant: Variant) -> Table:
+    return resolve_benchmark(benchmark, variant).open()
+
+
+def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], Table]) -> Path:
     """Predictions in memory as a file; replies without ids are those of the rows of a table."""
     if isinstance(predictions, Run):
         predictions = predictions.samples()
     if isinstance(predictions, Samples):
         predictions = {sample.id: sample.reply for sample in predictions if sample.failure is None}
-    if isinstance(predictions, Data) or _has_columns(predictions):
+    if _has_columns(predictions):
         rows = predictions.rows if isinstance(predictions, Data) else predictions
         return keep_rows(Data(rows, _NAME), folder)
     if isinstance(predictions, Mapping):
         return _keep_replies(predictions, predictions.values(), folder)
     replies, ids = _column(predictions)
-    return _keep_replies(
-        ids if ids is not None else _row_ids(replies, open_table()), replies, folder
-    )
+    if ids is None:
+        ids = list(_row_ids(replies, open_table()))
+    return _keep_replies(ids, replies, folder)
 
 
 def _keep_replies(ids: Iterable[object], replies: Iterable[Any], folder: Path) -> Path:
@@ -101,6 +131,8 @@ def _keep_replies(ids: Iterable[object], replies: Iterable[Any], folder: Path) -
 
 def _has_columns(value: object) -> bool:
     """Whether predictions are rows with columns, rather than replies by id."""
+    if isinstance(value, Data):
+        return True
     if isinstance(value, Mapping):
         return bool(value) and all(isinstance(item, list | tuple) for item in value.values())
     return is_table(value)

@@ -15,7 +15,15 @@ from snellen.benchmarks.declaration.registry import apply_recipe, benchmark_sour
 from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import DataMismatch, MissingExtra, ModelError, UnknownName, UsageError
-from snellen.core.model import Capabilities, Identity, Model, ModelDefaults, abilities
+from snellen.core.model import (
+    AnyModel,
+    Capabilities,
+    Identity,
+    Model,
+    ModelDefaults,
+    MutableModel,
+    abilities,
+)
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.preflight import check_models, check_roles
@@ -27,10 +35,18 @@ from snellen.settings import Settings, first_nonblank, force_offline
 from snellen.store.responses import ResponseStore
 
 
-def resolve_model(model: str | Model, custom: Mapping[str, Model]) -> tuple[str, Model]:
-    """Open a model, with the name it goes by; `custom` are models of loaded files, by name."""
+def resolve_model(model: AnyModel, custom: Mapping[str, Model]) -> tuple[str, Model]:
+    """Open a model, with the name it goes by; `custom` are models of loaded files, by name.
+
+    Raises UsageError if it is neither a name nor what `wrap_model` takes."""
     if not isinstance(model, str):
-        return model.identity.name, model
+        if isinstance(model, MutableModel):
+            wrapped = model.refresh()
+        else:
+            from snellen.models.naming.wrapping import wrap_model
+
+            wrapped = wrap_model(model)
+        return wrapped.identity.name, wrapped
     if model in custom:
         return model, custom[model]
     try:
@@ -41,7 +57,7 @@ def resolve_model(model: str | Model, custom: Mapping[str, Model]) -> tuple[str,
 
 
 def resolve_served_model(
-    model: str | Model, custom: Mapping[str, Model], servers: Servers
+    model: AnyModel, custom: Mapping[str, Model], servers: Servers
 ) -> tuple[str, Model]:
     """As `resolve_model`; if Snellen starts the model's server, it is one of `servers`."""
     if isinstance(model, str) and model not in custom:
@@ -49,6 +65,16 @@ def resolve_served_model(
         if managed is not None:
             return managed.name, managed
     return resolve_model(model, custom)
+
+
+def served_names(models: Sequence[AnyModel]) -> list[str]:
+    """The models of `--serve`, which are names. Raises UsageError for one that is an object."""
+    if not all(isinstance(model, str) for model in models):
+        raise UsageError(
+            "--serve starts the server of a model that is named; an object in this process has no "
+            "server: leave out --serve, or give its name"
+        )
+    return list(models)
 
 
 def _without_address(spec: str, identity: Identity) -> str:
@@ -154,11 +180,16 @@ class OfflineResolver:
         self._servers = servers
         self._offline = Settings.from_environment().offline
 
-    def role_model(self, model: str | Model) -> Model:
+    def role_model(self, model: AnyModel) -> Model:
         """The model, or an `UnavailableModel` if it cannot be opened here. Raises UnknownName."""
-        return model if not isinstance(model, str) else self._open(model)
+        return self._open(model)[1]
 
-    def _open(self, name: str) -> Model:
+    def _open(self, model: AnyModel) -> tuple[str, Model]:
+        if not isinstance(model, str):
+            return resolve_model(model, self._custom_models)
+        return model, self._open_name(model)
+
+    def _open_name(self, name: str) -> Model:
         if name in self._custom_models:
             return self._custom_models[name]
         key_is_missing = self._is_key_missing(name)
@@ -178,15 +209,15 @@ class OfflineResolver:
         self._unopened_models.append(name)
         return UnavailableModel(name)
 
-    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+    def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be measured, with their names; the server of `--serve` is not started.
 
         Raises UsageError if no model is named, or several for one server."""
-        names = [str(model) for model in models]
-        if not names:
+        if not models:
             raise UsageError("no model is named; name one with -m")
         if not self._servers.serve:
-            return [(name, self._open(name)) for name in names]
+            return [self._open(model) for model in models]
+        names = served_names(models)
         if len(names) != 1:
             raise UsageError(
                 f"--serve starts the server of one model; got {len(names)} with -m, and a plan "

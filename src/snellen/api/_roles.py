@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product, starmap
 from pathlib import Path
@@ -14,7 +14,7 @@ from snellen.api.options import RunOptions
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import Model
+from snellen.core.model import AnyModel, Model
 from snellen.core.request import CLIP, Sampling
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.loop.plan import RunPlan
@@ -48,34 +48,63 @@ class ModelRoles:
         yield from (("", model) for roles in self.roles() for model in roles.values())
 
 
+class NamedModel(NamedTuple):
+    """A model as it was handed over, with the name that it is given in tables; "" for its own."""
+
+    name: str
+    model: AnyModel
+
+
+def list_models(models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel]) -> list[NamedModel]:
+    """One model, a list of models, or models by name. Raises UsageError for a name that is no
+    text."""
+    if isinstance(models, Mapping):
+        for name in models:
+            if not isinstance(name, str) or not name:
+                raise UsageError(f"models by name: the name {name!r} is no text; expected a string")
+        return [NamedModel(name, model) for name, model in models.items()]
+    if isinstance(models, list) and all(isinstance(model, str) for model in models):
+        return [NamedModel("", model) for model in models]
+    from snellen.models.naming.wrapping import is_model
+
+    if isinstance(models, str) or is_model(models) or not isinstance(models, Iterable):
+        return [NamedModel("", models)]
+    return [NamedModel("", model) for model in models]
+
+
 class ModelOpener(Protocol):
     """Opens the models that a command names."""
 
-    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+    def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be measured, each with the name it goes by. Raises UsageError."""
 
-    def role_model(self, model: str | Model) -> Model:
+    def role_model(self, model: AnyModel) -> Model:
         """A model with another role. Raises UsageError."""
 
 
 def open_roles(
-    models: Sequence[str | Model],
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     options: RunOptions,
     opener: ModelOpener,
     custom: Collection[str] = (),
 ) -> ModelRoles:
     """Open the models of a command, and its extractors, judges and CLIP model.
 
-    `custom` are the names of models of loaded files. Raises UsageError if a model cannot be opened,
-    or cannot be sampled as its options say.
+    `models` is one model, a list, or models by the names they go by. A model that is given twice
+    is asked once. `custom` are the models of loaded files. Raises UsageError if a model cannot be
+    opened, or cannot be sampled as its options say, and if two models have one name.
     """
-    specs = split_model_sampling(models, options.sampling, custom)
+    listed = list_models(models)
+    specs = split_model_sampling([each.model for each in listed], options.sampling, custom)
     refuse_sampling("an extractor", *options.extractors)
     refuse_sampling("a model that compares pictures", options.clip)
     judges, judge_sampling = (
         split_judge_sampling(options.judges, custom) if options.judges else ([], {})
     )
-    named_models, sampling = specs.resolve(opener.requested_models(specs.models), options.repeats)
+    opened_models, sampling = specs.resolve(
+        opener.requested_models(specs.models), options.repeats, [each.name for each in listed]
+    )
+    named_models = _distinct_models(opened_models)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
     shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
     if judges:
@@ -83,6 +112,20 @@ def open_roles(
         for role, settings in judge_sampling.items():
             check_sampler(role, shared[role], settings, 1)
     return ModelRoles(named_models, extractors, shared, sampling, judge_sampling)
+
+
+def _distinct_models(models: Sequence[tuple[str, Model]]) -> list[tuple[str, Model]]:
+    """Each model once. Raises UsageError if two models have one name, which no table could tell
+    apart."""
+    by_name: dict[str, Model] = {}
+    for name, model in models:
+        other = by_name.setdefault(name, model)
+        if other is not model and other.identity.digest() != model.identity.digest():
+            raise UsageError(
+                f"two models are called {name!r}; give each a name of its own, as in "
+                'evaluate({"first": ..., "second": ...}, ...)'
+            )
+    return list(by_name.items())
 
 
 class RunCell(NamedTuple):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.errors import UsageError
-from snellen.core.model import Model, RestrictedSampler
+from snellen.core.model import AnyModel, Model, RestrictedSampler
 from snellen.core.request import Sampling
 from snellen.models.sampling import (
     SamplingSpec,
@@ -23,21 +23,23 @@ class SamplingOptions(NamedTuple):
 
     specs: list[SamplingSpec | None]
     """The options of each model; None for a model that is an object."""
-    models: Sequence[str | Model]
+    models: Sequence[AnyModel]
     default: Sampling
 
     def resolve(
-        self, opened_models: Sequence[tuple[str, Model]], repeats: int
+        self, opened_models: Sequence[tuple[str, Model]], repeats: int, given: Sequence[str] = ()
     ) -> tuple[list[tuple[str, Model]], dict[str, Sampling]]:
         """Names of the opened models, with their sampling options, and the settings by name.
 
-        Raises UsageError if a model cannot be sampled with its settings."""
+        `given` are the names that the user gave them, where he did. Raises UsageError if a model
+        cannot be sampled with its settings."""
         # With --serve the model may have no name on the command line.
         specs = self.specs or [None for _ in opened_models]
+        names = given or ["" for _ in opened_models]
         models, sampling_by_name = [], {}
-        for (name, model), spec in zip(opened_models, specs, strict=True):
+        for (name, model), spec, given_name in zip(opened_models, specs, names, strict=True):
             sampling = merge_sampling(spec.sampling if spec else None, self.default)
-            full_name = spec.add_options(name) if spec else name
+            full_name = given_name or (spec.add_options(name) if spec else name)
             check_sampler(full_name, model, sampling, repeats)
             models.append((full_name, model))
             if sampling is not None:
@@ -46,7 +48,7 @@ class SamplingOptions(NamedTuple):
 
 
 def split_model_sampling(
-    models: Sequence[str | Model], default: Sampling, custom: Collection[str] = ()
+    models: Sequence[AnyModel], default: Sampling, custom: Collection[str] = ()
 ) -> SamplingOptions:
     """Split sampling options off the names of models. Raises UsageError for impossible values."""
     check_sampling(default, "sampling")
@@ -58,8 +60,8 @@ def split_model_sampling(
 
 
 def split_judge_sampling(
-    judges: Sequence[str | Model], custom: Collection[str] = ()
-) -> tuple[list[str | Model], dict[str, Sampling]]:
+    judges: Sequence[AnyModel], custom: Collection[str] = ()
+) -> tuple[list[AnyModel], dict[str, Sampling]]:
     """Judges without their sampling options, and the settings by role."""
     judge_options = split_model_sampling(judges, Sampling(), custom)
     roles = judge_roles(len(judges))
@@ -71,7 +73,7 @@ def split_judge_sampling(
     return list(judge_options.models), sampling_by_role
 
 
-def refuse_sampling(who: str, *names: str | Model | None) -> None:
+def refuse_sampling(who: str, *names: AnyModel) -> None:
     """Raises UsageError if a model that is always asked once and greedily has sampling options."""
     for name in names:
         if isinstance(name, str) and split_sampling(name).options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -12,13 +12,17 @@ from typing import Any, NamedTuple
 from snellen.api._budget import Prices, request_limits
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
 from snellen.api._progress import ProgressChoice, is_visible, open_progress, print_notice
-from snellen.api._resolve import NamedBenchmark, resolve_benchmark, resolve_served_model
+from snellen.api._resolve import (
+    NamedBenchmark,
+    resolve_benchmark,
+    resolve_served_model,
+    served_names,
+)
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api._sampling import is_greedy
 from snellen.api.options import (
     STORE_FILE,
     RunOptions,
-    as_list,
     change_options,
     check_options,
     variant_with_roles,
@@ -28,7 +32,7 @@ from snellen.api.results import Results, Run, SkippedRun
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
-from snellen.core.model import Model
+from snellen.core.model import AnyModel, Model
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
@@ -49,7 +53,7 @@ _NO_TEMPERATURE = (
 
 
 def evaluate(
-    models: Sequence[str | Model] | str,
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
@@ -63,9 +67,10 @@ def evaluate(
     """Run every model on every benchmark; a complete run is only reported.
 
     Models and benchmarks are named as on the command line, or are objects; one, or several in a
-    list. A benchmark may also be rows in memory: a list of dicts, a frame, a `datasets.Dataset`, or
-    `Data(rows, name=...)`. `changes` are fields of `RunOptions`, in place of those of `options`:
-    `evaluate("random", "eyechart", limit=10)`.
+    list. Models may also be a dict by the names that tables show; each is anything that
+    `wrap_model` takes. A benchmark may also be rows in memory: a list of dicts, a frame, a
+    `datasets.Dataset`, or `Data(rows, name=...)`. `changes` are fields of `RunOptions`, in place of
+    those of `options`: `evaluate("random", "eyechart", limit=10)`.
 
     `progress` shows how far the samples are: by default on a terminal and in a notebook, with True
     everywhere, with False nowhere; or an object with the methods of `Progress`. Callbacks:
@@ -94,7 +99,7 @@ def evaluate(
 
 
 async def aevaluate(
-    models: Sequence[str | Model] | str,
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     **arguments: Any,
@@ -108,7 +113,7 @@ async def aevaluate(
 
 
 def _evaluate(
-    models: Sequence[str | Model] | str,
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,
     options: RunOptions,
     command: str,
@@ -132,7 +137,7 @@ def _evaluate(
     ):
         custom = load_files(options.load)
         opener = _LiveModelOpener(custom.models, servers, replicas)
-        roles = open_roles(as_list(models), options, opener, custom.models)
+        roles = open_roles(models, options, opener, custom.models)
         variant = variant_with_roles(options)
         named_benchmarks = []
         for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER):
@@ -247,7 +252,7 @@ class _LiveModelOpener(NamedTuple):
     servers: Servers
     replicas: ReplicatedModels | None
 
-    def requested_models(self, models: Sequence[str | Model]) -> list[tuple[str, Model]]:
+    def requested_models(self, models: Sequence[AnyModel]) -> list[tuple[str, Model]]:
         """The models to be evaluated, with the name each goes by. Raises UsageError."""
         if not self.servers.serve:
             if not models:
@@ -255,20 +260,20 @@ class _LiveModelOpener(NamedTuple):
                     "no model is named; name one with -m, or start a server with --serve"
                 )
             return [self._open_replicas(model) for model in models]
-        if len(models) > 1 or not all(isinstance(model, str) for model in models):
-            raise UsageError(f"--serve starts the server of one model; got {len(models)} models")
-        name = next((model for model in models if isinstance(model, str)), None)
-        return [self.servers.open_served(name)]
+        names = served_names(models)
+        if len(names) > 1:
+            raise UsageError(f"--serve starts the server of one model; got {len(names)} models")
+        return [self.servers.open_served(next(iter(names), None))]
 
-    def role_model(self, model: str | Model) -> Model:
+    def role_model(self, model: AnyModel) -> Model:
         """A model with another role."""
         return self._open_single(model)[1]
 
-    def _open_replicas(self, model: str | Model) -> tuple[str, Model]:
-        if self.replicas is None or not isinstance(model, str):
+    def _open_replicas(self, model: AnyModel) -> tuple[str, Model]:
+        if self.replicas is None:
             return self._open_single(model)
         replicas = self.replicas.open_model(model)
         return replicas.name, replicas
 
-    def _open_single(self, model: str | Model) -> tuple[str, Model]:
+    def _open_single(self, model: AnyModel) -> tuple[str, Model]:
         return resolve_served_model(model, self.custom, self.servers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,13 +18,13 @@ from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api.options import (
     STORE_FILE,
     RunOptions,
-    as_list,
     change_options,
     check_options,
     variant_with_roles,
 )
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
-from snellen.core.model import RemoteModel
+from snellen.api.results import printed_text
+from snellen.core.model import AnyModel, RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.data.in_memory import KEPT_FOLDER
@@ -55,9 +55,19 @@ class Planned(Struct, frozen=True, kw_only=True):
     studies: list[StudyPlan] = []
     """With aims: what each benchmark takes to reach them."""
 
+    def __repr__(self) -> str:
+        from snellen.api.plan_table import print_plan
+
+        return printed_text(lambda console: print_plan(self, console))
+
+    def _repr_html_(self) -> str:
+        from snellen.api.plan_table import plan_html
+
+        return plan_html(self)
+
 
 def plan(
-    models: Sequence[str] | str,
+    models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     *,
@@ -83,7 +93,7 @@ def plan(
     out = Path(options.out)
     custom = load_files(options.load)
     resolver = OfflineResolver(custom.models, Servers(out, options.serve, options.serve_timeout))
-    roles = open_roles(as_list(models), options, resolver, custom.models)
+    roles = open_roles(models, options, resolver, custom.models)
     rule = _stop_rule(options.until, [name for name, _ in roles.models])
     prices.check(roles.all_models(), limits.budget)
     variant = variant_with_roles(options)

@@ -37,7 +37,8 @@ _SHOWN_SAMPLES = 10
 class SampleResult:
     """One finished sample of a run: what was asked, replied and read."""
 
-    def __init__(self, record: Record, images: RunImages) -> None:
+    def __init__(self, record: Record, images: RunImages | None = None) -> None:
+        """Without `images`, its images are not there to be looked at."""
         self.record = record
         """Everything that is stored about the sample."""
         self._images = images
@@ -113,7 +114,10 @@ class SampleResult:
         """The images of the prompt that are still there, as the data have them."""
         from snellen.core.media import decode_image
 
-        originals = (self._images.original(digest, self.id) for digest in self.record.media)
+        images = self._images
+        if images is None:
+            return []
+        originals = (images.original(digest, self.id) for digest in self.record.media)
         return [decode_image(data) for data in originals if data is not None]
 
     @property
@@ -161,7 +165,7 @@ class SampleResult:
         return sample_html(self.record, self._thumbnail)
 
     def _thumbnail(self, digest: str) -> bytes | None:
-        return self._images.thumbnail(digest, self.id)
+        return self._images.thumbnail(digest, self.id) if self._images is not None else None
 
     def _usage(self, name: str) -> int | None:
         usages = [getattr(turn.output, "usage", None) for turn in every_pass(self.record)]

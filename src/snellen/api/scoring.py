@@ -11,7 +11,7 @@ from msgspec import structs
 
 from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.api._inputs import BenchmarkLike
-from snellen.api._predictions import PredictionsLike, scoring_inputs
+from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
 from snellen.api._recorded_roles import (
     RecordedRoles,
     are_verdicts_recorded,
@@ -21,6 +21,7 @@ from snellen.api._recorded_roles import (
 )
 from snellen.api._resolve import resolve_benchmark
 from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_repeats
+from snellen.api.results import SampleResult, Samples, printed_text
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
@@ -32,7 +33,7 @@ from snellen.core.model import Identity, Model
 from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.sample import Origin, origin_of
-from snellen.core.summary import Summary
+from snellen.core.summary import Interval, Summary
 from snellen.data.columns import check_column_keys
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
@@ -60,6 +61,36 @@ class Scored(NamedTuple):
     """How parsing agrees with human labels, if labels were named."""
     run: RunInfo | None = None
     """The predictions as a run of their own, for the tables of runs: its model is the file."""
+
+    @property
+    def score(self) -> float | None:
+        """The headline, mostly a percentage; None if nothing could be scored."""
+        return self.summary.headline.value
+
+    @property
+    def interval(self) -> Interval | None:
+        """The confidence interval of the score."""
+        return self.summary.headline.interval
+
+    @property
+    def n(self) -> int:
+        """Samples in the score."""
+        return self.summary.headline.n
+
+    def samples(self) -> Samples:
+        """The samples with their verdicts, without images."""
+        return Samples(map(SampleResult, self.records))
+
+    def __repr__(self) -> str:
+        from snellen.report.terminal.table import print_runs
+
+        table = printed_text(lambda console: print_runs([self.report], console))
+        return "\n".join([table, *self.warnings])
+
+    def _repr_html_(self) -> str:
+        from snellen.report.notebook.tables import RunWithPage, runs_html
+
+        return runs_html([RunWithPage(self.report, None)], self.warnings)
 
     @property
     def report(self) -> Report:
@@ -101,8 +132,8 @@ def score(
     nothing.
     """
     inputs = scoring_inputs(benchmark, predictions, data, variant, columns or {})
-    benchmark, predictions, data, columns = inputs
-    check_column_keys(columns)
+    benchmark, predictions, data, names = inputs
+    check_column_keys(names.single)
     check_judge_repeats(judge_repeats, judges)
     variant = replace(
         variant,
@@ -114,7 +145,7 @@ def score(
     )
     with Servers(Path(store).parent, notify=serving) as servers:
         roles = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
-        scored = _score_files(benchmark, predictions, data, variant, columns, where, roles)
+        scored = _score_files(benchmark, predictions, data, variant, names, where, roles)
     path = predictions if predictions is not None else benchmark
     return scored._replace(run=_as_run(scored, Path(path), variant, where, roles))
 
@@ -176,19 +207,17 @@ def _score_files(
     predictions: Path | str | None,
     data: Path | str | None,
     variant: Variant,
-    columns: Mapping[str, str] | None,
+    columns: ColumnNames,
     where: Mapping[str, str] | None,
     roles: RecordedRoles,
 ) -> Scored:
     """Find which files hold questions, gold answers and replies, match their rows, and score."""
     if predictions is None or (data is None and _is_same_file(benchmark, predictions)):
-        return _score_single_file(benchmark, variant, columns, where, roles)
+        return _score_single_file(benchmark, variant, columns.single, where, roles)
     has_separate_data = variant.data is not None or is_data_source(benchmark)
     if not has_separate_data:
-        refuse_units(benchmark, columns or {})
-    data_columns, reply_columns = (
-        _split_columns(columns or {}) if has_separate_data else ({}, columns or {})
-    )
+        refuse_units(benchmark, columns.call)
+    data_columns, reply_columns = columns.split(has_separate_data)
     resolved = resolve_benchmark(benchmark, replace(variant, columns=data_columns))
     repeats = resolved.counts_duplicates and not has_separate_data
     reply_rows = read_predictions(
@@ -249,7 +278,7 @@ def _is_same_file(benchmark: str, predictions: Path | str) -> bool:
 def _score_single_file(
     path: str,
     variant: Variant,
-    columns: Mapping[str, str] | None,
+    columns: Mapping[str, str],
     where: Mapping[str, str] | None,
     roles: RecordedRoles,
 ) -> Scored:
@@ -258,8 +287,8 @@ def _score_single_file(
             f"no predictions for {path}: give a file with --predictions, or in place of the "
             "benchmark a file that holds questions, answers and predictions"
         )
-    predictions = read_predictions(Path(path), columns=renamed_columns(columns or {}), where=where)
-    benchmark = data_file_declaration(path)(replace(variant, columns=columns or {}))
+    predictions = read_predictions(Path(path), columns=renamed_columns(columns), where=where)
+    benchmark = data_file_declaration(path)(replace(variant, columns=columns))
     return _score_predictions(replace(benchmark, open=predictions.table), predictions, roles)
 
 
@@ -296,11 +325,3 @@ def _score_predictions(
     notices = () if advice is None else (f"{predictions.path}: {advice}",)
     warnings = (*predictions.warnings, *notices, *warnings, *unread)
     return Scored(benchmark, summary, warnings, records, data, readings)
-
-
-def _split_columns(columns: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The `columns` of the data file, and those of the predictions file."""
-    reply_columns = {role: name for role, name in columns.items() if role in ("id", "prediction")}
-    return {
-        role: name for role, name in columns.items() if role not in reply_columns
-    }, reply_columns

@@ -25,7 +25,10 @@ _KIND_OF_FLAG = {
 """By the argument's name in the parser."""
 _FILE_SIGNS = ("FILE", "DIR", "RUN", "FOLDER", "STORE", "PATH", "CHECKPOINTS")
 """Parts of a metavar that stands for files."""
-_NAME_COMMANDS = {("info",): (BENCHMARKS, MODELS), ("card",): (BENCHMARKS,)}
+_NAME_COMMANDS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("info",): (BENCHMARKS, MODELS),
+    ("card",): (BENCHMARKS,),
+}
 
 
 class CompletedFlag(NamedTuple):

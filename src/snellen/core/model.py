@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -58,6 +58,11 @@ class Model(Protocol):
 
     @property
     def capabilities(self) -> Capabilities: ...
+
+
+AnyModel = Any
+"""A model as it is handed over: a name, a function of a request, a class, an object that answers,
+a `Model`, or what else `snellen.wrap_model` takes."""
 
 
 class ModelDefaults:
@@ -148,8 +153,8 @@ class BatchModel(Model, Protocol):
 
     batch_size: int
 
-    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output]:
-        """Answer a batch; outputs in the order of the requests."""
+    def answer_batch(self, requests: Sequence[Request]) -> Sequence[Output | str]:
+        """Answer a batch; outputs (a string is the reply's text) in the order of the requests."""
         ...
 
 
@@ -204,6 +209,15 @@ class CheckableModel(Protocol):
 
     async def check(self) -> None:
         """Raises UsageError if it could answer nothing: no such server, key or model."""
+        ...
+
+
+@runtime_checkable
+class MutableModel(Protocol):
+    """A model in memory whose weights may change between two runs, by training for example."""
+
+    def refresh(self) -> Model:
+        """The model with its present identity; called when a command begins."""
         ...
 
 

@@ -103,6 +103,8 @@ class Failure(Struct, frozen=True, gc=False, tag="failure", tag_field="type", om
     message: str
     sent: int = 1
     """Times the request was sent."""
+    traceback: str = ""
+    """Traceback of the error that the user's own model raised, as Python prints it."""
 
 
 Output = Generated | Ranked | Drawn | Compared | Failure

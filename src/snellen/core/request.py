@@ -4,13 +4,18 @@ an output is stored."""
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, overload
 
 import msgspec
 from msgspec import Struct, structs
 
-from snellen.core.media import MediaKind, Source
+from snellen.core.errors import MediaError
+from snellen.core.media import MediaKind, Source, decode_image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
 
 Role = Literal["system", "user", "assistant"]
 
@@ -177,7 +182,42 @@ class Ref(Struct, frozen=True, gc=False):
     """Id of the data row, if rotations of a question are separate rows."""
 
 
-class Generate(Struct, frozen=True, kw_only=True):
+class _Question(Struct, frozen=True):
+    """What every request offers to a model of one's own: its text, images and videos."""
+
+    def text(self) -> str:
+        """The text of all messages, one part per line, without media."""
+        return "\n".join(filter(None, (message.text() for message in _messages_of(self))))
+
+    def images(self) -> list[PILImage]:
+        """The images of all messages in order, decoded to RGB and upright, as Snellen's own models
+        get them. Raises MediaError. Each call decodes them again."""
+        # Without a limit of pixels: it was checked before the model was asked.
+        return [decode_image(data, sys.maxsize) for data in self._media_bytes("image")]
+
+    def videos(self) -> list[bytes]:
+        """The original bytes of the videos of all messages, in order. Raises MediaError."""
+        return list(self._media_bytes("video"))
+
+    def _media_bytes(self, kind: MediaKind) -> Iterator[bytes]:
+        media: Mapping[str, Source] = getattr(self, "media", {})
+        for message in _messages_of(self):
+            for part in message.media():
+                if part.kind != kind:
+                    continue
+                if part.digest not in media:
+                    raise MediaError(
+                        f"the bytes of {kind} {part.digest[:12]} did not come with the request"
+                    )
+                yield media[part.digest].read()
+
+
+def _messages_of(request: object) -> Messages:
+    messages: Messages = getattr(request, "messages", ())
+    return messages
+
+
+class Generate(_Question, frozen=True, kw_only=True):
     """Request for text."""
 
     messages: Messages
@@ -193,7 +233,7 @@ class Generate(Struct, frozen=True, kw_only=True):
     """Index of the draw of the same question, from 0."""
 
 
-class Rank(Struct, frozen=True, kw_only=True):
+class Rank(_Question, frozen=True, kw_only=True):
     """Request for the log-likelihood of each candidate text as the reply to a shared context."""
 
     messages: Messages
@@ -204,7 +244,7 @@ class Rank(Struct, frozen=True, kw_only=True):
     attempt: int = 0
 
 
-class Draw(Struct, frozen=True, kw_only=True):
+class Draw(_Question, frozen=True, kw_only=True):
     """Request for an image, after messages whose text and images may be interleaved."""
 
     messages: Messages
@@ -221,7 +261,7 @@ CLIP = "clip"
 """Role of the model that compares images."""
 
 
-class Compare(Struct, frozen=True, kw_only=True):
+class Compare(_Question, frozen=True, kw_only=True):
     """Request for the similarity of one image to each candidate image, all named by their hash."""
 
     picture: str

@@ -75,7 +75,7 @@ class RunStarter:
         """Fill the future with the names of the runs, or with the error that ended them."""
         from snellen.api.evaluation import evaluate
 
-        before = _spent_by_run(self.out)
+        before = _run_spending(self.out)
         unit = "usd" if self.budget.is_money else "tok"
         try:
             results = evaluate(
@@ -86,10 +86,10 @@ class RunStarter:
                 raise UsageError(f"{model} was not asked: {results.skipped[0].reason}")
         except BaseException as error:  # noqa: BLE001
             # Whatever ended it, the caller must not wait for ever.
-            self._spent += self._difference(before, _spent_by_run(self.out))
+            self._spent += self._difference(before, _run_spending(self.out))
             future.set_exception(error)
         else:
-            self._spent += self._difference(before, _spent_by_run(self.out))
+            self._spent += self._difference(before, _run_spending(self.out))
             future.set_result([run.name for run in results.runs])
 
     def _difference(
@@ -151,7 +151,7 @@ def plan_json(
     return msgspec.json.encode(planned).decode()
 
 
-def _spent_by_run(out: Path) -> dict[Path, Mapping[str, RoleUsage]]:
+def _run_spending(out: Path) -> dict[Path, Mapping[str, RoleUsage]]:
     try:
         return {run.path: run.info.spent for run in find_runs(out)}
     except SnellenError:

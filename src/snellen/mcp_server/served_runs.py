@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from snellen.api.run_images import RunImages
 from snellen.core.errors import SnellenError, UnknownName, UsageError
 from snellen.core.output import Failure, Generated
 from snellen.core.record import Record
@@ -21,7 +22,6 @@ from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
 from snellen.report.page.samples import Result, record_result
 from snellen.store.runs import RunFolder, find_runs
-from snellen.view.run_images import RunImages
 
 MAX_RUNS = 200
 """Runs in one answer."""

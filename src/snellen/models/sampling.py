@@ -37,13 +37,20 @@ class SamplingSpec(NamedTuple):
 
 def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpec:
     """Split the sampling options off a model's name; options that the provider declares itself
-    stay with it. `loaded_names` are names of models of loaded files. Raises UsageError."""
+    stay with it. `loaded_names` are models of loaded files. Raises UsageError."""
     stem, options = split_options(spec)
-    provider = "" if stem in loaded_names else split_spec(spec).provider
+    is_loaded = stem in loaded_names
+    provider = "" if is_loaded else split_spec(spec).provider
+
+    def is_own(name: str) -> bool:
+        if is_loaded:
+            from snellen.models.naming.custom import LoadedModels
+
+            return isinstance(loaded_names, LoadedModels) and loaded_names.has_option(stem, name)
+        return _provider_takes(provider, name)
+
     sampling_options = {
-        name: value
-        for name, value in options.items()
-        if name in _NAMES and not _provider_takes(provider, name)
+        name: value for name, value in options.items() if name in _NAMES and not is_own(name)
     }
     if not sampling_options:
         return SamplingSpec(spec, "", None)

@@ -99,6 +99,7 @@ def _print_results(results: Results, command: str) -> int:
     from snellen.report.console import Terminal
     from snellen.report.terminal.gains import print_gains
     from snellen.report.terminal.table import print_failures, print_runs
+    from snellen.report.terminal.tracebacks import print_traceback
 
     for skipped in results.skipped:
         print_line(f"skipped: {skipped.reason}", error=True)
@@ -123,5 +124,6 @@ def _print_results(results: Results, command: str) -> int:
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)
+    print_traceback(results.runs, Terminal(stderr=True))
     incomplete = any(run.info.status != "complete" for run in results.runs)
     return INCOMPLETE if incomplete else COMPLETE

@@ -136,7 +136,7 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
 
 def _confirm(arguments: Namespace, crossed_runs: CrossedRuns, console: Console) -> None:
     """Print the plan and ask for consent. Raises UsageError without it."""
-    from snellen.cli.commands.plan import print_plan
+    from snellen.api.plan_table import print_plan
 
     print_plan(crossed_runs.plan, console, quiet=arguments.quiet)
     if arguments.yes or not crossed_runs.max_requests:

@@ -9,17 +9,17 @@ import queue
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from snellen.core.errors import MediaError, ModelError, UsageError
-from snellen.core.output import Failure, Output
+from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Rank, Request
 
 ImageDigests = tuple[str, ...]
 """Digests of the images of a request."""
-AnswerBatch = Callable[[Sequence[Request]], Sequence[Output]]
+AnswerBatch = Callable[[Sequence[Request]], object]
 
 _SILENT_WAIT = 1.0
 """Seconds that the end of the process waits for a model without a word."""
@@ -190,15 +190,47 @@ def _await_models() -> None:
 def answer_or_fail(answer_batch: AnswerBatch, requests: Sequence[Request]) -> Sequence[Output]:
     """Outputs of a batch; a failure of the model is one Failure per request.
 
-    Raises UsageError (weights that cannot be loaded, say, end the run) and KeyboardInterrupt.
+    A string stands for `Generated`, as it does from `answer`; a value of another type fails its own
+    request alone. Raises UsageError (weights that cannot be loaded, say, end the run) and
+    KeyboardInterrupt.
     """
     try:
-        outputs = list(answer_batch(requests))
-        if len(outputs) != len(requests):
-            raise ModelError(f"{len(outputs)} outputs came back for {len(requests)} requests")
-        return outputs
+        values = _list_of_outputs(answer_batch(requests), len(requests))
     except BaseException as error:  # noqa: BLE001 - a model is foreign code
         return [failure_from_error(error)] * len(requests)
+    return [_output_or_failure(value) for value in values]
+
+
+def _list_of_outputs(values: object, count: int) -> list[object]:
+    """What `answer_batch` returned, one value for each of `count` requests. Raises ModelError."""
+    wanted = "answer_batch returns a list with one for each, in their order"
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        kind = type(values).__name__
+        raise ModelError(f"one {kind} came back for {count} requests; {wanted}")
+    outputs = list(values)
+    if len(outputs) != count:
+        raise ModelError(f"{len(outputs)} outputs came back for {count} requests; {wanted}")
+    return outputs
+
+
+def as_output(value: object) -> Output:
+    """Convert a model's return value: plain text becomes `Generated`. Raises ModelError for
+    anything that is neither text nor an Output."""
+    if isinstance(value, str):
+        return Generated(value)
+    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
+        return value
+    raise ModelError(
+        f"the model returned {type(value).__name__}; expected text or an Output "
+        "(Generated, Ranked, Drawn, Compared or Failure)"
+    )
+
+
+def _output_or_failure(value: object) -> Output:
+    try:
+        return as_output(value)
+    except ModelError as error:
+        return failure_from_error(error)
 
 
 def failure_from_error(error: BaseException) -> Failure:
@@ -206,7 +238,8 @@ def failure_from_error(error: BaseException) -> Failure:
 
     Any BaseException counts: libraries in Rust raise one when they panic, and a CancelledError
     that leaks from a model's own task does not cancel ours. UsageError and KeyboardInterrupt are
-    raised again: they are meant for the user.
+    raised again: they are meant for the user. An error in the user's own model comes with the line
+    that raised it, and its traceback.
     """
     if isinstance(error, (UsageError, KeyboardInterrupt)):
         raise error
@@ -214,7 +247,9 @@ def failure_from_error(error: BaseException) -> Failure:
         return Failure("media", str(error))
     if isinstance(error, ModelError):
         return Failure(error.kind, str(error))
-    return Failure("request", f"{type(error).__name__}: {error}")
+    from snellen.core.user_code import describe_error, users_traceback  # rarely needed
+
+    return Failure("request", describe_error(error), traceback=users_traceback(error))
 
 
 def queued_request(order: int, request: Request, future: asyncio.Future[Output]) -> QueuedRequest:

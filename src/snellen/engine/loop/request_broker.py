@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, ModelError, StorageError
+from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import InlineSource, Source, check_image
 from snellen.core.model import (
     BatchModel,
@@ -31,7 +31,7 @@ from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures
 from snellen.engine.limits.pacing import ConcurrencyWindow
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
-from snellen.engine.loop.batching import Batcher, failure_from_error
+from snellen.engine.loop.batching import Batcher, as_output, failure_from_error
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.settings import max_image_pixels
 from snellen.store.responses import WAIT, ResponseStore, StoreBusy
@@ -417,19 +417,6 @@ _OUTPUT_TYPES: dict[type, type] = {
     Draw: Drawn,
     Compare: Compared,
 }
-
-
-def as_output(value: object) -> Output:
-    """Convert a model's return value: plain text becomes `Generated`. Raises ModelError for
-    anything that is neither text nor an Output."""
-    if isinstance(value, str):
-        return Generated(value)
-    if isinstance(value, Generated | Ranked | Drawn | Compared | Failure):
-        return value
-    raise ModelError(
-        f"the model returned {type(value).__name__}; expected text or an Output "
-        "(Generated, Ranked, Drawn, Compared or Failure)"
-    )
 
 
 def check_output(request: Request, output: Output) -> Output:

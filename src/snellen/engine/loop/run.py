@@ -42,7 +42,14 @@ from snellen.engine.loop.environment import (
     reset_peak_memory,
     versions,
 )
-from snellen.engine.loop.plan import RunPlan, build_flow, folder_name, run_config, select_ids
+from snellen.engine.loop.plan import (
+    RunPlan,
+    build_flow,
+    folder_name,
+    images_reason,
+    run_config,
+    select_ids,
+)
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
@@ -76,6 +83,9 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     table = plan.benchmark.open()
     selected = select_ids(plan, table)
+    missing = images_reason(plan, table, selected)
+    if missing:
+        raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     config = run_config(plan, table)
     folder = plan.out / folder_name(plan, config)
     with RunWriter(folder) as writer:

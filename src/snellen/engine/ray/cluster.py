@@ -412,8 +412,15 @@ class ReplicatedModels:
         """Whether any replica was started and not ended since."""
         return any(model.actors for model in self._models)
 
-    def open_model(self, spec: str) -> ReplicatedModel:
-        """The model of that name as replicas."""
+    def open_model(self, spec: object) -> ReplicatedModel:
+        """The model of that name as replicas. Raises UsageError for a model that is an object of
+        this process."""
+        if not isinstance(spec, str):
+            raise UsageError(
+                "replicas on Ray open a model by its name, and an object in this process has none; "
+                "put its class into a file, and name that with --load (in Python load=), or leave "
+                "Ray out"
+            )
         model = ReplicatedModel(spec, self._cluster, self._files, self._out)
         model.siblings = self._models
         self._models.append(model)

@@ -63,6 +63,19 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     with silence_library():
         processor = load_processor(checkpoint, options, folder)
         model = _load_model(checkpoint, options, folder, device)
+    loaded = assemble(checkpoint.name, model, processor, options, device)
+    use_greedy_decoding(model, loaded.tokenizer, loaded.eos_token_ids)
+    return loaded
+
+
+def assemble(
+    name: str, model: Any, processor: Any, options: LoadOptions, device: str
+) -> LoadedModel:
+    """A model and its processor, ready to answer; `device` is that of the model, unless its parts
+    were placed one by one. A tokenizer without a padding token is given one.
+
+    Raises UsageError if nothing says how prompts are formatted.
+    """
     tokenizer = getattr(processor, "tokenizer", processor)
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
@@ -72,11 +85,10 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     )
     if uses_profile_prompt and (profile is None or not profile.prompt):
         raise UsageError(
-            f"{checkpoint.name} has no chat template, so the format of its prompts is unknown; "
+            f"{name} has no chat template, so the format of its prompts is unknown; "
             "add a chat_template.jinja to the folder, or choose its instruct version"
         )
     eos_token_ids = find_eos_token_ids(model, tokenizer)
-    use_greedy_decoding(model, tokenizer, eos_token_ids)
     text_config = model.config.get_text_config()
     max_length = getattr(text_config, "max_position_embeddings", None)
     threads = _thread_count(model, options, device)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
 from typing import Any
 
 from snellen.core.errors import UsageError
@@ -86,6 +88,32 @@ def _load_without_video(
         return without_video_processor(family).from_args_and_dict(loaded, description)
     except _LOAD_ERRORS:
         return None
+
+
+def processor_digest(processor: Any) -> str:
+    """SHA-256 (hex) of what a processor or tokenizer does: its classes, settings, vocabulary and
+    chat template."""
+    tokenizer = getattr(processor, "tokenizer", processor)
+    parts = [type(processor).__name__, str(getattr(processor, "chat_template", None))]
+    parts += [type(tokenizer).__name__, str(tokenizer.chat_template)]
+    parts.append(json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str))
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        parts.append(_without_padding(backend.to_str()))
+    else:
+        parts.append(json.dumps(tokenizer.get_vocab(), sort_keys=True))
+    image_processor = getattr(processor, "image_processor", None)
+    if image_processor is not None:
+        settings = image_processor.to_dict()
+        parts += [type(image_processor).__name__]
+        parts.append(json.dumps(settings, sort_keys=True, default=str))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _without_padding(tokenizer_json: str) -> str:
+    """A tokenizer's description without padding and truncation, which each call sets."""
+    description = json.loads(tokenizer_json)
+    return json.dumps({**description, "padding": None, "truncation": None}, sort_keys=True)
 
 
 def without_video_processor(family: Any) -> Any:

@@ -3,8 +3,8 @@
 A model is a class or object with `answer(self, request)`, or a function of one argument called
 `request`; it returns the reply's text or an `Output` and may be `async`. `identity` (a name or an
 `Identity`) and `capabilities` are optional. An object or class with `answer_batch` gets batches.
-A benchmark is a `Declaration`, a `Benchmark`, or a function of one argument called `variant` that
-makes one.
+A class is made when it is asked, with the options behind its name. A benchmark is a `Declaration`,
+a `Benchmark`, or a function of one argument called `variant` that makes one.
 """
 
 from __future__ import annotations
@@ -14,48 +14,81 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from snellen.core.benchmark import Benchmark, BenchmarkFactory
 from snellen.core.errors import UsageError
-from snellen.core.model import BatchModel, Capabilities, Identity, Model, ModelDefaults
+from snellen.core.model import Model
+from snellen.models.naming.spec import split_options
 
-_ANSWER_METHODS = ("answer", "answer_batch")
+
+class _Offer(NamedTuple):
+    """A class, object or function of a file that answers requests."""
+
+    value: Any
+    file: Path
+    digest: str
+
+
+class LoadedModels(Mapping[str, Model]):
+    """Models of loaded files. A key is a name, or a class's name with options: `Mine:size=8`.
+
+    A class is made when it is first asked for, and once for the same options; iterating over the
+    names makes none. `models[spec]` raises UsageError for options that the class does not take.
+    """
+
+    def __init__(self) -> None:
+        self._offers: dict[str, _Offer] = {}
+        self._made: dict[str, Model] = {}
+
+    def add(self, name: str, offer: _Offer) -> None:
+        """Offer something under a name, in place of what an earlier file offered under it."""
+        self._offers[name] = offer
+
+    def update(self, other: LoadedModels) -> None:
+        self._offers.update(other._offers)
+
+    def has_option(self, name: str, option: str) -> bool:
+        """Whether a class of this name takes an option of its own."""
+        from snellen.models.naming.class_options import option_parameters
+
+        offer = self._offers.get(name)
+        return (
+            offer is not None
+            and inspect.isclass(offer.value)
+            and option in {parameter.name for parameter in option_parameters(offer.value)}
+        )
+
+    def __contains__(self, spec: object) -> bool:
+        return isinstance(spec, str) and _name_of(spec) in self._offers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._offers)
+
+    def __len__(self) -> int:
+        return len(self._offers)
+
+    def __getitem__(self, spec: str) -> Model:
+        name = _name_of(spec)
+        offer = self._offers[name]
+        if spec not in self._made:
+            self._made[spec] = _make(offer, name, split_options(spec)[1])
+        return self._made[spec]
 
 
 class LoadedFile(NamedTuple):
     """Models and benchmarks of a file, by name."""
 
-    models: dict[str, Model]
+    models: LoadedModels
     benchmarks: dict[str, Benchmark | BenchmarkFactory]
-
-
-class UserModel(ModelDefaults):
-    """A model from a user's `answer`, which may be async."""
-
-    def __init__(self, answer: Any, identity: Identity, capabilities: Capabilities) -> None:
-        self.answer = answer
-        self.identity = identity
-        self.capabilities = capabilities
-        self.concurrency = getattr(getattr(answer, "__self__", None), "concurrency", 8)
-
-
-class UserBatchModel(ModelDefaults):
-    """A model from a user's `answer_batch`."""
-
-    def __init__(self, owner: Any, identity: Identity, capabilities: Capabilities) -> None:
-        self.answer_batch = owner.answer_batch
-        self.identity = identity
-        self.capabilities = capabilities
-        self.batch_size: int = getattr(owner, "batch_size", 8)
 
 
 def load_files(paths: Iterable[str | Path]) -> LoadedFile:
     """Load files; for duplicate names, the later file wins. Raises as `load_file`."""
-    loaded = LoadedFile({}, {})
+    loaded = LoadedFile(LoadedModels(), {})
     for path in paths:
         offered = load_file(path)
         loaded.models.update(offered.models)
@@ -64,11 +97,13 @@ def load_files(paths: Iterable[str | Path]) -> LoadedFile:
 
 
 def load_file(path: str | Path) -> LoadedFile:
-    """Import a file and collect its models and benchmarks.
+    """Import a file and collect its models and benchmarks. No class is made yet.
 
-    Raises UsageError: no such file, an error while importing it (with its line), a class that
-    cannot be made without arguments, duplicate names, or no model and no benchmark.
+    Raises UsageError: no such file, an error while importing it (with its line), duplicate names,
+    or no model and no benchmark.
     """
+    from snellen.models.naming.user_model import answers_requests
+
     file = Path(path).expanduser()
     try:
         source = file.read_bytes()
@@ -76,23 +111,20 @@ def load_file(path: str | Path) -> LoadedFile:
         raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
     digest = hashlib.sha256(source).hexdigest()
     module = _import(file, digest)
-    loaded = LoadedFile({}, {})
+    loaded = LoadedFile(LoadedModels(), {})
     for name, value in _public(module):
         if isinstance(value, Benchmark) or _is_declaration(value):
-            _add(loaded.benchmarks, value.name, value, file)
+            if value.name in loaded.benchmarks:
+                raise UsageError(f"{file} offers two benchmarks {value.name!r}; rename one of them")
+            loaded.benchmarks[value.name] = value
         elif inspect.isfunction(value) and value.__module__ == module.__name__:
             arguments = list(inspect.signature(value).parameters)
             if arguments == ["request"]:
-                _add(loaded.models, name, wrap(value, name, digest), file)
+                loaded.models.add(name, _Offer(value, file, digest))
             elif arguments == ["variant"]:
-                _add(loaded.benchmarks, name, value, file)
-        elif not inspect.isclass(value) and answers_requests(value):
-            _add(loaded.models, name, wrap(value, name, digest), file)
-    instance_types = {type(value) for _, value in _public(module)}
-    for name, value in _public(module):
-        own = inspect.isclass(value) and value.__module__ == module.__name__
-        if own and value not in instance_types and answers_requests(value):
-            _add(loaded.models, name, wrap(_instantiate(value, file), name, digest), file)
+                loaded.benchmarks[name] = value
+        elif answers_requests(value) and _is_own(value, module):
+            loaded.models.add(name, _Offer(value, file, digest))
     if not loaded.models and not loaded.benchmarks:
         raise UsageError(
             f"{file} offers nothing; expected a class with answer(self, request), a function of "
@@ -101,24 +133,38 @@ def load_file(path: str | Path) -> LoadedFile:
     return loaded
 
 
+def _make(offer: _Offer, name: str, options: Mapping[str, str]) -> Model:
+    """The model of an offer; a class is made with its options. Raises UsageError."""
+    from snellen.models.naming.class_options import instantiate
+    from snellen.models.naming.user_model import user_model
+
+    value, where = offer.value, f"{name} of {offer.file.name}"
+    facts = {"revision": f"sha256:{offer.digest}"}
+    if inspect.isclass(value):
+        return user_model(instantiate(value, where, options), name, facts, options)
+    if options:
+        kind = "a function" if inspect.isfunction(value) else "an object"
+        raise UsageError(
+            f"{where} is {kind} and takes no options; got {', '.join(options)}; a class takes "
+            "those of its __init__"
+        )
+    return user_model(value, name, facts)
+
+
+def _name_of(spec: str) -> str:
+    return split_options(spec)[0]
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    """Whether it is an object, or a class that the file itself defines rather than imports."""
+    return not inspect.isclass(value) or value.__module__ == module.__name__
+
+
 def _is_declaration(value: Any) -> bool:
     """Whether it is a named object that makes a benchmark of a variant."""
     if inspect.isfunction(value) or inspect.isclass(value) or not callable(value):
         return False
     return hasattr(value, "name") and list(inspect.signature(value).parameters) == ["variant"]
-
-
-def wrap(value: Any, name: str, digest: str) -> Model:
-    """A model from a user's function or object; without an identity, name and file are used."""
-    identity = getattr(value, "identity", name)
-    capabilities = getattr(value, "capabilities", None) or Capabilities()
-    if not isinstance(identity, Identity):
-        identity = Identity("custom", str(identity), {"revision": f"sha256:{digest}"})
-    if isinstance(value, BatchModel):
-        return value
-    if hasattr(value, "answer_batch"):
-        return UserBatchModel(value, identity, capabilities)
-    return UserModel(getattr(value, "answer", value), identity, capabilities)
 
 
 def _import(file: Path, digest: str) -> ModuleType:
@@ -156,24 +202,3 @@ def _line_clause(error: BaseException, file: Path) -> str:
 
 def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
     return ((name, value) for name, value in vars(module).items() if not name.startswith("_"))
-
-
-def answers_requests(value: object) -> bool:
-    """Whether an object, or the instances of a class, answer requests."""
-    return any(callable(getattr(value, method, None)) for method in _ANSWER_METHODS)
-
-
-def _instantiate(kind: type, file: Path) -> object:
-    try:
-        return kind()
-    except TypeError as error:
-        raise UsageError(
-            f"{file}: the class {kind.__name__} cannot be made without arguments ({error}); give "
-            "its arguments defaults, or put an object of it into the file"
-        ) from error
-
-
-def _add(registered: dict[str, Any], name: str, value: object, file: Path) -> None:
-    if name in registered:
-        raise UsageError(f"{file} offers two things called {name!r}; rename one of them")
-    registered[name] = value

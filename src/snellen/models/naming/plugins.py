@@ -1,8 +1,8 @@
 """Providers of installed packages: entry points of the group `snellen.models`.
 
 An entry point names a `Provider`, a tuple of them, a function `open(name, options)`, or a model's
-class. A class with `answer` or `answer_batch` is a model as in a file given to `--load`; the
-options after its name are passed to it by name, as text.
+class. A class with `answer` or `answer_batch` is a model as in a file given to `--load`, and takes
+the options after its name as such a class does.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Model
 from snellen.models.naming.builtin import is_builtin
-from snellen.models.naming.custom import answers_requests, wrap
+from snellen.models.naming.class_options import instantiate, option_parameters
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
+from snellen.models.naming.user_model import answers_requests, user_model
 
 GROUP = "snellen.models"
 
@@ -70,13 +71,15 @@ def _class_provider(name: str, model_class: type) -> Provider:
     def open_model(model_name: str, options: Mapping[str, str]) -> Model:
         if model_name:
             raise UnknownName("model", f"{name}/{model_name}", [name])
-        return wrap(_instantiate(model_class, name, options), name, _file_digest(model_class))
+        facts = {"revision": f"sha256:{_file_digest(model_class)}"}
+        return user_model(instantiate(model_class, name, options), name, facts, options)
 
-    parameters = inspect.signature(model_class).parameters
     return Provider(
         name=name,
         open=open_model,
-        options=tuple(ModelOption(parameter, "") for parameter in parameters),
+        options=tuple(
+            ModelOption(parameter.name, "") for parameter in option_parameters(model_class)
+        ),
         models=(ModelListing(name, _first_line(model_class)),),
     )
 
@@ -90,19 +93,6 @@ def _broken_provider(name: str, error: UsageError) -> Provider:
 
 def _first_line(value: object) -> str:
     return (inspect.getdoc(value) or "A model from a plug-in.").splitlines()[0]
-
-
-def _instantiate(model_class: type, name: str, options: Mapping[str, str]) -> Any:
-    signature = inspect.signature(model_class)
-    try:
-        signature.bind(**options)
-    except TypeError as error:
-        known = ", ".join(signature.parameters) or "none"
-        raise UsageError(
-            f"model {name!r} cannot be made with the options {', '.join(options) or '(none)'} "
-            f"({error}); known options: {known}"
-        ) from None
-    return model_class(**options)
 
 
 def _file_digest(model_class: type) -> str:

@@ -23,7 +23,7 @@ from snellen.models.remote.dialect import (
     token_count,
 )
 from snellen.models.remote.errors import ReplyBlocked, error_in_body
-from snellen.models.remote.http import HttpClient
+from snellen.models.remote.http import ServerClient
 from snellen.models.remote.json_reply import quote
 from snellen.models.remote.media import encode_body
 from snellen.settings import max_image_pixels
@@ -32,7 +32,7 @@ PATH = "images/generations"
 _SUPPORTED: tuple[DrawingSetting, ...] = ("size",)
 _REFUSAL = "refusal"
 _DrawFunction = Callable[
-    [HttpClient, Dialect, Draw, MediaByDigest, RemoteModelConfig], Awaitable[Output]
+    [ServerClient, Dialect, Draw, MediaByDigest, RemoteModelConfig], Awaitable[Output]
 ]
 
 
@@ -41,7 +41,7 @@ def _refusal_as_reply(draw: _DrawFunction) -> _DrawFunction:
 
     @functools.wraps(draw)
     async def draw_or_refusal(
-        client: HttpClient,
+        client: ServerClient,
         dialect: Dialect,
         request: Draw,
         media: MediaByDigest,
@@ -59,7 +59,7 @@ def _refusal_as_reply(draw: _DrawFunction) -> _DrawFunction:
 
 @_refusal_as_reply
 async def draw_by_images(
-    client: HttpClient,
+    client: ServerClient,
     dialect: Dialect,
     request: Draw,
     media: MediaByDigest,
@@ -94,7 +94,7 @@ async def draw_by_images(
 
 @_refusal_as_reply
 async def draw_by_chat(
-    client: HttpClient,
+    client: ServerClient,
     dialect: Dialect,
     request: Draw,
     media: MediaByDigest,
@@ -122,7 +122,7 @@ async def draw_by_chat(
 
 
 async def load_images(
-    client: HttpClient, images: tuple[str, ...] | list[str], text: str, usage: Usage | None
+    client: ServerClient, images: tuple[str, ...] | list[str], text: str, usage: Usage | None
 ) -> Drawn:
     """Load images from data URLs, base64 or URLs. Raises ModelError and MediaError."""
     data = [await _image_bytes(client, image) for image in images]
@@ -132,7 +132,7 @@ async def load_images(
     return Drawn(names, text, dict(zip(names, data, strict=True)), usage)
 
 
-async def _image_bytes(client: HttpClient, image: str) -> bytes:
+async def _image_bytes(client: ServerClient, image: str) -> bytes:
     if image.startswith(("http://", "https://")):
         return await client.fetch(image)
     encoded = image.partition(",")[2] if image.startswith("data:") else image

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from snellen.core.errors import MissingExtra, ModelError
@@ -68,6 +68,33 @@ class Endpoint:
             return dict(self.headers)
         bearer = "Bearer " if self.key_header == "Authorization" else ""
         return {**self.headers, self.key_header: bearer + self.key.reveal()}
+
+
+class ServerClient(Protocol):
+    """Sends each request to one server once. Raises ModelError and ReplyBlocked."""
+
+    on_reply: Callable[[Mapping[str, Any]], object]
+    """Called with each reply to a POST; for a stream, with its first chunk."""
+
+    async def post(self, path: str, body: bytes) -> dict[str, Any]:
+        """POST a JSON body and decode the JSON object of the reply."""
+        ...
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """GET a path and decode the JSON object of the reply."""
+        ...
+
+    async def fetch(self, url: str) -> bytes:
+        """Download a URL that the server names, e.g. of a drawn image, without sending the key."""
+        ...
+
+    def events(self, path: str, body: bytes) -> AsyncIterator[dict[str, Any]]:
+        """POST a JSON body and iterate over the JSON objects of the server-sent events."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections of the running event loop."""
+        ...
 
 
 class HttpClient:

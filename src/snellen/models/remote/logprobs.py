@@ -27,7 +27,7 @@ from snellen.models.remote.dialect import (
     unreadable_field,
 )
 from snellen.models.remote.errors import error_in_body
-from snellen.models.remote.http import HttpClient
+from snellen.models.remote.http import ServerClient
 from snellen.models.remote.media import encode_body
 
 
@@ -41,7 +41,7 @@ class ScoredPrompt(NamedTuple):
 
 
 async def rank(
-    client: HttpClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig
+    client: ServerClient, request: Rank, media: MediaByDigest, config: RemoteModelConfig
 ) -> Output:
     """Score the context alone and with each candidate: one POST each, all counted in the usage."""
     score_prompt = _score_by_chat if config.setup.rank == "prompt_logprobs" else _score_by_echo
@@ -69,7 +69,7 @@ def _score(prompt: ScoredPrompt, start: int) -> CandidateScore:
 
 
 async def _score_by_echo(
-    client: HttpClient,
+    client: ServerClient,
     request: Rank,
     media: MediaByDigest,
     config: RemoteModelConfig,
@@ -101,7 +101,7 @@ async def _score_by_echo(
 
 
 async def _score_by_chat(
-    client: HttpClient,
+    client: ServerClient,
     request: Rank,
     media: MediaByDigest,
     config: RemoteModelConfig,

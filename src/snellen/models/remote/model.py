@@ -35,7 +35,7 @@ from snellen.models.remote.address import ServerOrigin
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, apply_image_policy
 from snellen.models.remote.drawing import draw_by_chat, draw_by_images
 from snellen.models.remote.errors import HtmlReply, ReplyBlocked
-from snellen.models.remote.http import HttpClient
+from snellen.models.remote.http import ServerClient
 from snellen.models.remote.logprobs import rank
 from snellen.models.remote.media import EncodedMedia, MediaCache, encode_body
 from snellen.models.remote.probe import (
@@ -65,7 +65,7 @@ class ServerModel(RemoteModel):
         identity: Identity,
         config: RemoteModelConfig,
         dialect: Dialect,
-        client: HttpClient,
+        client: ServerClient,
         account: str,
         origin: ServerOrigin,
     ) -> None:

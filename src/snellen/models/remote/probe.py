@@ -16,7 +16,7 @@ from snellen.core.request import Generate, Media, Request
 from snellen.models.remote.address import ServerOrigin, provider_label
 from snellen.models.remote.dialect import Dialect, RemoteModelConfig, Reply, dict_or_empty
 from snellen.models.remote.errors import HTML_PAGE, ReplyBlocked
-from snellen.models.remote.http import PROXY, HttpClient
+from snellen.models.remote.http import PROXY, ServerClient
 from snellen.models.remote.json_reply import quote
 from snellen.models.remote.media import EncodedMedia, encode_body
 from snellen.models.remote.profile import URL_SCHEMES
@@ -31,7 +31,7 @@ async def render_prompt(
     media: Mapping[str, EncodedMedia],
     config: RemoteModelConfig,
     dialect: Dialect,
-    client: HttpClient,
+    client: ServerClient,
 ) -> RenderedPrompt:
     """Sizes of the images as sent, and the prompt if the server has vLLM's paths `/tokenize` (for
     messages) and `/detokenize`."""
@@ -48,7 +48,7 @@ async def render_prompt(
 
 
 async def _detokenised_prompt(
-    body: Mapping[str, object], media: Mapping[str, EncodedMedia], client: HttpClient
+    body: Mapping[str, object], media: Mapping[str, EncodedMedia], client: ServerClient
 ) -> str | None:
     try:
         request = {"model": body["model"], "messages": body["messages"]}
@@ -71,13 +71,13 @@ _MAX_PAGES = 20
 """Pages that are read of a list of models."""
 
 
-async def list_models(client: HttpClient) -> list[str]:
+async def list_models(client: ServerClient) -> list[str]:
     """Names of the models that the server lists (`GET models`). Raises ModelError."""
     names = (entry.get("id") or entry.get("name") for entry in await model_entries(client))
     return [quote(name).removeprefix("models/") for name in names if name]
 
 
-async def model_entries(client: HttpClient) -> list[Reply]:
+async def model_entries(client: ServerClient) -> list[Reply]:
     """Entries of the server's list of models, over all its pages. Raises ModelError."""
     collected: list[Reply] = []
     page = ""
@@ -107,7 +107,7 @@ def _next_page(reply: Reply) -> str:
     return ""
 
 
-async def only_model(client: HttpClient, origin: ServerOrigin) -> str:
+async def only_model(client: ServerClient, origin: ServerOrigin) -> str:
     """The only model of a server. Raises UsageError if it lists none, more than one, or fails."""
     try:
         names = await list_models(client)
@@ -127,7 +127,7 @@ async def only_model(client: HttpClient, origin: ServerOrigin) -> str:
     )
 
 
-async def explain_wrong_name(client: HttpClient, origin: ServerOrigin, model: str) -> str | None:
+async def explain_wrong_name(client: ServerClient, origin: ServerOrigin, model: str) -> str | None:
     """A sentence if the server lists its models without this one, else None."""
     if origin.provider == "azure":
         # Its list is of models; a deployment has a name of its own.

@@ -11,7 +11,7 @@ from typing import Any
 
 from snellen.core.errors import ModelError
 from snellen.core.served_identity import ServedIdentity
-from snellen.models.remote.http import HttpClient
+from snellen.models.remote.http import ServerClient
 from snellen.models.remote.json_reply import quote
 from snellen.models.remote.probe import model_entries
 
@@ -31,7 +31,7 @@ _CLOSE_TIMEOUT = 1.0
 class SelfReport:
     """Reports about one model: counts what replies state, and requests the list of models once."""
 
-    def __init__(self, client: HttpClient, model: str) -> None:
+    def __init__(self, client: ServerClient, model: str) -> None:
         self._client = client
         self._model = model
         self._list_requested = False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.analysis.comparison.deviations import deviations
 from snellen.analysis.comparison.paired import RunComparison
+from snellen.core.benchmark import CHANCE
 from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report.notebook import fragments as html
+from snellen.report.result_tables import Baseline, baselines, boards
 from snellen.report.terminal.comparison import (
     TextTable,
     comparison_tables,
@@ -19,8 +21,6 @@ from snellen.report.terminal.comparison import (
     notices,
     verdicts,
 )
-
-CHANCE = "chance"
 
 
 class RunWithPage(NamedTuple):
@@ -33,74 +33,61 @@ class RunWithPage(NamedTuple):
 def runs_html(runs: Sequence[RunWithPage], remarks: Iterable[str] = ()) -> str:
     """A table of runs: score with interval, n, outcomes, what differs from the plain setting of the
     benchmark, and a link to the page; below it notices and `remarks`."""
-    ordered = sorted(runs, key=lambda run: list(_benchmarks(runs)).index(_key(run.report)))
-    levels = dict.fromkeys(fmt.level_text(run.report.summary.headline.interval) for run in ordered)
+    reports = [run.report for run in runs]
+    pages = {id(run.report): run.page for run in runs}
+    levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in reports)
     interval = f"{' / '.join(levels)} interval"
     headings = ("benchmark", "model", "score", "", interval, "n", "outcomes", "setting", "")
     rows: list[str] = []
-    for index, run in enumerate(ordered):
-        is_first = not index or _key(ordered[index - 1].report) != _key(run.report)
-        rows.append(_run_row(run, is_first and index > 0, is_first))
-        is_last = index + 1 == len(ordered) or _key(ordered[index + 1].report) != _key(run.report)
-        if is_last:
-            rows += _baseline_rows(run.report)
+    for board in boards(reports):
+        for report in board:
+            is_first = report is board[0]
+            style = f"border-top:1px solid {html.LINE}" if is_first and rows else ""
+            rows.append(html.row(_run_cells(report, pages[id(report)], is_first), style))
+        rows += map(_baseline_row, baselines(board))
     sentences = [
-        f"{run.report.run.model} on {run.report.run.benchmark}: {notice}"
-        for run in ordered
-        for notice in fmt.notices(run.report, command=False)
+        f"{report.run.model} on {report.run.benchmark}: {notice}"
+        for report in reports
+        for notice in fmt.notices(report, command=False)
     ]
     table = html.table(headings, rows, (2, 4, 5)) if rows else ""
     return html.block(table, html.notes((*sentences, *remarks)))
 
 
-def _benchmarks(runs: Sequence[RunWithPage]) -> dict[tuple[str, str], None]:
-    return dict.fromkeys(_key(run.report) for run in runs)
-
-
-def _key(report: Report) -> tuple[str, str]:
-    """Runs of one table have one benchmark, data and headline."""
-    return (report.run.benchmark, report.summary.headline.name)
-
-
-def _run_row(run: RunWithPage, has_line: bool, names_benchmark: bool) -> str:
-    report, headline = run.report, run.report.summary.headline
+def _run_cells(report: Report, page: Path | None, names_benchmark: bool) -> list[str]:
+    headline = report.summary.headline
     chance = report.summary.metrics.get(CHANCE)
     bar = ""
     if headline.unit == "percent":
         bar = html.interval_bar(
             headline.value, headline.interval, chance.value if chance is not None else None
         )
-    setting = "; ".join(deviation.label for deviation in deviations(report.run))
+    # Options of the model stand in its name.
+    setting = [each.label for each in deviations(report.run) if each.key != "model_options"]
     metric = fmt.metric_label(headline.name)
     name = f"<b>{html.text(report.run.benchmark)}</b>" if names_benchmark else ""
     if names_benchmark and metric != "accuracy":
         name += f'<br><span style="{html.DIM}">{html.text(metric)}</span>'
-    cells = [
+    return [
         html.cell(name),
-        html.cell(html.text(report.run.model)),
+        html.cell(html.text(fmt.model_name(report.run.model))),
         html.cell(f"<b>{html.text(fmt.score_text(headline.value))}</b>", number=True),
         html.cell(bar),
         html.cell(html.text(fmt.interval_text(headline.interval)), number=True),
         html.cell(html.text(fmt.count_text(headline.n)), number=True),
         html.cell(html.text(fmt.outcomes_text(report) or "all answered")),
-        html.cell(html.text(setting or "plain")),
-        html.cell(html.link(run.page, "page") if run.page is not None else ""),
+        html.cell(html.text("; ".join(setting) or "plain")),
+        html.cell(html.link(page, "page") if page is not None else ""),
     ]
-    return html.row(cells, f"border-top:1px solid {html.LINE}" if has_line else "")
 
 
-def _baseline_rows(report: Report) -> Iterator[str]:
+def _baseline_row(baseline: Baseline) -> str:
     """What guessing scores, dimmed."""
-    for key in fmt.BASELINES:
-        if key in report.summary.metrics:
-            metric = report.summary.metrics[key]
-            cells = [
-                html.cell(""),
-                html.cell(html.text(fmt.metric_label(key))),
-                html.cell(html.text(fmt.score_text(metric.value)), number=True),
-                *[html.cell("") for _ in range(6)],
-            ]
-            yield html.row(cells, html.DIM)
+    score = html.text(fmt.score_text(baseline.metric.value))
+    cells = ["", html.text(baseline.label), score, *[""] * 6]
+    return html.row(
+        (html.cell(content, number=index == 2) for index, content in enumerate(cells)), html.DIM
+    )
 
 
 def comparison_html(comparison: RunComparison) -> str:

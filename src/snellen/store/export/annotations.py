@@ -71,12 +71,12 @@ def annotated_samples(runs: Sequence[RunFolder]) -> list[AnnotatedSample]:
         first = members[0]
         for annotation in merge_logs([logs[run.path] for run in members]):
             found = everything.get(annotation.sample, _SampleFacts(annotation.sample))
-            rows.append(_annotated(annotation, first, found))
+            rows.append(_sample_annotations(annotation, first, found))
         for run in members:
             for annotation in merge_changes(logs[run.path]):
                 if annotation.about == "reply":
                     found = facts[run.path].get(annotation.sample, _SampleFacts(annotation.sample))
-                    rows.append(_annotated(annotation, run, found))
+                    rows.append(_sample_annotations(annotation, run, found))
     return rows
 
 
@@ -85,7 +85,9 @@ def _facts(run: RunFolder) -> dict[str, _SampleFacts]:
     return {each.id: each for each in run.read_as(_SampleFacts) if each.id in names}
 
 
-def _annotated(annotation: Annotation, run: RunFolder, found: _SampleFacts) -> AnnotatedSample:
+def _sample_annotations(
+    annotation: Annotation, run: RunFolder, found: _SampleFacts
+) -> AnnotatedSample:
     is_reply = annotation.about == "reply"
     return AnnotatedSample(
         run=run.name if is_reply else "",

@@ -1,0 +1,309 @@
+"""Models that are handed over in code: functions, classes, objects, by themselves or by name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+import snellen
+from snellen import Capabilities, Generate, Generated, Identity
+from snellen.api import Results
+from snellen.core.errors import UsageError
+from snellen.core.model import Model
+
+ROWS = "".join(f"{name}\tWhich {name}?\tred\tblue\tA\n" for name in "abcd")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    path = tmp_path / "questions.tsv"
+    path.write_text("index\tquestion\tA\tB\tanswer\n" + ROWS)
+    return str(path)
+
+
+@pytest.fixture
+def evaluate(tmp_path: Path, data: str) -> Callable[..., Results]:
+    def run(models: Any, **changes: Any) -> Results:
+        options = {"out": tmp_path / "out", "html": False, **changes}
+        return snellen.evaluate(models, data, **options)
+
+    return run
+
+
+def always_a(request: Generate) -> str:
+    return "A"
+
+
+async def later_a(request: Generate) -> Generated:
+    return Generated("A")
+
+
+def always(request: Generate, reply: str) -> str:
+    return reply
+
+
+class Constant:
+    def __init__(self, reply: str = "A") -> None:
+        self.reply = reply
+
+    def answer(self, request: Generate) -> str:
+        return self.reply
+
+
+class Batches:
+    batch_size = 3
+
+    def answer_batch(self, requests: list[Generate]) -> list[str | Generated]:
+        return ["A", *(Generated("A") for _ in requests[1:])]
+
+
+class Callable_:
+    async def __call__(self, request: Generate) -> str:
+        return "A"
+
+
+class Whole:
+    identity = Identity("mine", "whole", {"revision": "1"})
+    capabilities = Capabilities()
+
+    def answer(self, request: Generate) -> Generated:
+        return Generated("A")
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (always_a, "always_a"),
+        (later_a, "later_a"),
+        (lambda request: "A", "lambda"),
+        (lambda request: later_a(request), "lambda"),
+        (functools.partial(always, reply="A"), "always"),
+        (functools.partial(later_a), "later_a"),
+        (Constant().answer, "answer"),
+        (Constant, "Constant"),
+        (Constant(), "Constant"),
+        (Batches, "Batches"),
+        (Batches(), "Batches"),
+        (Callable_(), "Callable_"),
+        (Whole, "whole"),
+        (Whole(), "whole"),
+        ([Whole()], "whole"),
+        ({"by any name": always_a}, "by any name"),
+        (snellen.wrap_model(always_a, "renamed"), "renamed"),
+        (snellen.wrap_model(Constant, reply="A"), "Constant"),
+    ],
+    ids=lambda value: getattr(value, "__name__", type(value).__name__),
+)
+def test_one_model_of_any_form_answers(
+    evaluate: Callable[..., Results], model: Any, name: str
+) -> None:
+    (run,) = evaluate(model).runs
+    assert run.info.model == name
+    assert run.info.status == "complete"
+    assert run.report().summary.headline.value == 100.0
+
+
+def test_several_models_by_list_and_by_name(evaluate: Callable[..., Results]) -> None:
+    assert [run.info.model for run in evaluate(["random", always_a, Whole]).runs] == [
+        "random",
+        "always_a",
+        "whole",
+    ]
+    by_name = {"chance": "random:seed=1", "a": Constant("A"), "b": Constant("B")}
+    scores = {run.info.model: run.report().summary.headline.value for run in evaluate(by_name).runs}
+    assert scores == {"chance": scores["chance"], "a": 100.0, "b": 0.0}
+
+
+def test_a_plan_takes_the_same_models(data: str, tmp_path: Path) -> None:
+    planned = snellen.plan({"mine": always_a, "chance": "random"}, data, out=tmp_path / "out")
+    assert [line.model for line in planned.lines] == ["mine", "chance"]
+    assert planned.missing == []
+    assert [line.estimate.requests for line in planned.lines if line.estimate] == [4, 4]
+
+
+def test_a_model_that_is_named_twice_is_asked_once(evaluate: Callable[..., Results]) -> None:
+    names = [run.info.model for run in evaluate(["random", Whole, "random", Whole()]).runs]
+    assert names == ["random", "whole"]
+
+
+def test_two_models_of_one_name_are_refused(evaluate: Callable[..., Results]) -> None:
+    with pytest.raises(UsageError, match="two models are called 'Constant'"):
+        evaluate([Constant("A"), Constant("B")])
+
+
+class Unfriendly:
+    """Neither answers nor can be called."""
+
+
+def two_arguments(request: Generate, more: str) -> str:
+    return more
+
+
+class Needs:
+    def __init__(self, path: str) -> None: ...
+
+    def answer(self, request: Generate) -> str:
+        return "A"
+
+
+class AsyncBatches:
+    async def answer_batch(self, requests: list[Generate]) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (7, "an object of type int is no model; expected a name, a function of a request"),
+        (Unfriendly(), "Unfriendly is no model"),
+        (Unfriendly, "the class Unfriendly is no model"),
+        ([Unfriendly()], "Unfriendly is no model"),
+        (two_arguments, "cannot be called with a request alone: missing a required argument"),
+        (Needs, "the class Needs cannot be made: missing a required argument: 'path'"),
+        (AsyncBatches(), "answer_batch of AsyncBatches is async"),
+        ({1: always_a}, "the name 1 is no text"),
+        ([], "no model is named"),
+        ("no-such-model", "unknown model 'no-such-model'"),
+    ],
+)
+def test_anything_else_gets_a_sentence(
+    evaluate: Callable[..., Results], model: Any, sentence: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        evaluate(model)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"processor": object()}, "a processor belongs to a transformers model"),
+        ({"size": 3}, "the function always_a takes no options; got size"),
+    ],
+)
+def test_options_that_do_not_fit(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        snellen.wrap_model(always_a, **options)
+
+
+def test_an_identity_of_its_own_takes_no_other_name() -> None:
+    with pytest.raises(UsageError, match="has an Identity of its own"):
+        snellen.wrap_model(Whole(), "other")
+
+
+def test_capabilities_of_a_function_can_be_given() -> None:
+    text_only = Capabilities(inputs=frozenset({"text"}))
+    assert snellen.wrap_model(always_a, capabilities=text_only).capabilities == text_only
+
+
+def test_a_server_is_started_for_a_name_alone(evaluate: Callable[..., Results]) -> None:
+    with pytest.raises(UsageError, match="an object in this process has no server"):
+        evaluate(always_a, serve="vllm serve {model}")
+
+
+def test_replicas_are_made_of_a_name_alone(evaluate: Callable[..., Results]) -> None:
+    from snellen.engine.ray.placement import RayCluster
+
+    with pytest.raises(UsageError, match="replicas on Ray open a model by its name"):
+        evaluate(always_a, cluster=RayCluster(replicas=2))
+
+
+def model_of(value: Any, **how: Any) -> Model:
+    return snellen.wrap_model(value, **how)
+
+
+def make(reply: object) -> Callable[[Generate], str]:
+    return lambda request: str(reply)
+
+
+with_events = (make(Event()), make(Event()))
+HELPER = "A"
+
+
+def uses_a_global(request: Generate) -> str:
+    return HELPER + helper_of_it()
+
+
+def helper_of_it() -> str:
+    return "!"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (always_a, later_a),
+        (lambda request: "A", lambda request: "B"),
+        (make("A"), make("B")),
+        (functools.partial(always, reply="A"), functools.partial(always, reply="B")),
+        (Constant("A"), Constant("B")),
+        (Constant("A").answer, Constant("B").answer),
+        (with_events[0], with_events[1]),
+    ],
+)
+def test_models_that_may_answer_otherwise_have_other_identities(one: Any, other: Any) -> None:
+    assert model_of(one).identity != model_of(other).identity
+    assert model_of(one).identity == model_of(one).identity
+    assert model_of(other).identity == model_of(other).identity
+
+
+def test_an_identity_follows_what_a_function_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = model_of(uses_a_global).identity
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "HELPER", "B")
+        assert model_of(uses_a_global).identity != before
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "helper_of_it", always_a)
+        assert model_of(uses_a_global).identity != before
+    assert model_of(uses_a_global).identity == before
+
+
+def test_an_object_of_unknown_content_is_good_for_this_process_and_said() -> None:
+    model = model_of(make(Event()), name="mine")
+    (remark,) = model.remarks  # type: ignore[attr-defined]
+    assert remark.startswith("mine: stored replies are reused in this Python process alone")
+    assert "reply (threading.Event)" in remark
+
+
+def test_a_revision_takes_the_place_of_the_source() -> None:
+    model = model_of(make(Event()), name="mine", revision="7")
+    assert model.identity == Identity("custom", "mine", {"revision": "7"})
+    assert model.remarks == ()  # type: ignore[attr-defined]
+
+
+def test_an_identity_is_the_same_in_another_process() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, snellen, test_models_in_code as t\n"
+        "print(*(t.model_of(x).identity.digest() for x in "
+        "(t.always_a, t.Constant('A'), t.Batches(), t.uses_a_global, t.Whole())))"
+    )
+    folder = str(Path(__file__).parent)
+    paths = [folder, *sys.path]
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", f"import sys; sys.path[:0] = {paths}\n{code}"],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert len(outputs.pop().split()) == 5
+
+
+def test_stored_replies_are_those_of_the_same_code(evaluate: Callable[..., Results]) -> None:
+    def sent(model: Any) -> int:
+        (run,) = evaluate(model).runs
+        return run.info.counts.sent
+
+    assert [sent({"x": Constant("A")}), sent({"y": Constant("A")})] == [4, 0]
+    assert sent({"x": Constant("B")}) == 4
