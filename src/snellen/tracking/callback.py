@@ -23,9 +23,10 @@ from snellen.core.benchmark import Benchmark
 from snellen.core.errors import MissingExtra, SnellenError, UsageError
 from snellen.engine.loop.run import RunInterrupted
 from snellen.models.naming.custom import load_files
+from snellen.models.naming.wrapping import wrap_model
 from snellen.store.runs import RunFolder
 from snellen.tracking.curve import Curve, CurvePoint, CurveWriter, keep_points
-from snellen.tracking.in_memory import preserve_training_state, wrap_trained_model
+from snellen.tracking.random_states import keep_random_states
 from snellen.tracking.recording import add_runs, curve_head
 from snellen.tracking.trackers.tracker import Tracker, open_tracker
 
@@ -63,7 +64,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         when: When = "evaluate",
         processor: Any = None,
         options: RunOptions | None = None,
-        batch_size: int | None = None,
+        batch_size: int = 8,
         group: str | None = None,
         tracks: Sequence[str] = (),
         trainer: Any = None,
@@ -73,10 +74,11 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         """`when`: at each evaluation or save of the Trainer, or every so many steps; only at
         evaluations can a score choose the best checkpoint.
 
-        `processor`: of the model; by default the Trainer's `processing_class`. `options` and
-        `changes` are as in `evaluate`, by default with `out` in the Trainer's folder. `group` and
-        `tracks` are as in `WatchOptions`. With the `trainer`, scores go through its `log` to
-        whatever it reports to. Raises UsageError for impossible options.
+        `processor`: of the model; by default the Trainer's `processing_class`. `batch_size`: how
+        many requests at once; the optimizer holds most of the memory. `options` and `changes` are
+        as in `evaluate`, by default with `out` in the Trainer's folder. `group` and `tracks` are
+        as in `WatchOptions`. With the `trainer`, scores go through its `log` to whatever it reports
+        to. Raises UsageError for impossible options.
         """
         if when not in ("evaluate", "save") and (not isinstance(when, int) or when < 1):
             raise UsageError(f"when is {when!r}; expected 'evaluate', 'save' or a number of steps")
@@ -178,11 +180,15 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         step = int(state.global_step)
         # Weights that are not those of a training step, before or after it, are like no others.
         training = self._training if self._is_training else secrets.token_hex(8)
-        facts = {"training": training, "step": str(step)}
         try:
-            with preserve_training_state(model, processor):
-                wrapped = wrap_trained_model(
-                    model, processor, f"step-{step}", facts, self.batch_size
+            with keep_random_states():
+                wrapped = wrap_model(
+                    model,
+                    name=f"step-{step}",
+                    processor=processor,
+                    revision=f"training {training}, step {step}",
+                    batch_size=self.batch_size,
+                    sharing="off",  # its cache would take the memory of the next training step
                 )
                 results = evaluate([wrapped], self.benchmarks, self.options)
             for skipped in results.skipped:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_SIGNS = {"better": "▲", "regression": "▼"}
+
+
 def curve_plot(curve: Curve) -> Figure:
     """Scores with intervals over steps, a line for each benchmark; points that changed beyond
     chance are marked. Raises MissingExtra without matplotlib."""
@@ -21,7 +24,7 @@ def curve_plot(curve: Curve) -> Figure:
                 point.step,
                 point.score,
                 point.headline.interval,
-                {"better": "▲", "regression": "▼"}.get(point.verdict, ""),
+                _SIGNS.get(point.verdict, ""),
             )
             for point in points
             if point.score is not None
@@ -29,4 +32,6 @@ def curve_plot(curve: Curve) -> Figure:
         for benchmark in curve.benchmarks
         if (points := curve.of(benchmark))
     }
-    return line_plot(f"Checkpoints of {curve.head.checkpoints}", series, label="training step")
+    signs = {sign: verdict for verdict, sign in _SIGNS.items()}
+    title = f"Checkpoints of {curve.head.checkpoints}"
+    return line_plot(title, series, label="training step", signs=signs)

@@ -25,7 +25,7 @@ _WIDTH, _HEIGHT = 5.6, 3.0
 
 
 class LinePoint(NamedTuple):
-    """A value at a place on the axis; `sign` is written above it."""
+    """A value at a place on the axis; `sign` is written above its interval."""
 
     place: float
     value: float
@@ -34,10 +34,17 @@ class LinePoint(NamedTuple):
 
 
 @plot_style()
-def line_plot(title: str, series: Mapping[str, Sequence[LinePoint]], *, label: str = "") -> Figure:
+def line_plot(
+    title: str,
+    series: Mapping[str, Sequence[LinePoint]],
+    *,
+    label: str = "",
+    signs: Mapping[str, str] | None = None,
+) -> Figure:
     """A line for each series, with the intervals as bars; series differ in marker and dash.
 
-    `label` names the horizontal axis. Raises MissingExtra without matplotlib.
+    `label` names the horizontal axis, `signs` says what each sign means. Raises MissingExtra
+    without matplotlib.
     """
     from matplotlib.lines import Line2D
 
@@ -60,8 +67,9 @@ def line_plot(title: str, series: Mapping[str, Sequence[LinePoint]], *, label: s
             )  # fmt: skip
             add_tooltip(mark, f"{name}, {label} {point.place:g}: {point.value:.1f}")
             if point.sign:
+                top = point.interval.high if point.interval is not None else point.value
                 axes.annotate(
-                    point.sign, (point.place, point.value), (0, 7), textcoords="offset points",
+                    point.sign, (point.place, top), (0, 4), textcoords="offset points",
                     ha="center", fontsize=8, color=colour,
                 )  # fmt: skip
         keys.append(
@@ -69,6 +77,10 @@ def line_plot(title: str, series: Mapping[str, Sequence[LinePoint]], *, label: s
                 [], [], marker=marker, markersize=6, markeredgecolor="white", label=name, **style
             )
         )
+    used = {point.sign for points in series.values() for point in points}
+    for sign, meaning in (signs or {}).items():
+        if sign in used:
+            keys.append(Line2D([], [], linestyle="none", label=f"{sign} {meaning}"))
     ticks = round_ticks(min(ends, default=0.0), max(ends, default=100.0))
     axes.set_ylim(ticks[0], ticks[-1])
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
