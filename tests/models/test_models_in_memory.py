@@ -303,3 +303,20 @@ def test_an_adapter_of_peft_is_part_of_the_model(model: Any, processor: Any) -> 
         disabled = snellen.wrap_model(adapted, processor=processor).identity
     assert len({plain.digest(), active.digest(), disabled.digest()}) == 3
     assert len(hash_weights(adapted.get_base_model())) > len(hash_weights(model)) // 2
+
+
+def test_a_tensor_that_is_made_of_others_is_hashed_by_its_parts() -> None:
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    module = torch.nn.Module()
+    scale = torch.ones(3)
+    module.weight = torch.nn.Parameter(TwoTensor(torch.zeros(3), scale))  # type: ignore[no-untyped-call]
+    before = hash_weights(module)
+    assert set(before) == {"weight.a", "weight.b"}
+    with torch.no_grad():
+        module.weight.b[1] = 2.0
+    after = hash_weights(module)
+    assert (after["weight.a"], after["weight.b"] == before["weight.b"]) == (
+        before["weight.a"],
+        False,
+    )
