@@ -320,3 +320,53 @@ def test_a_tensor_that_is_made_of_others_is_hashed_by_its_parts() -> None:
         before["weight.a"],
         False,
     )
+
+
+class Net(torch.nn.Module):
+    """A module of the user's own, with a setting beside its weights."""
+
+    def __init__(self, threshold: float = 0.5) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(3, 2)
+        self.threshold = threshold
+
+
+class Owner:
+    def __init__(self, module: Any, processor: Any = None) -> None:
+        self.module, self.processor = module, processor
+
+    def answer(self, request: snellen.Generate) -> str:
+        return "A"
+
+
+def test_what_an_object_of_the_users_holds_is_part_of_its_identity(processor: Any) -> None:
+    owner = Owner(Net(), processor)
+    wrapped = snellen.wrap_model(owner)
+    assert wrapped.remarks == ()  # type: ignore[attr-defined]
+    assert wrapped.identity == snellen.wrap_model(Owner(Net(), processor)).identity
+    with torch.no_grad():
+        owner.module.layer.weight += 1
+    trained = wrapped.refresh()  # type: ignore[attr-defined]
+    others = [
+        trained,
+        snellen.wrap_model(Owner(Net(0.7), processor)),
+        snellen.wrap_model(Owner(Net(), None)),
+        snellen.wrap_model(Owner(torch.zeros(3), processor)),
+        snellen.wrap_model(Owner(torch.zeros(3).numpy(), processor)),
+        snellen.wrap_model(Owner(torch.device("cpu"), processor)),
+    ]
+    digests = {each.identity.digest() for each in (wrapped, *others)}
+    assert len(digests) == len(others) + 1
+    assert all(each.remarks == () for each in others)  # type: ignore[attr-defined]
+
+
+def test_a_function_that_uses_a_model_follows_its_weights(model: Any, tmp_path: Path) -> None:
+    def answer(request: snellen.Generate) -> str:
+        return "A" if model.training else "B"
+
+    before = run(answer, tmp_path)
+    assert run(answer, tmp_path).path == before.path
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] += 1
+    assert run(answer, tmp_path).path != before.path
