@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForImageTextToText, AutoProcessor, pipeline
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    AutoTokenizer,
+    pipeline,
+)
 
 import snellen
 from snellen.core.errors import UsageError
@@ -370,3 +376,25 @@ def test_a_function_that_uses_a_model_follows_its_weights(model: Any, tmp_path: 
     with torch.no_grad():
         model.lm_head.weight[0, 0] += 1
     assert run(answer, tmp_path).path != before.path
+
+
+@pytest.mark.parametrize("form", ["pipeline", "model", "model and tokenizer"])
+def test_a_text_model_comes_with_its_tokenizer(
+    checkpoint: Callable[[str], Path], form: str, tmp_path: Path
+) -> None:
+    folder = str(checkpoint("llama"))
+    text_model = AutoModelForCausalLM.from_pretrained(folder)
+    handed = {
+        "pipeline": lambda: pipeline("text-generation", model=folder),
+        "model": lambda: text_model,
+        "model and tokenizer": lambda: (text_model, AutoTokenizer.from_pretrained(folder)),
+    }[form]()
+    by_name = open_model(f"hf/{folder}")
+    wrapped = snellen.wrap_model(handed)
+    assert wrapped.identity == by_name.identity
+    assert wrapped.capabilities == by_name.capabilities
+    results = snellen.evaluate(handed, "eyechart", out=tmp_path, limit=2, html=False)
+    assert "needs image input" in results.skipped[0].reason
+    blind = snellen.Variant(control="blind", max_new_tokens=3)
+    folder_of_run = run(handed, tmp_path, variant=blind, limit=2)
+    assert folder_of_run.info.status == "complete"
