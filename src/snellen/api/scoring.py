@@ -34,7 +34,7 @@ from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.sample import Origin, origin_of
 from snellen.core.summary import Interval, Summary
-from snellen.data.columns import check_column_keys
+from snellen.data.columns import canonical_keys, check_column_keys
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
 from snellen.engine.loop.preflight import check_roles
@@ -131,7 +131,8 @@ def score(
     lines about it. Raises UsageError subclasses, also for a judge or extractor that would be asked
     nothing.
     """
-    inputs = scoring_inputs(benchmark, predictions, data, variant, columns or {})
+    columns = canonical_keys(columns or {})
+    inputs = scoring_inputs(benchmark, predictions, data, variant, columns)
     benchmark, predictions, data, names = inputs
     check_column_keys(names.single)
     check_judge_repeats(judge_repeats, judges)
