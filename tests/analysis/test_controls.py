@@ -120,7 +120,8 @@ def test_the_viewer_and_the_overview_show_the_gains(
     assert '<th scope="row">blind' in result
     assert '<th scope="row">black' not in result
     assert 'id="gains"' not in RunLibrary([blind.path]).numbers(blind.path.name)["result"]
-    assert "control" in result and "blind" in result
+    assert "control" in result
+    assert "blind" in result
     assert {head["name"] for head in shelf.overview()["runs"]} >= {
         "knowing (limit 60)", "knowing (blind, limit 60)",
     }  # fmt: skip
