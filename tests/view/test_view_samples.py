@@ -321,3 +321,26 @@ def test_a_video_plays_beside_the_frames_that_were_shown(browser, tmp_path):
                 " e.onloadedmetadata = done; })"
             )
             assert video.evaluate("(e) => [e.videoWidth, e.currentTime]") == [64, 1]
+
+
+@pytest.mark.release
+def test_20_000_samples_are_listed_at_once_and_scrolled(browser, tmp_path):
+    report, records, pictures = build_report("one", "made", count=100, troubled=False)
+    run = write_run(tmp_path, report, records, pictures)
+    with (run.path / "samples.jsonl").open("wb") as file:
+        for at in range(20_000):
+            each = msgspec.structs.replace(records[at % 100], id=str(at), position=19_999 - at)
+            file.write(msgspec.json.encode(each) + b"\n")
+    with served(tmp_path) as server:
+        page = browser.new_page()
+        page.goto(f"{server.url}#/run/{run.name}")
+        page.wait_for_selector(".row .ask:not(:empty)")
+        # A second on a machine that does nothing else.
+        assert page.evaluate("performance.now()") < 4000
+        expect(page.locator(".found")).to_have_text("20,000 samples")
+        page.locator(".list").evaluate("(e) => { e.scrollTop = e.scrollHeight; }")
+        expect(page.locator(".row[data-at='19999'] .meta")).to_contain_text("0 · ")
+        assert page.locator(".row").count() < 30
+        page.get_by_role("combobox", name="Order").select_option("score")
+        assert float(page.locator(".explorer").get_attribute("data-filtered") or "nan") < 500
+        page.close()
