@@ -23,7 +23,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
 from snellen.core.run import RunInfo
-from snellen.models.naming.spec import split_options
+from snellen.models.naming.spec import SERVICE_OPTIONS, split_options
 from snellen.prompts.control import Control
 
 _MODEL = "model"
@@ -355,16 +355,6 @@ def _replies(run: RunInfo) -> _Description | None:
         f"{reused.replies} stored {replies} of {source}",
         f"{reused.replies:,} {replies} not asked for but taken from the store ({source})",
     )
-
-
-SERVICE_OPTIONS = frozenset(
-    {
-        "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
-        "picture_host", "batch_size", "threads", "device", "device_map", "trust_remote_code",
-        "sharing",
-    }
-)  # fmt: skip
-"""Options of models that change where or how fast they answer, but not what."""
 
 
 def _model_options(run: RunInfo) -> _Description | None:
