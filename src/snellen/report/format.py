@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.data_differences import data_qualifiers
-from snellen.analysis.comparison.deviations import SERVICE_OPTIONS, deviations, is_option
+from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.core.errors import UsageError
 from snellen.core.output import OUTCOMES, RETRYABLE, Outcome
 from snellen.core.run import Report, RoleUsage, RunInfo
 from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
-from snellen.models.naming.spec import split_options
+from snellen.models.naming.spec import short_name, split_options
 from snellen.scoring.accuracy import GUESSES
 
 NONE = "–"
@@ -200,14 +200,7 @@ def run_info_labels(
 def model_name(model: str) -> str:
     """A model as the user named it, without the options that cannot change a reply, such as the
     address of its server."""
-    try:
-        stem, options = split_options(model)
-    except UsageError:
-        return model
-    kept = ",".join(
-        f"{name}={value}" for name, value in options.items() if name not in SERVICE_OPTIONS
-    )
-    return f"{stem}:{kept}" if kept else stem
+    return short_name(model)
 
 
 def _addresses(runs: Sequence[RunInfo], names: Sequence[str]) -> list[str]:

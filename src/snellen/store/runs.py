@@ -60,6 +60,10 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.info = _read_json(path / RUN_FILE, RunInfo)
+        self.was_complete = False
+        """Whether the command that returns it found every sample done and asked nothing."""
+        self.unasked_address = ""
+        """The server that this command named, if another one had given the replies."""
 
     @property
     def name(self) -> str:
