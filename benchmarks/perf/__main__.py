@@ -38,6 +38,7 @@ PARTS = {
     "remote-memory": "remote_memory",
     "compare": "compare",
     "view": "view_pages",
+    "home": "home_page",
     "gpu": "gpu",
 }
 """Name to the file that measures it."""

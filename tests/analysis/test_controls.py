@@ -120,9 +120,10 @@ def test_the_viewer_and_the_overview_show_the_gains(
     assert '<th scope="row">blind' in result
     assert '<th scope="row">black' not in result
     assert 'id="gains"' not in RunLibrary([blind.path]).numbers(blind.path.name)["result"]
-    assert "control=blind" in result
+    assert "control" in result
+    assert "blind" in result
     assert {head["name"] for head in shelf.overview()["runs"]} >= {
-        "knowing (limit 60)", "knowing (control=blind, limit 60)",
+        "knowing (limit 60)", "knowing (blind, limit 60)",
     }  # fmt: skip
     two = [runs[f"knowing {which}"] for which in ("plain", "blind")]
     page = write_overview([(run, run.report()) for run in two], tmp_path / "overview.html")

@@ -15,6 +15,7 @@ from PIL import Image
 
 import snellen
 from snellen.core.run import Status
+from snellen.report.notebook.progress import NotebookProgress, ProgressBar
 
 COLOURS = ("red", "blue", "green", "black", "white", "yellow")
 NASTY = '<script>alert("x")</script> & [bold]'
@@ -410,6 +411,9 @@ def test_mistakes_in_benchmarks(tmp_path: Path, benchmarks: Any, sentence: str) 
 def test_a_plan_over_rows_in_memory(tmp_path: Path) -> None:
     planned = snellen.plan("random", rows(4), out=tmp_path)
     assert [line.estimate.requests for line in planned.lines if line.estimate] == [4]
+    assert re.search(r"^random\s+data\s+4\s+4\s+0", repr(planned), re.MULTILINE)
+    assert "requests expected" in planned._repr_html_()
+    assert parse(planned._repr_html_()).names.count("table") == 1
 
 
 def test_data_without_answers_are_not_asked(tmp_path: Path) -> None:
@@ -435,3 +439,54 @@ def test_under_a_running_loop(tmp_path: Path) -> None:
         return snellen.evaluate("random", rows(2), out=tmp_path, html=False)
 
     assert asyncio.run(cell())[0].n == 2
+
+
+class Place:
+    """Where a notebook shows something."""
+
+    def __init__(self, bar: ProgressBar) -> None:
+        self.bars = [bar]
+
+    def update(self, content: ProgressBar) -> None:
+        self.bars.append(content)
+
+
+def test_progress_of_a_notebook() -> None:
+    now = 0.0
+    places: list[Place] = []
+
+    def show(bar: ProgressBar) -> Place:
+        places.append(Place(bar))
+        return places[-1]
+
+    progress = NotebookProgress(show, lambda: now)
+    progress.on_start("<b> on shapes", 100, 20)
+    for done in range(21, 41):
+        now += 1
+        progress.on_advance(done, 0, done, 0, 0, 0.5)
+    progress.on_finish("interrupted")
+    (place,) = places
+    lines = [repr(bar) for bar in place.bars]
+    assert lines[0].startswith("<b> on shapes: 20/100 · requests")
+    # No estimate before ten samples of this start.
+    assert not any("left" in line for line in lines[:10])
+    assert "40/100 · 1 min left · score 50.0" in lines[20]
+    assert "interrupted in 20 s" in lines[21]
+    for bar in place.bars:
+        assert parse(bar._repr_html_()).names.count("progress") == 1
+        assert "&lt;b&gt; on shapes" in bar._repr_html_()
+
+
+def test_a_bar_is_not_drawn_for_every_sample() -> None:
+    places: list[Place] = []
+
+    def show(bar: ProgressBar) -> Place:
+        places.append(Place(bar))
+        return places[-1]
+
+    progress = NotebookProgress(show, lambda: 0.0)
+    progress.on_start("random on shapes", 1000, 0)
+    for done in range(1000):
+        progress.on_advance(done, 0, done, 0, 0, None)
+    progress.on_finish("complete")
+    assert len(places[0].bars) == 2

@@ -97,6 +97,11 @@ def test_one_track_of_all() -> None:
     assert "over popular alone" in summary.notices[0]
 
 
+def test_a_run_that_has_no_samples_yet_has_no_number() -> None:
+    summary = summary_of([], lambda request: Generated("yes"))
+    assert (summary.headline.value, summary.n, summary.total) == (None, 0, 0)
+
+
 def test_an_unread_reply_is_no_yes_and_wrong() -> None:
     found = rows(("random", "a", "Yes"), ("random", "a", "No"))
     summary = summary_of(found, lambda request: Generated("hard to say"))

@@ -177,14 +177,19 @@ def test_why_samples_failed_is_told_beneath_the_table(
     (tmp_path / "flaky.py").write_text(FLAKY)
     load = ("--load", tmp_path / "flaky.py", "-m", "Flaky", "-b", data, "--out", out, "--no-html")
     wanted = [
-        "3 samples failed: RuntimeError: out of ink",
-        "2 samples failed: RuntimeError: too bright",
-        "1 sample failed: RuntimeError: odd 3",
+        "3 samples failed: RuntimeError: out of ink (flaky.py, line 6, in answer)",
+        "2 samples failed: RuntimeError: too bright (flaky.py, line 10, in answer)",
+        "1 sample failed: RuntimeError: odd 3 (flaky.py, line 8, in answer)",
         "1 sample failed for other reasons: snellen view tells them",
     ]
     for words in (("run", *load), ("report", out)):
-        code, told, _ = said(capsys, *words)
+        code, told, err = said(capsys, *words)
         assert code == 1
+        # The traceback once, at the end of the run alone.
+        assert err.count("Traceback (most recent call last)") == (words[0] == "run")
+        if words[0] == "run":
+            assert 'flaky.py", line 6, in answer' in err
+            assert "the most frequent of 4, raised 3 times; each is in" in err
         lines = [line.strip() for line in told.splitlines()]
         assert [line for line in lines if line.startswith(("1 s", "2 s", "3 s"))] == wanted
     code, told, _ = said(capsys, "run", "-m", "random", "-b", data, "--out", tmp_path / "whole")

@@ -51,7 +51,7 @@ def test_what_differs_from_the_plain_setting_stands_at_the_top(tmp_path):
     )
     report = msgspec.structs.replace(report, run=msgspec.structs.replace(report.run, config=config))
     text = write_html(write_run(tmp_path, report, records, pictures)).read_text()
-    assert "<b>Not the plain setting:</b> control=blind, limit 12, 3 draws of each" in text
+    assert "<b>Not the plain setting:</b> blind, limit 12, 3 draws</p>" in text
     plain = write_run(tmp_path / "plain", *build_report(count=12))
     assert "Not the plain setting" not in write_html(plain).read_text()
 

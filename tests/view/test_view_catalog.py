@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from thousands_of_runs import write_made_runs
+from benchmarks.perf.thousands_of_runs import write_made_runs
 from viewing import ask, catalog, going_on, made_run, served, set_status
 
 import snellen
@@ -221,6 +221,18 @@ def test_a_run_that_goes_on_is_counted_and_scored(tmp_path):
         with (run.path / "samples.jsonl").open("ab") as file:
             file.write(b"".join(rest))
         wait(lambda row: row["done"] == 60 and row["n"] == 60)
+
+
+def test_what_people_noted_is_in_the_row(tmp_path):
+    run = made_run(tmp_path, count=5)
+    with served(tmp_path) as server:
+        [row] = catalog(server)
+        assert (row["flagged"], row["labels"], row["notes"]) == (0, [], [])
+        change = {"run": run.name, "sample": "1", "flag": True, "note": "blurred", "add": ["odd"]}
+        assert post(server, msgspec.json.encode(change), "/api/annotate").status == 200
+        server.library.catalog.refresh()
+        [row] = catalog(server)
+        assert (row["flagged"], row["labels"], row["notes"]) == (1, ["odd"], ["blurred"])
 
 
 def test_families_are_guessed_from_names():

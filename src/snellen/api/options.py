@@ -30,7 +30,7 @@ from snellen.core.request import Sampling
 from snellen.data.columns import check_column_keys
 
 if TYPE_CHECKING:
-    from snellen.core.model import Model
+    from snellen.core.model import AnyModel
     from snellen.engine.ray.placement import RayCluster
 
 STORE_FILE = "store.sqlite"
@@ -170,12 +170,12 @@ class RunOptions(RequestOptions):
     sampling: Sampling = nested_option(Sampling(), SAMPLING_FLAGS)
     """How replies are sampled where the options behind a model's name (`temperature`, `top_p`,
     `seed`) do not say; what neither says is as the benchmark has it."""
-    extractors: Sequence[str | Model] = option(
+    extractors: Sequence[AnyModel] = option(
         (), "--extractor", "a model that reads replies which no rule can parse; repeat "
             "to compare several", metavar="MODEL", is_repeatable=True,
     )  # fmt: skip
     """One run for each, over the same replies."""
-    judges: Sequence[str | Model] = option(
+    judges: Sequence[AnyModel] = option(
         (), "--judge", "a model that grades replies, for benchmarks that need one; "
             "repeat for several, whose verdicts are combined", metavar="MODEL", is_repeatable=True,
     )  # fmt: skip
@@ -183,7 +183,7 @@ class RunOptions(RequestOptions):
         1, "--judge-repeats", "ask for each verdict J times and show how much a judge "
             "varies", metavar="J", parse=int,
     )  # fmt: skip
-    clip: str | Model | None = option(
+    clip: AnyModel = option(
         None, "--clip", "a CLIP model that compares generated images, e.g. "
             "clip/openai/clip-vit-large-patch14", metavar="MODEL",
     )  # fmt: skip
@@ -232,14 +232,24 @@ class AskOptions(RequestOptions):
 
 
 def change_options(options: RunOptions, changes: Mapping[str, Any]) -> RunOptions:
-    """The options with other values of some fields. Raises UsageError for an unknown field."""
+    """The options with other values of some fields; where a field holds several values, one alone
+    will do. Raises UsageError for an unknown field."""
     names = [field.name for field in fields(options)]
     for name in changes:
         if name not in names:
             near = get_close_matches(name, names, n=1)
             meant = f" (did you mean {near[0]}?)" if near else ""
             raise UsageError(f"RunOptions has no field {name!r}{meant}; it has {', '.join(names)}")
-    return replace(options, **changes)
+    several = {
+        name: [value]
+        for name, value in changes.items()
+        if name in _LISTS and not isinstance(value, list | tuple)
+    }
+    return replace(options, **{**changes, **several})
+
+
+_LISTS = ("load", "prices", "extractors", "judges")
+"""Fields that hold several values."""
 
 
 def check_options(options: RunOptions) -> None:

@@ -23,6 +23,7 @@ from snellen.api.options import (
     variant_with_roles,
 )
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
+from snellen.api.results import printed_text
 from snellen.core.model import AnyModel, RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
@@ -53,6 +54,16 @@ class Planned(Struct, frozen=True, kw_only=True):
     """Free bytes where the runs are kept."""
     studies: list[StudyPlan] = []
     """With aims: what each benchmark takes to reach them."""
+
+    def __repr__(self) -> str:
+        from snellen.api.plan_table import print_plan
+
+        return printed_text(lambda console: print_plan(self, console))
+
+    def _repr_html_(self) -> str:
+        from snellen.api.plan_table import plan_html
+
+        return plan_html(self)
 
 
 def plan(

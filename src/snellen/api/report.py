@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from snellen.analysis.comparison.reopened_data import benchmark_of, benchmark_with_data
-from snellen.benchmarks.protocol.repeats import summary_of
+from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
 from snellen.core.media import InlineSource, Source
@@ -31,7 +31,8 @@ def report_of(run: RunFolder) -> Report:
     failed = sum(record.unscored == "failed" for record in records)
     counts = msgspec.structs.replace(info.counts, done=len(records) - failed, failed=failed)
     info = msgspec.structs.replace(info, counts=counts)
-    return Report(info, summary_of(benchmark, records, info.config.examples))
+    summary = summary_of(benchmark, records, info.config.examples)
+    return Report(info, with_never_asked(benchmark, summary, counts.samples))
 
 
 def _derived_images(run: RunFolder, benchmark: Benchmark, digests: set[str]) -> dict[str, Source]:

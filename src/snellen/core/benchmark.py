@@ -52,13 +52,18 @@ class Requirement(Protocol):
     def __call__(self, capabilities: Capabilities) -> str | None: ...
 
 
+BLIND_HINT = "--control blind asks text-only models, without images"
+"""What to do with a model that takes no images."""
+
+
 def requires(*inputs: Modality, many_images: bool = False) -> Requirement:
     """Requirement of a benchmark whose samples hold these kinds of input."""
 
     def missing_input(capabilities: Capabilities) -> str | None:
         missing = sorted(set(inputs) - capabilities.inputs)
         if missing:
-            return f"needs {' and '.join(missing)} input, which the model does not take"
+            reason = f"needs {' and '.join(missing)} input, which the model does not take"
+            return reason if "text" in missing else f"{reason}; {BLIND_HINT}"
         if many_images and not capabilities.many_images:
             return "needs several images in one prompt, which the model does not take"
         return None

@@ -98,5 +98,7 @@ class Summary(Struct, frozen=True, gc=False, omit_defaults=True):
     notices: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
     """Names of secondary metrics, in tables of runs next to the headline."""
+    never_asked: int = 0
+    """Samples that a stopped run had not asked yet and that `bounds` include."""
     draws: Draws | None = None
     """Set if each question was asked more than once."""

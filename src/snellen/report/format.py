@@ -289,10 +289,13 @@ def notices(report: Report, command: bool = True) -> tuple[str, ...]:
     first, *others = report.summary.notices or (_loss_notice(report),)
     bounds = report.summary.bounds
     if bounds is not None:
-        first += f"; bounds {score_text(bounds.worst)}–{score_text(bounds.best)}"
+        ends = f"bounds {score_text(bounds.worst)}–{score_text(bounds.best)}"
+        first = f"{first}; {ends}" if first else ends
     status = status_notice(report.run)
-    if bounds is not None and status:
-        # Samples that were never asked have no record, so the bounds do not include them.
+    never_asked = report.summary.never_asked
+    if bounds is not None and never_asked:
+        first += f" with the {count_text(never_asked)} that were never asked"
+    elif bounds is not None and status:
         first += f" of the {count_text(report.run.counts.done + report.run.counts.failed)} asked"
     if status and command and report.run.command:
         status += f"; {resume_command(report.run)}"

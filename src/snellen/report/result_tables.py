@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from snellen.core.run import Report
 from snellen.core.summary import Metric
+from snellen.engine.anytime.early_stop import ANYTIME
 from snellen.report import format as fmt
 
 BASELINE = "baseline"
@@ -105,10 +106,13 @@ def board_table(board: Sequence[Report]) -> ResultTable:
     """The runs of one board with score, interval, secondary metrics and n, then baselines."""
     levels = dict.fromkeys(fmt.level_text(report.summary.headline.interval) for report in board)
     more = tuple(dict.fromkeys(name for report in board for name in report.summary.beside))
+    # A run that may stop early has a second interval, which is valid at such a stop.
+    anytime = any(ANYTIME in report.summary.metrics for report in board)
     header = (
         "model",
         "score",
         f"{' / '.join(levels)} interval",
+        *(("anytime interval",) if anytime else ()),
         *(SHORT_HEADINGS.get(key, fmt.metric_label(key)) for key in more),
         "n",
     )
@@ -120,6 +124,7 @@ def board_table(board: Sequence[Report]) -> ResultTable:
                 name,
                 fmt.score_text(headline.value),
                 fmt.interval_text(headline.interval),
+                *((_anytime_text(report),) if anytime else ()),
                 *(fmt.score_text(metrics[key].value) if key in metrics else "" for key in more),
                 fmt.count_text(headline.n),
             )
@@ -127,8 +132,13 @@ def board_table(board: Sequence[Report]) -> ResultTable:
     guesses = baselines(board)
     for guess in guesses:
         value, n = fmt.score_text(guess.metric.value), fmt.count_text(guess.metric.n)
-        rows.append((guess.label, value, *("" for _ in (*more, "interval")), n))
+        rows.append((guess.label, value, *[""] * (len(header) - 3), n))
     return ResultTable(board_title(board), header, tuple(rows), baselines=len(guesses))
+
+
+def _anytime_text(report: Report) -> str:
+    metric = report.summary.metrics.get(ANYTIME)
+    return "" if metric is None else fmt.interval_text(metric.interval)
 
 
 def outcomes_column(table: ResultTable, board: Sequence[Report]) -> ResultTable:
@@ -178,7 +188,7 @@ def _matrix_labels(runs: Sequence[Report]) -> list[str]:
 def further_metrics(report: Report) -> ResultTable | None:
     """The metrics of a run that its board does not have; None if there are none."""
     summary = report.summary
-    displayed = {summary.headline.name, *summary.beside, *fmt.BASELINES}
+    displayed = {summary.headline.name, *summary.beside, *fmt.BASELINES, ANYTIME}
     metrics = [metric for name, metric in summary.metrics.items() if name not in displayed]
     if not metrics:
         return None

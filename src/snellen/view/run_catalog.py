@@ -15,6 +15,7 @@ from snellen.api.report import report_of
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.summary import Interval
 from snellen.report.format import interval_text, score_text
+from snellen.store.annotations import ANNOTATIONS_FILE
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
 from snellen.view.run_index import IndexedRun, RunIndex
 from snellen.view.run_row import (
@@ -223,8 +224,8 @@ class RunCatalog:
             (path, entry)
             for path, entry in self._entries.items()
             if entry.row.is_unfinished
-            and entry.row.done
             and entry.scored_state != entry.state
+            and not entry.state.endswith(_NO_SAMPLES)
             and now >= entry.next_score
         ]
         if pending:
@@ -236,6 +237,8 @@ class RunCatalog:
         scored: dict[str, IndexedRun] = {}
         for path, entry in pending:
             state, row = entry.state, entry.row
+            # First, so that a run whose benchmark is broken is tried once.
+            entry.scored_state = state
             started = time.monotonic()
             try:
                 row = with_score(row, report_of(open_run(path)))
@@ -268,7 +271,7 @@ def _read_run(path: str, stored: IndexedRun | None) -> IndexedRun:
     state = f"{_file_state(f'{path}/{RUN_FILE}')} {_other_files_state(path, True)}"
     row = read_row(Path(path))
     if not row.is_unfinished:
-        state = " ".join(state.split()[:2])
+        state = " ".join(state.split()[:_ENDED_FILES])
     return stored if stored is not None and stored.state == state else IndexedRun(state, row)
 
 
@@ -303,7 +306,11 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+_ENDED_FILES = 3
+"""Files in the state of a run that has ended: `run.json`, `report.json` and the annotations."""
 _ABSENT, _CLOSED = "-", "closed"
+_NO_SAMPLES = f" {_ABSENT} {_ABSENT}"
+"""End of the state of an unfinished run that has neither samples nor failures."""
 
 
 def _file_state(path: str) -> str:
@@ -322,7 +329,7 @@ def _file_state(path: str) -> str:
 def _other_files_state(path: str, unfinished: bool) -> str:
     """The state of the other files from which a row is made; of the samples only as long as the
     run is unfinished."""
-    names = (REPORT_FILE, SAMPLES_FILE, FAILURES_FILE) if unfinished else (REPORT_FILE,)
+    names = (REPORT_FILE, ANNOTATIONS_FILE, *((SAMPLES_FILE, FAILURES_FILE) if unfinished else ()))
     return " ".join([_file_state(f"{path}/{name}") for name in names])
 
 
@@ -336,7 +343,7 @@ def _folder_label(root: Path, base: str, path: str) -> str:
 
 _INTERNED = (
     "model", "benchmark", "status", "provider", "title", "source", "metric", "unit", "top",
-    "level", "cost", "setting", "identity", "flags", "problem",
+    "level", "cost", "setting", "identity", "flags", "labels", "notes", "flagged", "problem",
 )  # fmt: skip
 _PLAIN = ("n", "samples", "done", "seconds", "tokens")
 

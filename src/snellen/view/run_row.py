@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,10 +13,11 @@ from msgspec import Struct
 
 from snellen.analysis.comparison.comparability import run_facts
 from snellen.analysis.comparison.deviations import DEVIATION_TITLES, deviations
-from snellen.core.errors import SnellenError
+from snellen.core.errors import SnellenError, StorageError
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.store.annotations import merge_changes, read_changes
 from snellen.store.runs import REPORT_FILE, RUN_FILE, SAMPLES_FILE
 
 DAMAGED = "damaged"
@@ -68,6 +70,8 @@ _FACT_CODES = {
 _PLAIN_FACTS = frozenset({"none", "all samples"})
 _MAX_METRICS = 24
 """Metrics that a row keeps, for members of suites that count by them."""
+_MAX_NOTES, _MAX_NOTE = 50, 200
+"""Notes of a run that are searched on the first page, and their characters."""
 
 
 class CatalogRow(Struct, frozen=True, array_like=True, gc=False):
@@ -108,6 +112,11 @@ class CatalogRow(Struct, frozen=True, array_like=True, gc=False):
     baselines: dict[str, float] = {}
     metrics: dict[str, float] = {}
     """Percentages of all metrics: a suite may count by another than the headline."""
+    flagged: int = 0
+    """Samples and replies that a person flagged."""
+    labels: tuple[str, ...] = ()
+    """Labels that people gave to samples and replies of the run."""
+    notes: tuple[str, ...] = ()
     problem: str = ""
     """Why the folder cannot be read, or its number not computed."""
 
@@ -148,7 +157,7 @@ def read_row(folder: Path) -> CatalogRow:
         return _damaged_row(folder, f"{RUN_FILE} cannot be read: {error.strerror or error}")
     except msgspec.DecodeError as error:
         return _damaged_row(folder, f"{RUN_FILE} is not what Snellen writes there: {error}")
-    row = _described_row(folder, info)
+    row = _annotated_row(_described_row(folder, info), folder)
     if row.is_unfinished:
         return msgspec.structs.replace(row, done=count_lines(folder / SAMPLES_FILE, row.done))
     try:
@@ -221,6 +230,25 @@ def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
     )
 
 
+def _annotated_row(row: CatalogRow, folder: Path) -> CatalogRow:
+    """The row with what people noted about the run's samples."""
+    try:
+        annotations = merge_changes(read_changes(folder).changes)
+    except StorageError:
+        # The run's own page says why.
+        return row
+    if not annotations:
+        return row
+    labels = dict.fromkeys(label for each in annotations for label in each.labels)
+    notes = (each.note[:_MAX_NOTE] for each in annotations if each.note)
+    return msgspec.structs.replace(
+        row,
+        flagged=sum(each.flag for each in annotations),
+        labels=tuple(labels)[:_MAX_NOTES],
+        notes=tuple(islice(notes, _MAX_NOTES)),
+    )
+
+
 def _setting(info: RunInfo) -> Iterator[tuple[str, str]]:
     """The facts in which comparable runs are equal, by key."""
     texts: dict[str, list[str]] = {}
@@ -286,7 +314,7 @@ def _scored_row(row: CatalogRow, headline: Metric, metrics: dict[str, Metric]) -
             for name in fmt.BASELINES
             if name in metrics and metrics[name].value is not None
         },
-        "metrics": dict(item for item, _ in zip(percentages, range(_MAX_METRICS), strict=False)),
+        "metrics": dict(islice(percentages, _MAX_METRICS)),
     }
     return msgspec.structs.replace(row, **changes)
 

@@ -149,6 +149,9 @@ class RunView:
         return {**self.index.columns(first), "more": not complete, "live": self.is_live}
 
     def samples(self, indices: Sequence[int]) -> list[dict[str, Any]]:
+        if max(indices, default=0) >= len(self.index):
+            # A page that was open before this server started.
+            self.index.refresh()
         return [describe(record) for record in self.index.records(indices)]
 
     def search(self, text: str, first: int) -> dict[str, Any]:

@@ -4,10 +4,11 @@ Fig. 4, Sec. 5.3 and Table 4)."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from snellen.core.output import ParsedAnswer, Refused
 from snellen.core.record import Pass, Record
@@ -85,12 +86,25 @@ class _LetterTest(NamedTuple):
     expected: Mapping[str, float]
 
 
-def censoring_reason(run: RunInfo) -> str | None:
-    """Why a run cannot show its choices, or None: early stop leaves out the later passes of exactly
-    those questions that were answered wrong."""
-    if run.config.parameters.get("circular") == "early":
-        return "censored by early stop; ask every pass with --circular full"
-    return None
+FIRST_PASS = (
+    "the first pass of each question alone: later ones were not asked where an earlier one was "
+    "wrong; --circular full asks every pass"
+)
+"""What is said of runs whose later passes would be a biased selection."""
+
+
+def has_first_pass_alone(run: RunInfo) -> bool:
+    """Whether only the first pass of each question shows a run's choices: early stop leaves out the
+    later passes of exactly those questions that were answered wrong."""
+    return run.config.parameters.get("circular") == "early"
+
+
+def first_passes(records: Iterable[Record]) -> Iterator[Record]:
+    """The records as if each question had been asked once, in its first rotation."""
+    for record in records:
+        vanilla = record.values.get("vanilla", record.score)
+        score = None if record.score is None else vanilla
+        yield structs.replace(record, passes=record.passes[:1], score=score)
 
 
 def choices(records: Iterable[Record], group: str = "category") -> Choices:

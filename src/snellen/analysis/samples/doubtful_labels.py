@@ -13,7 +13,9 @@ from msgspec import Struct
 
 from snellen.analysis.comparison.alignment import AlignedRuns, ComparableRecord
 from snellen.core.sample import Kind
+from snellen.scoring.accuracy import CHANCE
 from snellen.stats.shared_errors import MIN_OTHER_SYSTEMS, SystemAnswers, expected_shared_errors
+from snellen.store.runs import RunFolder
 
 if TYPE_CHECKING:
     from numpy import float64
@@ -57,13 +59,26 @@ class Doubts(Struct, frozen=True):
     range: tuple[float, float]
 
 
-def strong_runs(levels: NDArray[float64]) -> list[int]:
-    """Indices of the better half of the runs, at least three, by their mean scores; empty with
-    fewer than `MIN_RUNS` runs."""
+def beats_chance(run: RunFolder) -> bool:
+    """Whether the interval of the run's score lies above chance, or chance is unknown."""
+    if not run.has_report:
+        return True
+    summary = run.report().summary
+    chance, interval = summary.metrics.get(CHANCE), summary.headline.interval
+    if chance is None or chance.value is None or interval is None:
+        return True
+    return interval.low > chance.value
+
+
+def strong_runs(levels: NDArray[float64], above_chance: Sequence[bool]) -> list[int]:
+    """Indices of the better half of the runs, at least three, by their mean scores, without those
+    that are not above chance. Empty with fewer than `MIN_RUNS` runs, or if fewer than `MIN_STRONG`
+    are above chance."""
     order = [int(index) for index in (-levels).argsort(kind="stable")]
     max_strong = len(order) - MIN_OTHER_SYSTEMS
     half = max(MIN_STRONG, math.ceil(len(order) / 2))
-    return order[: min(half, max_strong)] if len(order) >= MIN_RUNS else []
+    strong = [index for index in order[: min(half, max_strong)] if above_chance[index]]
+    return strong if len(order) >= MIN_RUNS and len(strong) >= MIN_STRONG else []
 
 
 def doubts(

@@ -12,8 +12,10 @@ from msgspec import Struct
 from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
 from snellen.analysis.samples.doubtful_labels import (
     MIN_RUNS,
+    MIN_STRONG,
     RunAnswer,
     Suspect,
+    beats_chance,
     doubts,
     strong_runs,
 )
@@ -87,13 +89,18 @@ def analyse_items(
     aligned_runs = align_runs(runs, common=common)
     levels = aligned_runs.scores.mean(axis=0)
     difficulties = difficulty(aligned_runs.scores)
-    strong = strong_runs(levels)
+    strong = strong_runs(levels, [beats_chance(run) for run in runs])
     label_doubts = doubts(aligned_runs, _answers_by_run(runs), strong) if strong else None
     items, low_expected = _items(aligned_runs, difficulties)
     smallest = smallest_subset(aligned_runs, agreement)
     notices = smallest.notices
-    if not strong:
+    if len(runs) < MIN_RUNS:
         notices = (*notices, f"doubtful labels need {MIN_RUNS} or more runs, got {len(runs)}")
+    elif not strong:
+        notices = (
+            *notices,
+            f"no label is doubted: this needs {MIN_STRONG} or more runs that beat chance",
+        )
     if low_expected is None:
         few = f"discrimination needs {FEWEST_SYSTEMS_TO_DISCRIMINATE} or more runs"
         notices = (*notices, f"{few}, got {len(runs)}")

@@ -179,6 +179,8 @@ def _mean_f1_metric(
 
 
 def _pool_tables(tables: Mapping[str, Confusion]) -> Confusion:
+    if not tables:
+        return Confusion(0, 0, 0, 0)
     return Confusion(*(sum(cells) for cells in zip(*tables.values(), strict=True)))
 
 

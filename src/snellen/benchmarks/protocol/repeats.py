@@ -51,6 +51,22 @@ def summary_of(
     return final_summary(benchmark, records, examples)
 
 
+def with_never_asked(benchmark: Benchmark, summary: Summary, planned: int) -> Summary:
+    """The summary of a run that was stopped, with bounds that include the samples that it had not
+    asked of those `planned`. Unchanged if all were asked, or if the headline is no plain mean of
+    the samples' scores."""
+    headline, bounds = summary.headline, summary.bounds
+    never_asked = planned - summary.total
+    if never_asked <= 0 or headline.value is None or benchmark.headline_sums is not None:
+        return summary
+    if bounds is None:
+        bounds = Bounds(headline.value, headline.value)
+    asked = headline.n + summary.outcomes["failed"] + summary.outcomes["missing"]
+    worst = bounds.worst * asked / (asked + never_asked)
+    best = (bounds.best * asked + headline.top * never_asked) / (asked + never_asked)
+    return structs.replace(summary, bounds=Bounds(worst, best), never_asked=never_asked)
+
+
 def _summarise_draws(
     summarise: Summarise, verdicts: int, is_plain_mean: bool, records: Sequence[Record]
 ) -> Summary:

@@ -164,6 +164,9 @@ class _PrecisionMonitor:
         metric = Metric(ANYTIME, 100 * mean, self._anytime_mean.samples, interval)
         if self.reason:
             notice = f"--until {self._rule.text}: {self.reason}"
+            in_flight = summary.total - self._anytime_mean.samples
+            if in_flight > 0:
+                notice += f"; {in_flight:,} more were in flight and are in the score"
         elif self._anytime_mean.is_exhausted:
             notice = (
                 f"--until {self._rule.text} was not reached before all {self._total:,} were asked"

@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from snellen.core.benchmark import Benchmark, Table
+from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.flow import Flow
 from snellen.core.model import Model, abilities
@@ -139,15 +139,19 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
     repeated_flow = repeat_flow(plan.benchmark.flow, plan.repeats, plan.sampling)
     is_recording = abilities(plan.model).by_row
-    if is_recording or (unsupported_reason is None and prepare is None):
+    is_text_only = _is_text_only(plan.model)
+    if is_recording or not (unsupported_reason or prepare or is_text_only):
         return repeated_flow
 
     def flow(sample: Sample) -> Flow:
         reason = unsupported_reason(sample, plan.model.capabilities) if unsupported_reason else None
+        prepared = prepare(sample) if prepare is not None and reason is None else sample
+        if reason is None and is_text_only and prepared.media:
+            reason = f"it is asked with images, which the model does not take; {BLIND_HINT}"
         if reason is None:
             if prepare is None:
                 return (yield from repeated_flow(sample))
-            record: Record = yield from repeated_flow(prepare(sample))
+            record: Record = yield from repeated_flow(prepared)
             # The record names the prepared images; the original ones let a resumed run see
             # whether the data have changed.
             data_media = tuple(ref.digest for ref in sample.media)
@@ -167,6 +171,27 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
         )
 
     return flow
+
+
+def _is_text_only(model: Model) -> bool:
+    """Whether a model declares that text is all it takes and gives."""
+    capabilities = model.capabilities
+    return not capabilities.inputs & {"image", "video"} and "image" not in capabilities.outputs
+
+
+def images_reason(plan: RunPlan, table: Table, selected: Collection[str]) -> str:
+    """Why no selected sample can be asked: all have images, and the model takes none; "" if some
+    can. For data files of the user, which may or may not have images."""
+    if not _is_text_only(plan.model) or abilities(plan.model).by_row or not selected:
+        return ""
+    samples = [each for each in plan.benchmark.samples(table) if each.id in selected]
+    if not all(each.media for each in samples):
+        return ""
+    # A control may take the images away, from all samples alike.
+    prepare = plan.benchmark.prepare
+    if prepare is not None and not prepare(samples[0]).media:
+        return ""
+    return f"needs image input, which the model does not take; {BLIND_HINT}"
 
 
 _DEFAULT_SAMPLING = Sampling()

@@ -24,7 +24,8 @@ class Progress(Protocol):
         """A sample ended. `done` and `failed` count samples over all starts; `sent` and `reused`
         count requests of this start that reached the model or were answered by the store;
         `saved` requests were made unnecessary by early stop. `score` is the mean of the scored
-        samples so far, 0..1, or None before the first."""
+        samples so far, 0..1, or None before the first. Under CircularEval it is None until the
+        last: questions that are answered wrong end early, so the mean on the way is biased."""
         ...
 
     def on_finish(self, status: Status) -> None:

@@ -339,14 +339,17 @@ def model_concurrency(model: Model) -> int:
     return abilities(model).concurrency
 
 
-def concurrent_flows(models: Mapping[str, Model]) -> int:
-    """Number of flows to drive at once.
+def concurrent_flows(models: Mapping[str, Model], *, may_stop: bool = False) -> int:
+    """Number of flows to drive at once. If a rule may stop the run, a local model gets two batches
+    at a time: what it has queued when the rule is met is answered for nothing.
 
     For a remote model the concurrency window limits the requests in flight, so a few more flows
     than that are driven: some wait in the window's queue, others for a judge.
     """
     main = models[MAIN]
     flows = model_concurrency(main)
+    if may_stop and isinstance(main, BatchModel):
+        return min(flows, 2 * main.batch_size)
     if not isinstance(main, RemoteModel):
         return flows
     accounts = {

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from snellen.benchmarks.protocol.repeats import summary_of
+from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
@@ -42,7 +42,14 @@ from snellen.engine.loop.environment import (
     reset_peak_memory,
     versions,
 )
-from snellen.engine.loop.plan import RunPlan, build_flow, folder_name, run_config, select_ids
+from snellen.engine.loop.plan import (
+    RunPlan,
+    build_flow,
+    folder_name,
+    images_reason,
+    run_config,
+    select_ids,
+)
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
@@ -76,6 +83,9 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     table = plan.benchmark.open()
     selected = select_ids(plan, table)
+    missing = images_reason(plan, table, selected)
+    if missing:
+        raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     config = run_config(plan, table)
     folder = plan.out / folder_name(plan, config)
     with RunWriter(folder) as writer:
@@ -120,7 +130,7 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
                 build_flow(plan),
                 broker,
                 state.add_record,
-                concurrent_flows(models),
+                concurrent_flows(models, may_stop=plan.stop_rule is not None),
                 threaded=plan.benchmark.prepare is not None,
             )
         finally:
@@ -249,6 +259,8 @@ class RunState:
         self._earlier_served = info.served
         self._reused = info.reused
         self._score_sum, self._score_count = 0.0, 0
+        # Questions that fail a rotation, or have few, end early: the mean on the way is biased.
+        self._ends_wrong_first = "circular" in plan.benchmark.parameters
         self._positions: dict[str, int] = {}
         plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
 
@@ -291,6 +303,8 @@ class RunState:
             self._score_count += 1
         usage = self._usage()
         score = self._score_sum / self._score_count if self._score_count else None
+        if self._ends_wrong_first and self._score_count < self.total:
+            score = None
         self.plan.progress.on_advance(
             self.done, self.failed, usage.sent, usage.reused, self._saved, score
         )
@@ -343,6 +357,8 @@ class RunState:
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:
             summary = self.stop_monitor.annotate(summary)
+        if status == "interrupted":
+            summary = with_never_asked(self.plan.benchmark, summary, self.total)
         self.writer.write_report(Report(self.info, summary))
 
     def _abort_reason(self) -> str:

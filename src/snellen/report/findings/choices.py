@@ -3,16 +3,23 @@ Table 4, MMT-Bench Table A16)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from snellen.analysis.findings.choices import Choices, censoring_reason, choices
+from snellen.analysis.findings.choices import (
+    FIRST_PASS,
+    Choices,
+    choices,
+    first_passes,
+    has_first_pass_alone,
+)
 from snellen.analysis.parsing.parsing_steps import step_rates
 from snellen.core.errors import UsageError
 from snellen.extract.llm import EXTRACTOR
 from snellen.extract.steps import STEPS
 from snellen.report.findings.finding import Finding, FindingTable, TableColumn, percent_interval
 from snellen.report.plots.series import stacked_bars
+from snellen.stats.paired import holm
 from snellen.store.runs import RunFolder
 
 GOLD = "gold answers"
@@ -34,6 +41,7 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
         for name, run_choices in choices_by_run.items()
         for letter in run_choices.letters
     ]
+    adjusted = _adjust_tests(choices_by_run)
     tests = [
         (
             name,
@@ -41,6 +49,7 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
             run_choices.bias.statistic if run_choices.bias else None,
             run_choices.bias.freedom if run_choices.bias else None,
             run_choices.bias.p if run_choices.bias else None,
+            *((adjusted.get(name),) if len(adjusted) > 1 else ()),
             run_choices.bias.draws or None if run_choices.bias else None,
         )
         for name, run_choices in choices_by_run.items()
@@ -60,6 +69,7 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
         TableColumn("chi-square", "points"),
         TableColumn("freedom", "count"),
         TableColumn("p", "p"),
+        *((TableColumn("Holm p", "p"),) if len(adjusted) > 1 else ()),
         TableColumn("draws", "count"),
     )
     return Finding(
@@ -70,6 +80,16 @@ def letters(runs: Sequence[RunFolder], names: Sequence[str]) -> Finding:
         if choices_by_run
         else None,
     )
+
+
+def _adjust_tests(choices_by_run: Mapping[str, Choices]) -> dict[str, float]:
+    """The p of each run's test, adjusted by Holm over the runs that have one."""
+    p_values = {
+        name: run_choices.bias.p
+        for name, run_choices in choices_by_run.items()
+        if run_choices.bias is not None
+    }
+    return dict(zip(p_values, holm(list(p_values.values())), strict=True))
 
 
 def _letter_shares(choices: dict[str, Choices]) -> dict[str, dict[str, float]]:
@@ -154,14 +174,15 @@ def _choices(
 ) -> tuple[dict[str, Choices], list[str]]:
     choices_by_run, notices = {}, []
     for run, name in zip(runs, names, strict=True):
-        reason = censoring_reason(run.info)
-        run_choices = None if reason else choices(run.records(), group)
-        if run_choices is None:
-            notices.append(f"{name}: {reason}")
-        elif not run_choices.passes:
+        is_first_alone = has_first_pass_alone(run.info)
+        records = first_passes(run.records()) if is_first_alone else run.records()
+        run_choices = choices(records, group)
+        if not run_choices.passes:
             notices.append(f"{name}: no multiple-choice question was answered")
-        else:
-            choices_by_run[name] = run_choices
+            continue
+        if is_first_alone:
+            notices.append(f"{name}: {FIRST_PASS}")
+        choices_by_run[name] = run_choices
     return choices_by_run, notices
 
 

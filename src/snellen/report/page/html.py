@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from snellen.analysis.causes.gains import gains, gains_with_neighbours
 from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.deviations import deviations
 from snellen.analysis.parsing.parsing_quality import RuleParseCounts
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
@@ -33,7 +34,6 @@ from snellen.report.page.samples import (
     record_result,
     select_samples,
 )
-from snellen.report.page.settings import changed_settings
 from snellen.report.terminal.gains import gain_boards
 from snellen.report.terminal.repeats import draw_lines
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
@@ -102,7 +102,7 @@ def result_context(
         "run": report.run,
         "summary": summary,
         "headline": summary.headline,
-        "settings": list(changed_settings(report.run)),
+        "settings": [one.label for one in deviations(report.run)],
         "notices": fmt.notices(report),
         "reading": parsing_error_term(report, replies) if replies else None,
         "hero": views.headline_table(report),

@@ -153,13 +153,15 @@ def _groups_table(
             fmt.difference_text(group.difference),
             fmt.difference_interval_text(group.interval),
             fmt.count_text(group.n),
+            fmt.p_text(group.p),
             fmt.p_text(group.p_holm),
         )
         for group in differences
     ]
-    title = f"{pair.second} – {pair.first} on {pair.benchmark}: where they differ most"
+    names = f"{pair.second} – {pair.first}"
+    title = f"{names} on {pair.benchmark}: where they differ most, smallest p first"
     return TextTable(
-        title, 1, ("group", "points", f"{100 * level:g} % interval", "n", "Holm p"), rows
+        title, 1, ("group", "points", f"{100 * level:g} % interval", "n", "p", "Holm p"), rows
     )
 
 

@@ -46,6 +46,10 @@ class ProgressClock:
         self.before = done
         self.began = now
 
+    def has_speed(self, state: ProgressState) -> bool:
+        """Whether enough samples ended in this start to say how fast it goes."""
+        return state.done + state.failed - self.before >= LEAST_SAMPLES
+
     def rate(self, state: ProgressState, now: float) -> float | None:
         """Samples per second; None before the first sample ends."""
         ended = state.done + state.failed - self.before
@@ -54,8 +58,7 @@ class ProgressClock:
 
     def remaining(self, state: ProgressState, now: float) -> float | None:
         """Seconds until every sample has ended; None if unknown, or too early to say."""
-        ended = state.done + state.failed - self.before
-        rate = self.rate(state, now) if ended >= LEAST_SAMPLES else None
+        rate = self.rate(state, now) if self.has_speed(state) else None
         pending = self.needed - state.done - state.failed
         return max(0, pending) / rate if rate else None
 
@@ -83,7 +86,8 @@ def progress_details(clock: ProgressClock, state: ProgressState, now: float) -> 
     if state.score is not None:
         news.append(f"score {fmt.score_text(100 * state.score)}")
     rate = clock.rate(state, now)
-    if rate is not None:
+    is_over = state.done + state.failed >= clock.needed
+    if rate is not None and (is_over or clock.has_speed(state)):
         news.append(_speed(rate))
     return [*news, _requests(state)]
 

@@ -27,7 +27,7 @@ def print_traceback(runs: Sequence[RunFolder], console: Console) -> None:
     files = [run.path / FAILURES_FILE for run in runs if any(_errors_in_code(run))]
     kinds = f"the most frequent of {len(others) + 1}, " if others else ""
     console.print()
-    console.print(Text(escape_controls(text), style="dim"))
+    console.print(Text(escape_controls(text), style="dim"), soft_wrap=True)
     console.print(
         Text(f"{kinds}raised {times} time{'s' if times > 1 else ''}; each is in {files[0]}"),
         soft_wrap=True,

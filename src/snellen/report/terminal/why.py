@@ -171,21 +171,24 @@ def differing_settings(explanation: DifferenceSplit) -> TextTable:
 def example_lines(explanation: DifferenceSplit) -> Iterator[tuple[str, list[str]]]:
     """Differing samples of each cause, as lines under its name."""
     for share in explanation.shares:
-        lines = [line for sample in share.examples for line in _example_text(sample)]
+        names = (explanation.first, explanation.second)
+        lines = [line for sample in share.examples for line in _example_text(sample, names)]
         if lines:
             yield causes_text(share.causes), lines
 
 
-def _example_text(example: DifferingSample) -> Iterator[str]:
+def _example_text(example: DifferingSample, names: tuple[str, str]) -> Iterator[str]:
+    """The question, and a line for each run with its name, score, parsed answer and reply."""
     yield f"{example.id}: {example.question}"
     yield f"  {example.detail}"
-    for score, answer, reply in (
-        (example.first_score, example.first_answer, example.first_reply),
-        (example.second_score, example.second_answer, example.second_reply),
+    width = max(map(len, names))
+    for name, score, answer, reply in (
+        (names[0], example.first_score, example.first_answer, example.first_reply),
+        (names[1], example.second_score, example.second_answer, example.second_reply),
     ):
         score_text = "not scored" if score is None else f"{100 * score:.0f}"
         read = f"read as {answer}: " if answer is not None else ""
-        yield f"  {score_text:>10}  {read}{reply!r}"
+        yield f"  {name:<{width}}  {score_text:>3}  {read}{reply!r}"
 
 
 def print_why(explanation: DifferenceSplit, console: Console) -> None:

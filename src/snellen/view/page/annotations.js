@@ -91,7 +91,7 @@ class AnnotationBox {
       remove.addEventListener("click", () => this.send({ remove: [label] }));
       return make("span", { class: "label" }, label, remove);
     });
-    this.element.replaceChildren(name, this.flag-button, ...labels, this.labelInput(), this.noteInput(), this.author() ?? "", this.status);
+    this.element.replaceChildren(name, this.flag, ...labels, this.labelInput(), this.noteInput(), this.author() ?? "", this.status);
   }
 
   labelInput() {

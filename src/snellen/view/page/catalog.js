@@ -85,7 +85,7 @@ const shortened = (text) => { const plain = text.replace(/^sha256:/, ""); return
 /** What is searched for a run, in lower case. */
 const searchedText = (run) => (run.text ||= [
   run.model, run.benchmark, run.title, run.source, run.status, run.provider, run.family, run.folder, run.key,
-  ...run.flags.map(([, label]) => label), ...(run.notes ?? []), run.problem,
+  ...run.flags.map(([, label]) => label), ...run.labels, ...run.notes, run.problem,
 ].join("\n").toLowerCase());
 
 /** Give each run the column that it belongs to: its benchmark, or its data file where several files

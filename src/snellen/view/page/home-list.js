@@ -6,9 +6,9 @@ const ROW = 46;
 const LIST_ORDERS = {
   model: (run) => run.model.toLowerCase(), benchmark: (run) => run.column, score: (run) => run.value, interval: (run) => (run.low === null ? null : run.high - run.low), n: (run) => run.n,
   flags: (run) => run.flags.length, status: (run) => run.status, date: (run) => run.created, time: (run) => run.seconds, tokens: (run) => run.tokens,
-  cost: (run) => parseFloat(run.cost.replaceAll(",", "")) || 0, provider: (run) => run.provider, family: (run) => run.family, folder: (run) => run.folder, metric: (run) => run.metric, run: (run) => run.key,
+  cost: (run) => parseFloat(run.cost.replaceAll(",", "")) || 0, provider: (run) => run.provider, family: (run) => run.family, folder: (run) => run.folder, metric: (run) => run.metric, notes: (run) => run.flagged + run.labels.length + run.notes.length, run: (run) => run.key,
 };
-const FALLS_FIRST = new Set(["score", "interval", "n", "flags", "date", "time", "tokens", "cost"]);
+const FALLS_FIRST = new Set(["score", "interval", "n", "flags", "date", "time", "tokens", "cost", "notes"]);
 
 const LIST_CELLS = {
   benchmark: (run) => ["td", {}, make("span", { class: "clip", title: run.title || run.benchmark }, run.column)],
@@ -25,6 +25,7 @@ const LIST_CELLS = {
   family: (run) => ["td", { class: "soft" }, run.family],
   folder: (run) => ["td", { class: "soft" }, make("span", { class: "clip", title: run.folder }, run.folder)],
   metric: (run) => ["td", { class: "soft" }, run.metric],
+  notes: (run) => ["td", {}, make("span", { class: "flags" }, run.flagged ? flagChip(["flagged", `${run.flagged} flagged`, "samples or replies that a person flagged"]) : null, run.labels.map((label) => flagChip(["label", label, "a label that a person gave"])), run.notes.length ? make("span", { class: "soft clip", title: run.notes.join("\n") }, run.notes.join("; ")) : null)],
   run: (run) => ["td", { class: "soft" }, make("span", { class: "clip", title: run.key }, run.key)],
 };
 

@@ -6,7 +6,7 @@ const GROUPS = { "": "none", family: "model family", provider: "provider", suite
 const LIST_COLUMNS = {
   benchmark: ["benchmark", true], score: ["score", true], interval: ["interval", true], n: ["n", true], flags: ["flags", true],
   status: ["status", true], date: ["started", true], time: ["time", false], tokens: ["tokens", false], cost: ["cost", false],
-  provider: ["provider", false], family: ["family", false], folder: ["folder", false], metric: ["metric", false], run: ["name of the run", false],
+  provider: ["provider", false], family: ["family", false], folder: ["folder", false], metric: ["metric", false], notes: ["notes", false], run: ["name of the run", false],
 };
 const CELL_PARTS = { interval: ["interval", true], n: ["n", true], date: ["date", true], bar: ["bar", true] };
 const FILTERS = { benchmark: "Benchmark", model: "Model", status: "Status", flag: "Flag" };

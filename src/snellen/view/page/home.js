@@ -1,6 +1,5 @@
 /* The first page: all runs as a matrix, a list or a board. */
 
-const MOST_COMPARED = 2;
 const TYPING_PAUSE = 900;
 const LIVE_POLL = 3000, IDLE_POLL = 10000;
 
@@ -16,7 +15,7 @@ class HomePage {
     this.eyebrow = make("p", { class: "eyebrow" });
     this.tabs = make("nav", { class: "leaves", "aria-label": "Views of the runs" });
     this.views = new SavedViews(this);
-    this.search = make("input", { type: "search", "aria-label": "Search in models, benchmarks, flags, folders and notes", placeholder: "Search", value: this.state.text });
+    this.search = make("input", { type: "search", "aria-label": "Search in models, benchmarks, flags, folders, labels and notes", placeholder: "Search", value: this.state.text });
     this.search.addEventListener("input", () => this.typed());
     this.menus = make("div", { class: "menus" });
     this.found = make("p", { class: "found", role: "status" });
@@ -197,10 +196,10 @@ class HomePage {
     for (const key of this.picked) if (!this.catalog.byKey.has(key)) this.picked.delete(key);
     const runs = [...this.picked].map((key) => this.catalog.byKey.get(key));
     const columns = new Set(runs.map((run) => run.benchmark)).size;
-    const ready = runs.length >= 2 && runs.length <= MOST_COMPARED && columns === 1;
+    const ready = runs.length >= 2 && runs.length <= MOST_RUNS && columns === 1;
     this.compareButton.hidden = this.state.view !== "list";
     this.compareButton.disabled = !ready;
-    this.compareButton.textContent = runs.length < 2 ? "Compare two runs" : columns > 1 ? "Choose runs of one benchmark" : runs.length > MOST_COMPARED ? `Compare at most ${MOST_COMPARED} runs` : `Compare ${runs.length} runs`;
+    this.compareButton.textContent = runs.length < 2 ? "Compare runs" : columns > 1 ? "Choose runs of one benchmark" : runs.length > MOST_RUNS ? `Compare at most ${MOST_RUNS} runs` : `Compare ${runs.length} runs`;
   }
 
   compare() { location.hash = `#/compare/${[...this.picked].map(encodeURIComponent).join("/")}`; }
