@@ -86,6 +86,11 @@ def compare(
             f"level {level:g} and power {power:g}: expected fractions from 0.5 to below 1"
         )
     folders = _distinct(runs)
+    if len(folders) < 2:
+        count = "one run" if folders else "no run"
+        raise UsageError(
+            f"{count} to compare; expected two or more runs of a benchmark, in folders of their own"
+        )
     comparison = compare_runs(
         folders,
         comparison_names(folders, shared_limit=False),

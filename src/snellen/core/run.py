@@ -151,8 +151,8 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
         first, last = min(times, default=""), max(times, default="")
         return ReusedReplies(self.replies + 1, first, last, runs)
 
-    def sentence(self, model: str) -> str:
-        """A sentence for readers; empty if no reply was reused."""
+    def sentence(self, model: str, again: str = "--fresh") -> str:
+        """A sentence for readers, who ask anew with `again`; empty if no reply was reused."""
         if not self.replies:
             return ""
         were = "reply was" if self.replies == 1 else "replies were"
@@ -164,7 +164,7 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
             name, *others = sorted(self.runs, key=lambda run: (-self.runs[run], run))
             more = f" and {len(others)} other{'s' if len(others) > 1 else ''}" if others else ""
             text += f" by {name}{more}"
-        return f"{text}; --fresh asks anew"
+        return f"{text}; {again} asks anew"
 
 
 def _iso(seconds: float | None) -> str:
