@@ -1,8 +1,6 @@
 """A model that answers several requests in one call, and says what it can take."""
 
-from collections.abc import Sequence
-
-from snellen import Capabilities, Generate, Generated
+from snellen import Capabilities
 
 
 class Brightness:
@@ -11,22 +9,21 @@ class Brightness:
     batch_size = 16
     capabilities = Capabilities(inputs=frozenset({"text", "image"}), many_images=False)
 
-    def answer_batch(self, requests: Sequence[Generate]) -> list[Generated]:
-        return [Generated(self.reply(request)) for request in requests]
+    def __init__(self, offset: float = 0.0):
+        self.offset = offset
 
-    def reply(self, request: Generate) -> str:
+    def answer_batch(self, requests):
+        return [self.reply(request) for request in requests]
+
+    def reply(self, request):
         if not request.choices:
             return "no"
-        place = int((1 - brightness(request)) * len(request.choices))
+        images = request.images()
+        brightness = mean_brightness(images[0]) if images else 1.0
+        place = int((1 - brightness + self.offset) * len(request.choices))
         return request.choices[min(place, len(request.choices) - 1)]
 
 
-def brightness(request: Generate) -> float:
-    """Mean brightness of the first picture, 0..1; 1 where there is none."""
-    from snellen.core.media import decode_image
-
-    for message in request.messages:
-        for part in message.media():
-            picture = decode_image(request.media[part.digest].read()).convert("L").resize((1, 1))
-            return picture.getpixel((0, 0)) / 255
-    return 1.0
+def mean_brightness(image):
+    """Mean brightness of a PIL image, 0..1."""
+    return image.convert("L").resize((1, 1)).getpixel((0, 0)) / 255

@@ -3,6 +3,6 @@
 
 class Longest:
     def answer(self, request):
-        lines = request.messages[0].text().splitlines()
+        lines = request.text().splitlines()
         options = [line for line in lines if line[1:3] == ". "]
         return max(options, key=len)[0] if options else "No"

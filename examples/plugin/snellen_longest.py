@@ -4,7 +4,14 @@
 class Longest:
     """Always the longest option, without a look at the picture."""
 
+    def __init__(self, words: bool = False):
+        """`words`: the length is counted in words, `-m longest:words=yes`."""
+        self.words = words
+
     def answer(self, request):
-        lines = request.messages[0].text().splitlines()
+        lines = request.text().splitlines()
         options = [line for line in lines if line[1:3] == ". "]
-        return max(options, key=len)[0] if options else "No"
+        return max(options, key=self.length)[0] if options else "No"
+
+    def length(self, option):
+        return len(option.split()) if self.words else len(option)

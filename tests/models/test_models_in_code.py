@@ -307,3 +307,16 @@ def test_stored_replies_are_those_of_the_same_code(evaluate: Callable[..., Resul
 
     assert [sent({"x": Constant("A")}), sent({"y": Constant("A")})] == [4, 0]
     assert sent({"x": Constant("B")}) == 4
+
+
+def test_one_judge_extractor_or_file_needs_no_list(
+    evaluate: Callable[..., Results], tmp_path: Path
+) -> None:
+    def read(request: Generate) -> str:
+        return "A"
+
+    path = tmp_path / "mine.py"
+    path.write_text("def other(request):\n    return 'the first of them'\n")
+    (run,) = evaluate("other", load=path, extractors=read).runs
+    assert run.info.config.roles["extractor"].name == "read"
+    assert run.report().summary.headline.value == 100.0

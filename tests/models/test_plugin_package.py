@@ -56,7 +56,7 @@ def test_its_identity_is_the_content_of_its_file(environment: dict[str, str]) ->
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("longest:colour=red", "known options: none"),
+        ("longest:colour=red", "known options: words"),
         ("longest/other", "unknown model 'longest/other'"),
         ("longes", "did you mean longest"),
     ],

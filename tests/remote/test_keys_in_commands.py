@@ -17,6 +17,7 @@ from viewing import viewed
 from snellen.cli import main
 from snellen.cli.parser import build_parser
 from snellen.core.secret import MASK
+from snellen.mcp_server.served_runs import SampleFilter, ServedRuns
 
 JUDGE_KEY = "jk-m3/Xq+8Tz1=LwB6nF0cRr7"
 QUESTIONS = 30
@@ -94,7 +95,10 @@ def test_no_command_shows_a_key(
         ["doctor"],
         ["data", "check", "q.tsv"],
         ["dev", "new-benchmark", "my-benchmark"],
+        ["watch", "no-checkpoints", "-b", "q.tsv", "--once"],
+        ["completion", "bash"],
         ["view", "snellen-results"],
+        ["mcp", "snellen-results"],
     ]  # fmt: skip
     assert {words[0] for words in every} >= set(make_parser_commands())
     streams = ""
@@ -104,6 +108,9 @@ def test_no_command_shows_a_key(
         words = [named.get(word, word) for word in words]
         if words[0] == "view":
             streams += pages(words[1:])
+            continue
+        if words[0] == "mcp":
+            streams += tool_answers(words[1:])
             continue
         try:
             code = main(words)
@@ -122,6 +129,17 @@ def test_no_command_shows_a_key(
     assert {one["Authorization"] for one in judge.headers} == {f"Bearer {JUDGE_KEY}"}
     assert MASK in streams
     assert sum(MASK in text for text in texts.values()) > 5
+
+
+def tool_answers(folders: list[str]) -> str:
+    """What the tools of `snellen mcp` answer about every run."""
+    served = ServedRuns(folders)
+    names = list(served.runs())
+    answers = [served.listing("", "", 0, 50), served.why(names[0], names[1], 2)]
+    for name in names:
+        answers += [served.status(name), served.report(name)]
+        answers.append(served.samples(name, SampleFilter(), 0, 20, images=False).text)
+    return "".join(answers)
 
 
 def make_parser_commands() -> list[str]:

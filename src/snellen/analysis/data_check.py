@@ -37,6 +37,8 @@ _MAX_ASPECT_DIFFERENCE = 0.02
 _MIN_SET_BITS = 6
 """With fewer bits set, or unset, an image has too little structure to be compared."""
 _MAX_BUCKET_SIZE = 400
+_ROW_OF_PROBLEM = re.compile(r"^.*?, row \d+: ")
+_QUOTED_NAME = re.compile(r"'[^']*'")
 _MAX_ROWS = 20
 """Rows that one issue names."""
 
@@ -96,8 +98,16 @@ def _duplicate_ids(rows: Sequence[Row]) -> Iterator[DataIssue]:
 
 
 def _broken_images(table: Table) -> Iterator[DataIssue]:
+    """One issue for each reason: files that are missing share theirs."""
+    by_reason: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for image in verify_images(table).broken:
-        yield DataIssue("pictures", (image.row,), image.problem)
+        problem = _ROW_OF_PROBLEM.sub("", image.problem)
+        by_reason[_QUOTED_NAME.sub("", problem)].append((image.row, problem))
+    for broken in by_reason.values():
+        _, example = broken[0]
+        rows = tuple(dict.fromkeys(row for row, _ in broken))
+        count = f"{len(broken)} pictures, e.g. " if len(broken) > 1 else ""
+        yield DataIssue("pictures", rows[:_MAX_ROWS], f"{count}{example}")
 
 
 def _missing_questions(
@@ -161,17 +171,25 @@ def _similar_questions(samples: Sequence[Sample], numbers: dict[str, int]) -> It
         exact = () if images else (_normalise_text(sample.question),)
         buckets[(images, options, exact)].append((_normalise_text(sample.question), sample))
     for bucket in buckets.values():
+        by_text: dict[str, list[Sample]] = defaultdict(list)
+        for text, sample in bucket:
+            by_text[text].append(sample)
+        for text, same in by_text.items():
+            # A question that is missing has an issue of its own.
+            if len(same) > 1 and (text or same[0].media):
+                rows = tuple(numbers.get(sample.id, 0) for sample in same[:_MAX_ROWS])
+                named = "" if len(same) <= _MAX_ROWS else f", in {len(same)} rows"
+                question = same[0].question[:80]
+                yield DataIssue("questions", rows, f"the same question{named}: {question!r}")
         for (first_text, first), (second_text, second) in combinations(
-            bucket[:_MAX_BUCKET_SIZE], 2
+            [(text, same[0]) for text, same in by_text.items()][:_MAX_BUCKET_SIZE], 2
         ):
-            if Indel.normalized_similarity(
+            if first.gold == second.gold and Indel.normalized_similarity(
                 first_text, second_text, score_cutoff=_MIN_SIMILARITY
-            ) and (first_text == second_text or first.gold == second.gold):
+            ):
                 rows = (numbers.get(first.id, 0), numbers.get(second.id, 0))
-                same = (
-                    "the same question" if first_text == second_text else "almost the same question"
-                )
-                yield DataIssue("questions", rows, f"{same}: {first.question[:80]!r}")
+                message = f"almost the same question: {first.question[:80]!r}"
+                yield DataIssue("questions", rows, message)
 
 
 def find_similar_images(rows: Sequence[Row]) -> Iterator[DataIssue]:

@@ -19,7 +19,7 @@ from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.benchmarks.protocol.similarity import compares_open_answers
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import UsageError
-from snellen.core.model import Model
+from snellen.core.model import AnyModel, Model
 from snellen.core.output import Generated
 from snellen.core.record import Record
 from snellen.data.predictions import Predictions
@@ -34,7 +34,7 @@ _EXCERPT_LENGTH = 40
 """Characters of a verdict that a warning quotes."""
 
 
-def are_verdicts_recorded(judges: Sequence[str | Model]) -> bool:
+def are_verdicts_recorded(judges: Sequence[AnyModel]) -> bool:
     """Whether there are judges, and all are columns of the predictions file."""
     return bool(judges) and all(
         isinstance(judge, str) and judge.startswith(COLUMN) for judge in judges
@@ -44,8 +44,8 @@ def are_verdicts_recorded(judges: Sequence[str | Model]) -> bool:
 class RecordedRoles(NamedTuple):
     """Judges and extractor of recorded replies, as the user named them."""
 
-    judges: Sequence[str | Model]
-    extractor: str | Model | None
+    judges: Sequence[AnyModel]
+    extractor: AnyModel
     labels: Mapping[str, str]
     """The column with human labels, by what it holds: `answer` or `right`. May be empty."""
     store: Path
@@ -70,7 +70,7 @@ class RecordedRoles(NamedTuple):
         return models_by_role
 
     def _open_model(
-        self, spec: str | Model, predictions: Predictions, *, absent_as_empty: bool = False
+        self, spec: AnyModel, predictions: Predictions, *, absent_as_empty: bool = False
     ) -> Model:
         """Open one model. With `absent_as_empty`, a row without a cell counts as an empty reply,
         not as a missing one."""

@@ -10,7 +10,7 @@ from snellen.api._resolve import resolve_benchmark, resolve_served_model
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import Model
+from snellen.core.model import AnyModel
 from snellen.engine.loop.plan import RunPlan
 from snellen.engine.loop.preflight import check_models
 from snellen.engine.offline.parity import TOLERANCE, Parity, ask_both, compare, first_requests
@@ -21,7 +21,7 @@ from snellen.store.responses import ResponseStore
 
 
 def parity(
-    models: Sequence[str | Model],
+    models: Sequence[AnyModel],
     benchmark: str | Benchmark,
     *,
     limit: int = 64,
@@ -83,7 +83,7 @@ def parity(
     return compare(*_names(models, first_name, second_name), resolved.name, questions, tolerance)
 
 
-def _names(models: Sequence[str | Model], first: str, second: str) -> tuple[str, str]:
+def _names(models: Sequence[AnyModel], first: str, second: str) -> tuple[str, str]:
     """Two different names: those of the models, else as typed, else with "again"."""
     if first == second:
         first, second = (

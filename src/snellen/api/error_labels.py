@@ -23,7 +23,7 @@ from snellen.api.options import DEFAULT_OUT, STORE_FILE
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.media import Source, decode_image
-from snellen.core.model import Model
+from snellen.core.model import AnyModel, Model
 from snellen.core.output import Generated, Output
 from snellen.core.request import Generate, Generation, Media, Ref, Text, user
 from snellen.engine.loop.request_broker import ask_all
@@ -103,7 +103,7 @@ def media_sources(
 
 def propose_labels(
     wrong_answers: Sequence[WrongAnswer],
-    model: str | Model,
+    model: AnyModel,
     store: Path | str = Path(DEFAULT_OUT) / STORE_FILE,
     moved: Sequence[str] = (),
 ) -> LabelProposals:

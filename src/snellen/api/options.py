@@ -31,7 +31,7 @@ from snellen.core.request import Sampling
 from snellen.data.columns import check_column_keys
 
 if TYPE_CHECKING:
-    from snellen.core.model import Model
+    from snellen.core.model import AnyModel
     from snellen.engine.ray.placement import RayCluster
 
 STORE_FILE = "store.sqlite"
@@ -172,12 +172,12 @@ class RunOptions(RequestOptions):
     sampling: Sampling = nested_option(Sampling(), SAMPLING_FLAGS)
     """How replies are sampled where the options behind a model's name (`temperature`, `top_p`,
     `seed`) do not say; what neither says is as the benchmark has it."""
-    extractors: Sequence[str | Model] = option(
+    extractors: Sequence[AnyModel] = option(
         (), "--extractor", "a model that reads replies which no rule can parse; repeat "
             "to compare several", metavar="MODEL", is_repeatable=True,
     )  # fmt: skip
     """One run for each, over the same replies."""
-    judges: Sequence[str | Model] = option(
+    judges: Sequence[AnyModel] = option(
         (), "--judge", "a model that grades replies, for benchmarks that need one; "
             "repeat for several, whose verdicts are combined", metavar="MODEL", is_repeatable=True,
     )  # fmt: skip
@@ -185,7 +185,7 @@ class RunOptions(RequestOptions):
         1, "--judge-repeats", "ask for each verdict J times and show how much a judge "
             "varies", metavar="J", parse=int,
     )  # fmt: skip
-    clip: str | Model | None = option(
+    clip: AnyModel = option(
         None, "--clip", "a CLIP model that compares generated images, e.g. "
             "clip/openai/clip-vit-large-patch14", metavar="MODEL",
     )  # fmt: skip
@@ -234,8 +234,8 @@ class AskOptions(RequestOptions):
 
 
 def change_options(options: RunOptions, changes: Mapping[str, Any]) -> RunOptions:
-    """The options with other values of some fields. Raises UsageError for an unknown field, with
-    where the setting belongs."""
+    """The options with other values of some fields; where a field holds several values, one alone
+    will do. Raises UsageError for an unknown field, with where the setting belongs."""
     if not isinstance(options, RunOptions):
         raise UsageError(
             f"the options are of type {type(options).__name__}; expected snellen.RunOptions(...), "

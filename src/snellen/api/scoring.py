@@ -29,12 +29,12 @@ from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, Table, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
-from snellen.core.model import Identity, Model
+from snellen.core.model import AnyModel, Identity
 from snellen.core.record import Record
 from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.sample import Origin, origin_of
 from snellen.core.summary import Interval, Summary
-from snellen.data.columns import check_column_keys
+from snellen.data.columns import canonical_keys, check_column_keys
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
 from snellen.engine.loop.preflight import check_roles
@@ -108,8 +108,8 @@ def score(
     variant: Variant = Variant(),  # noqa: B008 - frozen
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
-    judges: Sequence[str | Model] = (),
-    extractor: str | Model | None = None,
+    judges: Sequence[AnyModel] = (),
+    extractor: AnyModel = None,
     labels: Mapping[str, str] | None = None,
     store: Path | str = DEFAULT_STORE,
     serving: Notify | None = None,
@@ -131,7 +131,8 @@ def score(
     lines about it. Raises UsageError subclasses, also for a judge or extractor that would be asked
     nothing.
     """
-    inputs = scoring_inputs(benchmark, predictions, data, variant, columns or {})
+    columns = canonical_keys(columns or {})
+    inputs = scoring_inputs(benchmark, predictions, data, variant, columns)
     benchmark, predictions, data, names = inputs
     check_column_keys(names.single)
     check_judge_repeats(judge_repeats, judges)
@@ -150,7 +151,7 @@ def score(
     return scored._replace(run=_as_run(scored, Path(path), variant, where, roles))
 
 
-def check_judge_repeats(repeats: int, judges: Sequence[str | Model]) -> None:
+def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
     """Raises UsageError if verdicts cannot be asked for this often."""
     check_repeats("--judge-repeats", repeats)
     if repeats > 1 and (not judges or are_verdicts_recorded(judges)):

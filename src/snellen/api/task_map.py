@@ -12,7 +12,7 @@ import msgspec
 from snellen.api._resolve import resolve_benchmark, resolve_model
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
-from snellen.core.model import Model
+from snellen.core.model import AnyModel, MutableModel
 from snellen.engine.ray.cluster import RayCluster
 from snellen.models.hf.lora import LoraOptions, require_tuning
 from snellen.models.hf.model import HuggingFace
@@ -45,7 +45,7 @@ class TaskMapOptions:
 
 
 def task_map(
-    model: str | Model,
+    model: AnyModel,
     benchmark: str | Benchmark,
     *,
     options: TaskMapOptions = TaskMapOptions(),
@@ -64,10 +64,10 @@ def task_map(
     _check_options(options)
     require_tuning("snellen taskmap")
     name, instance = resolve_model(model, {})
-    if not isinstance(instance, HuggingFace):
+    if not isinstance(instance, HuggingFace) or isinstance(instance, MutableModel):
         raise UsageError(
             f"{name} cannot be fine-tuned: a task map needs the weights of a model, in this "
-            "process; give hf/<hub id or folder> or snellen/tiny-early"
+            "process and of its own; give hf/<hub id or folder> or snellen/tiny-early"
         )
     replication = None
     if cluster is not None:

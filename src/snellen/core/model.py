@@ -46,11 +46,15 @@ class Identity(Struct, frozen=True):
 
 
 class Model(Protocol):
-    """A model answers requests, one at a time or many at once (`BatchModel`).
+    """A model answers requests, one at a time (`SingleModel`) or many at once (`BatchModel`).
 
     An `answer` that is a plain function is run in a worker thread; an `async` one is awaited,
-    up to `concurrency` at a time. A failure may be returned as `Failure` or raised as
-    `ModelError` or `MediaError`; both become typed failures.
+    up to `concurrency` at a time. The reply is a string or an `Output`. A failure may be returned
+    as `Failure` or raised as `ModelError` or `MediaError`; both become typed failures. Any other
+    exception fails its request too, with its line and traceback.
+
+    Objects, classes and functions without identity or capabilities become models by
+    `snellen.wrap_model`, which `evaluate` calls for everything that is no name.
     """
 
     @property

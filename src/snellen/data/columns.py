@@ -76,11 +76,18 @@ COLUMN_KEYS = (
     "unit",
 )
 """What `--columns` may map a column to, besides the option letters."""
+_KEY_SYNONYMS = {"answer": "gold"}
+
+
+def canonical_keys(columns: Mapping[str, str]) -> dict[str, str]:
+    """The map with our own name of each key: the gold answer may be called `answer` as well, which
+    is the name of its column."""
+    return {_KEY_SYNONYMS.get(key, key): name for key, name in columns.items()}
 
 
 def check_column_keys(columns: Mapping[str, str]) -> None:
     """Raises UnknownName for a key that is no column key."""
-    for role in columns:
+    for role in canonical_keys(columns):
         if role not in COLUMN_KEYS and role not in _LETTERS:
             letters = f"and the option letters {_LETTERS[0]} to {_LETTERS[-1]}"
             raise UnknownName(

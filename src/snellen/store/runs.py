@@ -126,12 +126,27 @@ def find_runs(path: Path | str) -> list[RunFolder]:
 
 
 def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
-    """The runs at all `paths` without duplicates, in the order they are first named."""
+    """The runs at all `paths` without duplicates, in the order they are first named.
+
+    Of several paths, as a shell makes of `RESULTS/*`, those that exist and hold no run are passed
+    over, if any other does. Raises UsageError.
+    """
+    named = [Path(path) for path in paths]
     runs: dict[Path, RunFolder] = {}
-    for path in paths:
+    without_run: list[Path] = []
+    for path in named:
+        if len(named) > 1 and path.exists() and not _holds_run(path):
+            without_run.append(path)
+            continue
         for run in find_runs(path):
             runs.setdefault(run.path.resolve(), run)
+    if without_run and not runs:
+        find_runs(without_run[0])
     return list(runs.values())
+
+
+def _holds_run(path: Path) -> bool:
+    return _is_run(path) or any(path.glob(f"*/{RUN_FILE}"))
 
 
 def _is_run(path: Path) -> bool:

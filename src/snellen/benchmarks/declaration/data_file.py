@@ -30,7 +30,7 @@ from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.sample import Origin
-from snellen.data.columns import is_video_column
+from snellen.data.columns import canonical_keys, is_video_column
 from snellen.data.tables.open_table import open_table
 
 VERSION = "3"
@@ -53,7 +53,7 @@ class UserFile:
         return {}
 
     def columns_of(self, variant: Variant) -> dict[str, str]:
-        return {**self.columns, **variant.columns}
+        return {**canonical_keys(self.columns), **canonical_keys(variant.columns)}
 
     def table(self, variant: Variant) -> Table:
         path, columns = variant.data or self.path, self.columns_of(variant)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from snellen.benchmarks.declaration.open_questions import open_rules, parse_marked_answer
-from snellen.benchmarks.declaration.rows import AdjustSample, option_cells
+from snellen.benchmarks.declaration.rows import AdjustSample, list_options, option_cells
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, ParserSet
 from snellen.benchmarks.tablevqabench import grade as grade_table
@@ -34,9 +34,6 @@ _NUMBER_WORDS = (
 )  # fmt: skip
 _COUNT = re.compile(rf"\b(?:(?P<digits>[0-9]|1[0-9]|20)|{'|'.join(_NUMBER_WORDS)})\b")
 _MAX_OPTIONS = 8
-_MULTI_LABEL_INSTRUCTION = (
-    "One or several options are right. Answer with the letters of all that are."
-)
 _TRUTH = {"1": "True", "0": "False"}
 
 
@@ -83,12 +80,10 @@ def _parse_letters(reply: str, stop_reason: str) -> Answer:
 def _merge_labels(sample: Sample, row: Row) -> Sample:
     """Make one gold answer of the labels of all right options; the options move into the
     question."""
-    options = option_cells(row.cells)
-    listed = "".join(f"\n{label}. {text}" for label, text in options.items())
     labels = SEPARATOR.join(sorted(gold.strip().upper() for gold in sample.gold))
     return structs.replace(
         sample,
-        question=f"{sample.question}{listed}\n{_MULTI_LABEL_INSTRUCTION}",
+        question=list_options(sample.question, option_cells(row.cells)),
         gold=(labels,) if labels else (),
         options={},
     )

@@ -25,6 +25,12 @@ GROUP_COLUMNS = ("split", "l2-category", "category")
 _ROTATION_STRIDE = 1_000_000
 """MMBench files hold rotation r of question i as the row with index i + r * 1,000,000."""
 _STRIDE_DIGITS = len(str(_ROTATION_STRIDE))
+_SEVERAL_TYPES = frozenset({"multi", "multi_select", "multiple_answers"})
+"""Values of the column `type` of questions with any number of right options."""
+MULTI_LABEL_INSTRUCTION = (
+    "One or several options are right. Answer with the letters of all that are."
+)
+_LABEL_LIST = re.compile(r"[A-Z](?:\s*[,;/&+]?\s*(?:and\s+)?[A-Z])+")
 _LABEL = re.compile(r"\(([A-Z])\)\s|([A-Z])[.:]\s")
 """Before the text of an option, in a gold without options beside it."""
 _KINDS: dict[str, Kind] = {
@@ -150,6 +156,11 @@ def sample_of(
         raise _no_question(row, path)
     golds = row_gold(row)
     kind = fixed_kind or infer_kind(cells, options, golds)
+    question = cells.get("question", default_question)
+    labels = _label_list(golds, options) if kind == "choice" and fixed_kind is None else ""
+    if labels or (options and fixed_kind is None and _takes_several(cells)):
+        golds = (labels,) if labels else golds
+        kind, question = "open", list_options(question, options)
     if kind == "choice":
         golds = tuple(
             [gold if gold in options else _gold_label(gold, options, row, path) for gold in golds]
@@ -159,13 +170,33 @@ def sample_of(
     return Sample(
         id=row_id(row),
         kind=kind,
-        question=cells.get("question", default_question),
+        question=question,
         gold=golds,
         options=options if kind == "choice" else {},
         media=row.media,
         hint=cells.get("hint", ""),
         groups={column: cells[column] for column in groups if column in cells},
     )
+
+
+def list_options(question: str, options: Mapping[str, str]) -> str:
+    """A question of which several options may be right, with the options and how to answer."""
+    listed = "".join(f"\n{label}. {text}" for label, text in options.items())
+    return f"{question}{listed}\n{MULTI_LABEL_INSTRUCTION}"
+
+
+def _takes_several(cells: Mapping[str, str]) -> bool:
+    return cells.get("type", "").strip().lower() in _SEVERAL_TYPES
+
+
+def _label_list(golds: tuple[str, ...], options: Mapping[str, str]) -> str:
+    """The gold answer "A,C" or "AC" as "A, C"; empty if it does not name several options."""
+    if len(golds) != 1 or golds[0].strip() in {text.strip() for text in options.values()}:
+        return ""
+    gold = golds[0].strip()
+    labels = sorted(re.findall("[A-Z]", gold))
+    only_labels = _LABEL_LIST.fullmatch(gold) is not None and len(set(labels)) == len(labels)
+    return ", ".join(labels) if only_labels and set(labels) <= set(options) else ""
 
 
 def check_unique_ids(samples: Iterable[Sample], path: str) -> Iterator[Sample]:
@@ -210,12 +241,13 @@ def infer_kind(
 
 
 def _no_question(row: Row, path: str) -> DataError:
+    separator = _other_separator(row.cells)
     return DataError(
         f"{path}, row {row.index + 1}: no question; got the columns "
         f"{', '.join(row.cells) or 'none'}; expected "
         + (
-            "cells separated by commas, not semicolons"
-            if _is_semicolon_row(row.cells)
+            f"cells separated by commas, not {separator}"
+            if separator
             else "a column `question` (name it with --columns question=...)"
         )
     )
@@ -251,8 +283,12 @@ def _bare_letter(text: str) -> str | None:
     return text.upper() if len(text) == 1 and text.isascii() and text.isalpha() else None
 
 
-def _is_semicolon_row(cells: Mapping[str, str]) -> bool:
-    return len(cells) == 1 and ";" in next(iter(cells))
+def _other_separator(cells: Mapping[str, str]) -> str:
+    """What separates the cells of a `.csv` whose header is a single cell; empty if nothing does."""
+    header = next(iter(cells)) if len(cells) == 1 else ""
+    if "\t" in header:
+        return "tabs (or call the file .tsv)"
+    return "semicolons" if ";" in header else ""
 
 
 def _is_prediction_row(cells: Mapping[str, str]) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from snellen.core.errors import SnellenError, UsageError
 from snellen.settings import Settings
 
 _LOW_DISK = 2 << 30
+_PACKAGE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+"""At the start of a requirement: `pypdfium2` of `pypdfium2>=4.30`."""
 
 
 class HealthCheck(NamedTuple):
@@ -123,7 +126,8 @@ def _check_extras() -> Iterator[HealthCheck]:
     for line in metadata("snellen").get_all("Requires-Dist") or []:
         requirement, _, marker = line.partition(";")
         extra = marker.partition("extra ==")[2].strip().strip("'\"")
-        name = requirement.split("[")[0].strip().rstrip("0123456789.<>=!~ ,")
+        named = _PACKAGE_NAME.match(requirement)
+        name = named[0] if named else requirement
         if extra and name != "snellen":
             packages.setdefault(extra, []).append(name)
     for extra, names in packages.items():

@@ -109,19 +109,21 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
     from snellen.report.terminal.progress import show_progress
 
     console = Terminal(stderr=True)
-    if not open_combinations(explanation.why) and all(
-        side.info is not None for side in explanation.sides
-    ):
-        line_printer(console)("--ask: nothing is left to ask that would tell causes apart")
-        return ()
-    with CrossedRuns(
+    # Made first: impossible options are refused also where nothing is left to ask.
+    crossed = CrossedRuns(
         explanation.sides,
         explanation.why,
         explanation.folder,
         read_options(arguments, AskOptions),
         moved=arguments.data,
         serving=None if arguments.quiet else line_printer(console),
-    ) as crossing:
+    )
+    if not open_combinations(explanation.why) and all(
+        side.info is not None for side in explanation.sides
+    ):
+        line_printer(console)("--ask: nothing is left to ask that would tell causes apart")
+        return ()
+    with crossed as crossing:
         _confirm(arguments, crossing, console)
         try:
             with (

@@ -16,7 +16,7 @@ from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
 from snellen.core.sample import MediaRef, Origin, Row
-from snellen.data.columns import row_id
+from snellen.data.columns import canonical_keys, row_id
 from snellen.data.documents import read_bounded
 from snellen.data.media.image_cells import (
     BrokenCell,
@@ -130,7 +130,7 @@ def open_table(
     DataError, UnknownName (no such column), MissingExtra, StorageError.
     """
     settings = settings or Settings.from_environment()
-    column_map = dict(columns or {})
+    column_map = canonical_keys(columns or {})
     path = Path(spec).expanduser()
     try:
         if is_file(path):

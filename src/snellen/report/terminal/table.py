@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+_NAMED_PART = re.compile(r"\brow \d+|'[^']*'")
 MAX_MESSAGES = 3
 """Messages printed for a run; the others are only counted."""
 
@@ -44,10 +46,19 @@ def print_failures(runs: Sequence[RunFolder], console: Console) -> None:
 
 
 def failure_lines(records: Iterable[Record]) -> Iterator[str]:
-    """The number of samples with each failure message, the most frequent first."""
-    counts = Counter(message for record in records if (message := _message(record)))
-    for message, samples in counts.most_common(MAX_MESSAGES):
-        yield f"{fmt.plural(samples, 'sample')} failed: {message}"
+    """The number of samples with each reason to fail, the most frequent first. Messages that
+    differ in a row or in a quoted name alone share theirs, of which the first is the example."""
+    examples: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for record in records:
+        message = _message(record)
+        if message:
+            reason = _NAMED_PART.sub("", message)
+            counts[reason] += 1
+            examples.setdefault(reason, message)
+    for reason, samples in counts.most_common(MAX_MESSAGES):
+        example = "e.g. " if samples > 1 and _NAMED_PART.search(examples[reason]) else ""
+        yield f"{fmt.plural(samples, 'sample')} failed: {example}{examples[reason]}"
     others = sum(counts.values()) - sum(samples for _, samples in counts.most_common(MAX_MESSAGES))
     if others:
         yield f"{fmt.plural(others, 'sample')} failed for other reasons: snellen view tells them"
