@@ -149,5 +149,8 @@ def test_a_run_whose_folder_is_gone_is_none_of_no_samples(results: snellen.Resul
 
 
 def test_a_run_is_not_compared_with_itself(results: snellen.Results) -> None:
-    with pytest.raises(snellen.SnellenError, match="one run to compare; expected two or more"):
+    with pytest.raises(
+        snellen.SnellenError,
+        match="two runs of a benchmark are compared, or more; one run is given",
+    ):
         snellen.compare(results[0], results[0])

@@ -87,9 +87,9 @@ def compare(
         )
     folders = _distinct(runs)
     if len(folders) < 2:
-        count = "one run" if folders else "no run"
+        count = "one run is" if folders else "none is"
         raise UsageError(
-            f"{count} to compare; expected two or more runs of a benchmark, in folders of their own"
+            f"two runs of a benchmark are compared, or more; {count} given (each folder counts once)"
         )
     comparison = compare_runs(
         folders,
