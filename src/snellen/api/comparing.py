@@ -89,7 +89,8 @@ def compare(
     if len(folders) < 2:
         count = "one run is" if folders else "none is"
         raise UsageError(
-            f"two runs of a benchmark are compared, or more; {count} given (each folder counts once)"
+            f"two runs of a benchmark are compared, or more; {count} given, each folder counted "
+            "once"
         )
     comparison = compare_runs(
         folders,
