@@ -159,8 +159,8 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
             addresses = (*addresses, address)
         return ReusedReplies(self.replies + 1, first, last, runs, addresses)
 
-    def sentence(self, model: str) -> str:
-        """A sentence for readers; empty if no reply was reused."""
+    def sentence(self, model: str, again: str = "--fresh") -> str:
+        """A sentence for readers, who ask anew with `again`; empty if no reply was reused."""
         if not self.replies:
             return ""
         were = "reply was" if self.replies == 1 else "replies were"
@@ -174,7 +174,7 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
             text += f" by {name}{more}"
         if self.addresses:
             text += f", at {' and '.join(self.addresses)}"
-        return f"{text}; --fresh asks anew"
+        return f"{text}; {again} asks anew"
 
 
 def _iso(seconds: float | None) -> str:

@@ -348,11 +348,15 @@ def money(amount: float, currency: str) -> str:
 def _sends(spent: RoleUsage) -> Iterable[str]:
     again = spent.sent - spent.answered - sum(spent.failures.values())
     if again > 0:
-        yield f"{plural(spent.sent, 'send')} for {plural(spent.answered, 'answer')}"
+        yield f"{plural(spent.sent, 'attempt')} for {plural(spent.answered, 'reply', 'replies')}"
     if spent.failures:
         kinds = sorted(spent.failures.items(), key=lambda item: -item[1])
-        kinds_text = ", ".join(f"{count_text(count)} {display_name(kind)}" for kind, count in kinds)
-        yield f"{plural(sum(spent.failures.values()), 'request')} failed ({kinds_text})"
+        # `request` is any reason that has no kind of its own.
+        names = [(count, "other" if kind == "request" else display_name(kind))
+                 for kind, count in kinds]  # fmt: skip
+        by_kind = ", ".join(f"{count_text(count)} {name}" for count, name in names)
+        text = f"{plural(sum(spent.failures.values()), 'request')} failed"
+        yield text if list(spent.failures) == ["request"] else f"{text} ({by_kind})"
 
 
 def _tokens(spent: RoleUsage) -> Iterable[str]:

@@ -177,7 +177,7 @@ class RunWriter:
             self._lock_id = self._lock_on_disk()
         except Timeout:
             raise RunLocked(
-                f"another process is writing {path}; wait for it, or use another --out"
+                f"another process or call is writing {path}; wait for it, or use another --out"
             ) from None
         except OSError as error:
             raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error
