@@ -79,9 +79,11 @@ const lightbox = (() => {
     place = make("span", { class: "soft num", role: "status" });
     open = make("a", { target: "_blank", rel: "noopener" }, "original");
     const steps = [button("←", "Previous picture (left)", () => show(at - 1)), button("→", "Next picture (right)", () => show(at + 1))];
+    const shut = button("Close", "Close (Esc)", () => dialog.close());
+    shut.autofocus = true;
     const tools = make("div", { class: "lightbox-tools" }, caption, place, ...steps,
       button("−", "Smaller (-)", () => zoom(1 / 1.4)), button("+", "Larger (+)", () => zoom(1.4)), button("1:1", "Whole picture (0)", reset),
-      open, button("Close", "Close (Esc)", () => dialog.close()));
+      open, shut);
     dialog = make("dialog", { class: "lightbox", "aria-label": "Picture" }, tools, stage);
     dialog.steps = steps;
     dialog.addEventListener("keydown", press);

@@ -15,6 +15,7 @@ const make = (tag, attributes = {}, ...children) => {
 
 const words = (name) => name.replaceAll("_", " ");
 const KINDS = { choice: "multiple choice", yes_no: "yes or no", open: "open" };
+const rounded = (value) => String(Math.round(1e4 * value) / 1e4);
 const RESULTS = { right: "right", partly: "partly right", wrong: "wrong", unscored: "not scored" };
 
 /** Views of a sample. `outcomes`: labels by outcome; `picture(digest, attributes)`: an image element, or
@@ -74,13 +75,16 @@ const samplesView = ({ outcomes, picture, columns }) => {
   /** The pictures of a sample in their order, each with its name; `data-digest` finds one again. */
   const gallery = (sample) => {
     const named = roles(sample), many = sample.media.length > 1;
-    return make("div", { class: `pictures${sample.media.length > 4 ? " many" : ""}`, "data-pictures": "" }, sample.media.map((digest, at) => {
+    return make("div", { class: `pictures${sample.media.length > 2 ? " many" : ""}`, "data-pictures": "" }, sample.media.map((digest, at) => {
       const name = named[digest] || (many ? `Image ${at + 1}` : "The image");
       const shown = picture(digest, { alt: `${name}${many && !named[digest] ? ` of ${sample.media.length}` : ""} of sample ${sample.id}` });
       if (!shown) return make("p", { class: "absent" }, `${name} is not kept here (${digest.slice(0, 12)})`);
       return make("figure", { "data-digest": digest }, shown, many ? make("figcaption", {}, name) : null);
     }));
   };
+
+  /** One or two pictures stand beside the facts, more above them. */
+  const aboutClass = ({ media }) => (media.length > 2 ? "about wide" : media.length ? "about" : "");
 
   const choices = (sample) => {
     const labels = Object.keys(sample.options);
@@ -104,7 +108,8 @@ const samplesView = ({ outcomes, picture, columns }) => {
   ].filter(Boolean).join("; ");
 
   const about = (sample) => {
-    const values = Object.entries(sample.values).map(([name, value]) => `${words(name)} ${value}`).join(", ");
+    const values = Object.entries(sample.values).map(([name, value]) => `${words(name)} ${rounded(value)}`).join(", ");
+    const turns = passes.dialogue(sample) !== null;
     const groups = Object.entries(sample.groups).map(([name, value]) => [words(name), words(value)]);
     const read = sample.passes.length > 1
       ? sample.passes.map((turn, at) => [`pass ${at + 1}`, `${reading(turn) || "–"} (${passVerdict(turn)[1]})`])
@@ -112,9 +117,9 @@ const samplesView = ({ outcomes, picture, columns }) => {
     return facts([
       ["id", sample.id],
       ["place in the data", sample.position === undefined ? null : (sample.position + 1).toLocaleString("en")],
-      ...(passes.dialogue(sample) ? [] : read),
-      ["gold", sample.gold.length > 3 ? `${sample.gold.length} accepted answers` : goldText(sample.gold, sample.options) || "none"],
-      ["score", sample.score === null ? "not scored" : String(Math.round(1e4 * sample.score) / 1e4)],
+      ...(turns ? [] : read),
+      ["gold", turns ? null : sample.gold.length > 3 ? `${sample.gold.length} accepted answers` : goldText(sample.gold, sample.options) || "none"],
+      ["score", sample.score === null ? "not scored" : rounded(sample.score)],
       ["draws", sample.draws.map((draw) => `${draw.answer === null ? "–" : draw.answer} (${verdictOf(draw)[1]})`).join(", ")],
       ["values", values],
       ...groups,
@@ -125,11 +130,11 @@ const samplesView = ({ outcomes, picture, columns }) => {
   };
 
   const body = (sample) => make("div", { class: "body" },
-    make("div", { class: sample.media.length ? "about" : "" },
+    make("div", { class: aboutClass(sample) },
       sample.media.length ? gallery(sample) : null,
       make("div", {}, choices(sample), about(sample))),
     passes.dialogue(sample) ?? sample.passes.map((turn, at) => passes.pass(turn, at, sample)),
     sample.draws.map((draw, at) => (at ? passes.furtherDraw(draw, at, sample, verdictOf(draw)) : null)));
 
-  return { ...passes, body, choices, deciding, facts, gallery, goldText, summary, valueText, verdict, verdictOf };
+  return { ...passes, aboutClass, body, choices, deciding, facts, gallery, goldText, summary, valueText, verdict, verdictOf };
 };

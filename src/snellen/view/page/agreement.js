@@ -103,8 +103,14 @@ class Agreement {
     });
   }
 
-  /** What a comparison is filtered by. `names`: of the runs. */
+  /** What a comparison is filtered by, made once. `names`: of the runs. */
   facets(names) {
+    const key = names.join("\n");
+    if (this.facetsKey !== key) Object.assign(this, { facetsKey: key, made: this.makeFacets(names) });
+    return this.made;
+  }
+
+  makeFacets(names) {
     const both = this.columns.length === 2;
     /* Of more than two, the numbers that stand at their names. */
     const shown = (value) => (both ? value.replace(/^(only )?(\d)/, (_, only, at) => `${only ?? ""}${names[at - 1]}`) : value);

@@ -66,11 +66,14 @@ class AnnotationBox {
 
   get now() { return this.annotations.of(this.about, this.id); }
 
-  /** Draw it anew, unless somebody is writing in it. */
+  /** Draw it anew, unless somebody is writing a note in it; what has the focus keeps it. */
   refresh() {
-    if (this.element.contains(document.activeElement) && /^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
-    const held = this.element.contains(document.activeElement) ? document.activeElement.className : "";
+    const active = document.activeElement;
+    const held = this.element.contains(active) ? active.className : "";
+    if (held === "note") return;
+    const begun = this.label?.value ?? "";
     this.draw();
+    if (this.label) this.label.value = begun;
     if (held) this.element.querySelector(`[class="${held}"]`)?.focus();
   }
 

@@ -17,7 +17,7 @@ class ReplyTable {
     const groups = Object.entries(sample.groups).map(([name, value]) => [words(name), words(value)]);
     const passes = Math.max(...this.samples.map((each) => (each ? each.passes.length : 0)));
     return make("div", { class: "body" },
-      make("div", { class: sample.media.length ? "about" : "" }, sample.media.length ? view.gallery(sample) : null,
+      make("div", { class: view.aboutClass(sample) }, sample.media.length ? view.gallery(sample) : null,
         make("div", {}, make("h2", { class: "question" }, sample.question), this.choices(view),
           view.facts([["gold", view.goldText(sample.gold, sample.options) || "none"], ...groups]))),
       this.unlike(),
