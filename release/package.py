@@ -1,7 +1,7 @@
 """`make package`: builds the wheel and the source distribution, checks what is in them, and uses
 the wheel in new environments as a user would.
 
-    python release/package.py [--uv PATH] [--contents]
+    python release/package.py [--uv PATH] [--python PATH] [--contents]
 
 With `--contents` it stops once the files are checked. Environments lie in a temporary folder; the
 files are left in dist/.
@@ -73,6 +73,10 @@ COMMANDS = (
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Build the package and use it.")
     parser.add_argument("--uv", default=shutil.which("uv") or "uv", metavar="PATH")
+    parser.add_argument(
+        "--python", action="append", default=[], metavar="PATH",
+        help="a further Python to install the wheel for; repeat for several",
+    )  # fmt: skip
     parser.add_argument("--contents", action="store_true", help="stop once the files are checked")
     arguments = parser.parse_args(argv)
     tool = Uv(arguments.uv)
@@ -89,6 +93,8 @@ def main(argv: Sequence[str]) -> int:
             if tool.has_python(version):
                 problems += tool.try_wheel(wheel, folder / version, version, "highest")
             problems += tool.check_resolution(version)
+        for index, python in enumerate(arguments.python):
+            problems += tool.try_wheel(wheel, folder / f"python-{index}", python, "highest")
         problems += tool.try_tool_install(wheel, folder / "tools")
     return bool(problems)
 

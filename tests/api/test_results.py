@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 import snellen
+from snellen.cli import main
 from snellen.core.run import Status
 from snellen.report.notebook.progress import NotebookProgress, ProgressBar
 
@@ -490,3 +491,17 @@ def test_a_bar_is_not_drawn_for_every_sample() -> None:
         progress.on_advance(done, 0, done, 0, 0, None)
     progress.on_finish("complete")
     assert len(places[0].bars) == 2
+
+
+def test_data_without_answers_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "questions.tsv"
+    path.write_text("question\tA\tB\nWhat?\tx\ty\nWho?\tx\ty\n")
+    command = ["run", "-m", "random", "-b", str(path), "--out", str(tmp_path / "runs"), "-q"]
+    assert main(command) == 2
+    _, err = capsys.readouterr()
+    assert err.startswith(f"snellen: {path}: none of 2 rows has an answer")
+    assert err.count("\n") == 1
+    assert not list((tmp_path / "runs").glob("*/run.json"))
+    assert main([*command, "--without-answers"]) == 0

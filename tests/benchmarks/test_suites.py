@@ -215,3 +215,26 @@ def test_average_ranks_are_among_models_that_have_all_members() -> None:
     assert [(row.model, row.average_rank, row.missing) for row in rows] == [
         ("one", 4 / 3, ()), ("two", 4 / 3, ()), ("part", None, ("c",)),
     ]  # fmt: skip
+
+
+def test_what_is_not_plain_in_a_suite_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "q.tsv"
+    rows = "".join(f"{n}\tWhich is {n}?\tred{n}\tblue{n}\tA\n" for n in range(30))
+    data.write_text(f"index\tquestion\tA\tB\tanswer\n{rows}")
+    suite = tmp_path / "s.toml"
+    suite.write_text(f'title = "S"\n[[members]]\nname = "q"\nbenchmarks = ["{data}"]\n')
+    for model, variant in (
+        ("random", Variant(options={"cot": "on"})),
+        ("random:seed=1", Variant(control="blind")),
+    ):
+        evaluate([model], [str(data)], out=tmp_path / "runs", variant=variant, html=False)
+    assert (
+        main(["leaderboard", str(tmp_path / "runs"), "--suite", str(suite), "--format", "json"])
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert [row["model"] for row in found["rows"]] == ["random"]
+    assert "random, q: cot=on" in found["notices"]
+    assert any("under a control (blind) and does not count" in each for each in found["notices"])

@@ -134,3 +134,18 @@ def test_interrupting_the_kernel_keeps_what_is_done(
     again = client.execute_interactive(f"Slow.seconds = 0\n{CALL}", timeout=60, output_hook=note)
     assert again["content"]["status"] == "ok"
     assert results == ["60"]
+
+
+def test_await_in_a_cell(kernel: tuple[KernelManager, BlockingKernelClient]) -> None:
+    _, client = kernel
+    told: list[Any] = []
+    cell = "import snellen\nawait snellen.aevaluate('random', 'eyechart', limit=20, html=False)"
+    reply = client.execute_interactive(cell, timeout=60, output_hook=told.append)
+    assert reply["content"]["status"] == "ok"
+    kinds = [message["msg_type"] for message in told if message["msg_type"] != "status"]
+    assert kinds[0] == "execute_input"
+    assert "display_data" in kinds
+    assert kinds[-1] == "execute_result"
+    assert "<table" in told[-2]["content"]["data"]["text/html"]
+    bars = [message for message in told if message["msg_type"] == "update_display_data"]
+    assert "complete in" in bars[-1]["content"]["data"]["text/html"]

@@ -11,7 +11,13 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModelForImageTextToText, AutoProcessor, pipeline
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    AutoTokenizer,
+    pipeline,
+)
 
 import snellen
 from snellen.core.errors import UsageError
@@ -303,3 +309,92 @@ def test_an_adapter_of_peft_is_part_of_the_model(model: Any, processor: Any) -> 
         disabled = snellen.wrap_model(adapted, processor=processor).identity
     assert len({plain.digest(), active.digest(), disabled.digest()}) == 3
     assert len(hash_weights(adapted.get_base_model())) > len(hash_weights(model)) // 2
+
+
+def test_a_tensor_that_is_made_of_others_is_hashed_by_its_parts() -> None:
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    module = torch.nn.Module()
+    scale = torch.ones(3)
+    module.weight = torch.nn.Parameter(TwoTensor(torch.zeros(3), scale))  # type: ignore[no-untyped-call]
+    before = hash_weights(module)
+    assert set(before) == {"weight.a", "weight.b"}
+    with torch.no_grad():
+        module.weight.b[1] = 2.0
+    after = hash_weights(module)
+    assert (after["weight.a"], after["weight.b"] == before["weight.b"]) == (
+        before["weight.a"],
+        False,
+    )
+
+
+class Net(torch.nn.Module):
+    """A module of the user's own, with a setting beside its weights."""
+
+    def __init__(self, threshold: float = 0.5) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(3, 2)
+        self.threshold = threshold
+
+
+class Owner:
+    def __init__(self, module: Any, processor: Any = None) -> None:
+        self.module, self.processor = module, processor
+
+    def answer(self, request: snellen.Generate) -> str:
+        return "A"
+
+
+def test_what_an_object_of_the_users_holds_is_part_of_its_identity(processor: Any) -> None:
+    owner = Owner(Net(), processor)
+    wrapped = snellen.wrap_model(owner)
+    assert wrapped.remarks == ()  # type: ignore[attr-defined]
+    assert wrapped.identity == snellen.wrap_model(Owner(Net(), processor)).identity
+    with torch.no_grad():
+        owner.module.layer.weight += 1
+    trained = wrapped.refresh()  # type: ignore[attr-defined]
+    others = [
+        trained,
+        snellen.wrap_model(Owner(Net(0.7), processor)),
+        snellen.wrap_model(Owner(Net(), None)),
+        snellen.wrap_model(Owner(torch.zeros(3), processor)),
+        snellen.wrap_model(Owner(torch.zeros(3).numpy(), processor)),
+        snellen.wrap_model(Owner(torch.device("cpu"), processor)),
+    ]
+    digests = {each.identity.digest() for each in (wrapped, *others)}
+    assert len(digests) == len(others) + 1
+    assert all(each.remarks == () for each in others)  # type: ignore[attr-defined]
+
+
+def test_a_function_that_uses_a_model_follows_its_weights(model: Any, tmp_path: Path) -> None:
+    def answer(request: snellen.Generate) -> str:
+        return "A" if model.training else "B"
+
+    before = run(answer, tmp_path)
+    assert run(answer, tmp_path).path == before.path
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] += 1
+    assert run(answer, tmp_path).path != before.path
+
+
+@pytest.mark.parametrize("form", ["pipeline", "model", "model and tokenizer"])
+def test_a_text_model_comes_with_its_tokenizer(
+    checkpoint: Callable[[str], Path], form: str, tmp_path: Path
+) -> None:
+    folder = str(checkpoint("llama"))
+    text_model = AutoModelForCausalLM.from_pretrained(folder)
+    handed = {
+        "pipeline": lambda: pipeline("text-generation", model=folder),
+        "model": lambda: text_model,
+        "model and tokenizer": lambda: (text_model, AutoTokenizer.from_pretrained(folder)),
+    }[form]()
+    by_name = open_model(f"hf/{folder}")
+    wrapped = snellen.wrap_model(handed)
+    assert wrapped.identity == by_name.identity
+    assert wrapped.capabilities == by_name.capabilities
+    results = snellen.evaluate(handed, "eyechart", out=tmp_path, limit=2, html=False)
+    assert "needs image input" in results.skipped[0].reason
+    blind = snellen.Variant(control="blind", max_new_tokens=3)
+    folder_of_run = run(handed, tmp_path, variant=blind, limit=2)
+    assert folder_of_run.info.status == "complete"

@@ -17,7 +17,7 @@ from PIL import Image
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.output import Failure
-from snellen.core.request import Request
+from snellen.core.request import Request, Sampling
 from snellen.store.runs import RunFolder
 
 COUNT = 120
@@ -266,3 +266,14 @@ def test_a_narrow_terminal_has_every_column_in_parts(
     assert "…" not in text
     heads = [line.split() for line in text.splitlines() if line.startswith("category")]
     assert [name for head in heads for name in head[1:]] == ["strong", "mid", "weak", "n"]
+
+
+def test_a_row_says_how_its_run_was_sampled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "q.tsv", rows(COUNT))
+    run(model("greedy", 0.5), data, tmp_path / "runs")
+    run(model("warm", 0.6), data, tmp_path / "runs", sampling=Sampling(temperature=0.7))
+    (standing,) = json.loads(printed(capsys, tmp_path / "runs", "--format", "json"))
+    names = {place["model"] for place in standing["boards"][0]["places"]}
+    assert names == {"greedy", "warm (temperature 0.7)"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from snellen import evaluate
 from snellen.core.errors import DataError, RunLocked, UsageError
 from snellen.core.summary import Interval, Metric
 from snellen.stats.alpha_spending import pair_error, step_share
@@ -20,11 +21,12 @@ from snellen.tracking.curve import (
     read_curve,
 )
 from snellen.tracking.curve_page import curve_page
+from snellen.tracking.recording import add_runs
 from snellen.tracking.statements import (
     best_sentence,
     best_step,
+    classify_change,
     contenders,
-    judge,
     plateau_sentence,
     sentence,
 )
@@ -44,10 +46,10 @@ def difference(step: int, value: float, half: float | None = 4.0) -> StepDiffere
 
 
 def point(step: int, score: float | None, *differences: StepDifference) -> CurvePoint:
-    verdict, compared = judge(metric(score), [], differences)
+    change, compared = classify_change(metric(score), [], differences)
     return CurvePoint(
         checkpoint=f"checkpoint-{step}", step=step, benchmark="eyechart", headline=metric(score),
-        verdict=verdict, sentence=sentence(step, metric(score), verdict, compared),
+        change=change, sentence=sentence(step, metric(score), change, compared),
         run=f"run-{step}", at="2026-01-01T00:00:00+00:00", differences=differences,
         groups={"colour": metric(50.0)},
     )  # fmt: skip
@@ -75,7 +77,7 @@ EARLIER = [point(100, 60.0), point(200, 70.0), point(300, 66.0)]
 
 
 @pytest.mark.parametrize(
-    ("score", "differences", "verdict", "text"),
+    ("score", "differences", "change", "text"),
     [
         (60.0, [], "first", "step 400: 60.0 (55.0–65.0)"),
         (None, [], "no score", "step 400: no score"),
@@ -93,11 +95,11 @@ EARLIER = [point(100, 60.0), point(200, 70.0), point(300, 66.0)]
          "change (too few clusters)"),
     ],
 )  # fmt: skip
-def test_verdicts_and_sentences(
-    score: float | None, differences: list[StepDifference], verdict: str, text: str
+def test_changes_and_sentences(
+    score: float | None, differences: list[StepDifference], change: str, text: str
 ) -> None:
-    found, compared = judge(metric(score), EARLIER, differences)
-    assert found == verdict
+    found, compared = classify_change(metric(score), EARLIER, differences)
+    assert found == change
     assert sentence(400, metric(score), found, compared) == text
 
 
@@ -215,3 +217,26 @@ def test_many_steps_are_labelled_sparsely() -> None:
     assert 2 <= steps.count("<text") <= 9
     assert ">1</text>" in steps
     assert ">60</text>" in steps
+
+
+def test_benchmarks_share_the_error_and_are_told_apart(tmp_path: Path) -> None:
+    """Runs of models that guess, as if they were checkpoints."""
+    (tmp_path / "other.csv").write_text(
+        "question,A,B,answer\n" + "".join(f"Is it {n}?,yes,no,{'AB'[n % 2]}\n" for n in range(30))
+    )
+    names = ("eyechart", "other")
+    head = CurveHead("ckpts", names, {"limit": "30"})
+    sources = ["eyechart", str(tmp_path / "other.csv")]
+    with CurveWriter(tmp_path / "out", head) as writer:
+        for step in (10, 20):
+            runs = evaluate(
+                f"random:seed={step}", sources, limit=30, out=tmp_path / "out", html=False
+            ).runs
+            added = add_runs(writer, f"checkpoint-{step}", step, runs, group="category")
+            assert [point.sentence.partition(",")[0] for point in added] == list(names)
+            assert add_runs(writer, f"checkpoint-{step}", step, runs) == []
+    (difference,) = writer.curve.of("other")[1].differences
+    assert (difference.step, difference.n) == (10, 30)
+    assert difference.level == pytest.approx(1 - 0.05 / 11 / 2)
+    page = (tmp_path / "out" / "curve.html").read_text(encoding="utf-8")
+    assert page.count('class="plot"') == 2

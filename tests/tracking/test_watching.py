@@ -11,13 +11,17 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from standin_server import running
 from training_runs import BROKEN, make_checkpoint
 
+from snellen import open_run
 from snellen.cli import main
 from snellen.core.errors import UsageError
+from snellen.models.hf.bundled import WEIGHTS
 from snellen.tracking import WatchMessages, WatchOptions, read_curve, watch
 
+STAND_IN_VLLM = Path(__file__).parents[1] / "engine" / "stand_in_vllm.py"
 ONCE = ["--once", "-q", "--no-html"]
 OPTIONS = ":device=cpu,batch_size=16"
 QUESTIONS = ["-b", "eyechart", "--limit", "24"]
@@ -180,6 +184,68 @@ def test_models_that_a_server_loads_are_checkpoints(here: Path) -> None:
             out="out",
         )
         assert "wants a key" in notes[0]
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+def test_lora_adapters_are_evaluated_over_their_base(here: Path) -> None:
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForImageTextToText
+
+    model = AutoModelForImageTextToText.from_pretrained(WEIGHTS / "tiny")
+    config = LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+    adapted = get_peft_model(model, config)
+    for step in (10, 20):
+        adapted.save_pretrained(here / "ckpts" / f"checkpoint-{step}")
+        with torch.no_grad():
+            adapted.base_model.model.model.language_model.layers[
+                0
+            ].self_attn.q_proj.lora_A.default.weight.mul_(2)
+    curve = watch(
+        f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=4, out="out"
+    )
+    identities = [open_run(here / "out" / one.run).info.config.identity for one in curve.points]
+    assert [identity.name for identity in identities] == ["checkpoint-10", "checkpoint-20"]
+    assert len({identity.facts["adapter"] for identity in identities}) == 2
+    assert {identity.facts["base"] for identity in identities} == {"tiny"}
+
+
+def test_a_server_is_started_for_each_checkpoint(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_NOTES", str(here))
+    for step in (10, 20):
+        make_checkpoint(here / "ckpts", step, step / 100)
+    curve = watch(
+        "ckpts",
+        "eyechart",
+        watching=WatchOptions(once=True),
+        serve=f"{sys.executable} {STAND_IN_VLLM} serve {{model}} --host {{host}} --port {{port}}",
+        limit=2,
+        out="out",
+    )
+    assert [point.checkpoint for point in curve.points] == ["checkpoint-10", "checkpoint-20"]
+    infos = [open_run(here / "out" / point.run).info for point in curve.points]
+    assert [info.model for info in infos] == ["checkpoint-10", "checkpoint-20"]
+    assert len({info.config.identity.facts["revision"] for info in infos}) == 2
+
+
+def test_a_checkpoint_that_was_written_again_is_noticed(here: Path) -> None:
+    notes: list[str] = []
+
+    def look() -> None:
+        watch(
+            f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=2, out="out",
+            messages=WatchMessages(note=notes.append),
+        )  # fmt: skip
+
+    make_checkpoint(here / "ckpts", 10, 0.0)
+    look()
+    look()
+    assert notes == []
+    shutil.rmtree(here / "ckpts")
+    make_checkpoint(here / "ckpts", 10, 0.5)
+    look()
+    assert ["checkpoint-10 has been written again" in note for note in notes] == [True]
 
 
 def test_ctrl_c_while_it_waits_says_how_to_go_on(here: Path) -> None:

@@ -29,7 +29,7 @@ def many(tmp_path_factory):
 def rows_of(root: Path, index: RunIndex) -> dict[str, object]:
     one = RunCatalog([root], index)
     assert one.refresh()
-    one.finish_scores()
+    one.finish()
     return dict(one.rows())
 
 
@@ -104,7 +104,7 @@ def test_two_servers_use_one_index(many, tmp_path):
         if all(ended):
             break
     for one in both:
-        one.finish_scores()
+        one.finish()
     assert both[0].rows() == both[1].rows()
     assert len(RunIndex(file).load(str(many.resolve()))) == 300
 
@@ -188,17 +188,43 @@ def test_only_changes_are_sent(tmp_path):
     with served(tmp_path) as server:
         told = ask(server, "/api/catalog").json
         assert (told["full"], told["rows"], told["total"], told["more"]) == (True, 3, 3, False)
-        again = ask(server, "/api/catalog", since=told["serial"]).json
+        mine = {"since": told["serial"], "server": told["server"]}
+        again = ask(server, "/api/catalog", **mine).json
         assert (again["full"], again["rows"], again["gone"]) == (False, 0, [])
         set_status(runs[1].path, "incomplete")
         shutil.rmtree(runs[2].path)
         server.library.catalog.refresh()
-        after = ask(server, "/api/catalog", since=told["serial"]).json
+        after = ask(server, "/api/catalog", **mine).json
         assert after["plain"]["key"] == [runs[1].name]
         assert (after["gone"], after["total"]) == ([runs[2].name], 2)
     with served(tmp_path) as other:
         # A page that outlives its server gets everything.
-        assert ask(other, "/api/catalog", since=told["serial"]).json["full"]
+        assert ask(other, "/api/catalog", **mine).json["full"]
+
+
+def test_the_next_start_shows_what_was_shown_and_then_what_changed(many, tmp_path):
+    root = tmp_path / "runs"
+    shutil.copytree(many, root)
+    index = RunIndex(tmp_path / "index.sqlite")
+    first = RunCatalog([root], index)
+    first.refresh()
+    first.finish()
+    shown = msgspec.json.decode(first.answer(0, "", 10.0))
+    assert (shown["rows"], shown["more"]) == (300, False)
+    first.save_snapshot()
+    keys = [key for key, row in first.rows() if row.status == "complete"]
+    changed, gone = keys[:2]
+    set_status(root / changed, "incomplete")
+    shutil.rmtree(root / gone)
+    again = RunCatalog([root], index)
+    at_once = msgspec.json.decode(again.answer(0, "", 0.0))
+    assert at_once["more"]
+    assert len(again) == 0
+    same = ("serial", "total", "rows", "plain", "shared")
+    assert [at_once[name] for name in same] == [shown[name] for name in same]
+    then = msgspec.json.decode(again.answer(at_once["serial"], at_once["server"], 10.0))
+    assert (then["full"], then["more"], then["gone"]) == (False, False, [gone])
+    assert then["plain"]["key"] == [changed]
 
 
 def test_a_run_that_goes_on_is_counted_and_scored(tmp_path):

@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 def rows(folder):
     catalog = RunCatalog([folder])
     catalog.refresh()
-    catalog.finish_scores()
+    catalog.finish()
     return dict(catalog.rows())
 
 

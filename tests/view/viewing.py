@@ -47,7 +47,7 @@ def served(*paths: Path) -> Iterator[PageServer]:
 
 
 def ask(
-    server: PageServer, path: str, method: str = "GET", host: str | None = None,
+    server: PageServer, path: str, /, method: str = "GET", host: str | None = None,
     body: bytes | None = None, headers: Mapping[str, str] | None = None, **query: object,
 ) -> Answer:  # fmt: skip
     """One request, its path sent as it stands."""
@@ -66,9 +66,10 @@ def ask(
     return found
 
 
-def catalog(server: PageServer, since: int = 0) -> list[dict[str, Any]]:
+def catalog(server: PageServer) -> list[dict[str, Any]]:
     """The rows that the first page gets, with their shared values in place."""
-    told = ask(server, "/api/catalog", since=since).json
+    server.library.catalog.refresh()
+    told = ask(server, "/api/catalog").json
     rows = [{} for _ in range(told["rows"])]
     for name, values in told["plain"].items():
         for row, value in zip(rows, values, strict=True):

@@ -31,6 +31,11 @@ def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path) -> list[BenchmarkI
     cannot be kept.
     """
     values = _as_list(benchmarks)
+    if not values:
+        raise UsageError(
+            "no benchmark is given, and no rows: the list is empty; expected a name such as "
+            "'eyechart', a path, or rows"
+        )
     data = {index: as_data(value) for index, value in enumerate(values) if _is_data(value)}
     for name, count in Counter(each.name for each in data.values()).items():
         if count > 1:
@@ -77,8 +82,8 @@ def refuse_unanswered(benchmark: Benchmark) -> None:
     if sentence:
         raise DataError(
             f"{sentence}, so nothing could be scored and nothing was asked; name the column of "
-            "answers with --columns gold=NAME, or ask all the same with --without-answers "
-            "(from Python: require_answers=False)"
+            "answers with --columns gold=NAME, or ask all the same with --without-answers (in "
+            "Python: Data(rows, columns={'gold': NAME}), or require_answers=False)"
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from snellen.core.errors import UsageError
 from snellen.core.terminal_text import escape_controls
 from snellen.engine.loop.progress import NoProgress, Progress
 
@@ -18,7 +19,12 @@ where there is neither), False nowhere; or an object that is told."""
 
 @contextmanager
 def open_progress(choice: ProgressChoice) -> Iterator[Progress]:
-    """The progress of a call."""
+    """The progress of a call. Raises UsageError for an object that is none."""
+    if not isinstance(choice, bool | None) and not hasattr(choice, "on_start"):
+        raise UsageError(
+            f"progress is {choice!r}; expected True, False, or an object with the methods of "
+            "snellen.engine.loop.progress.Progress"
+        )
     if not isinstance(choice, bool | None):
         yield choice
     elif choice is not False and is_notebook():

@@ -240,7 +240,11 @@ def _run_group(
     except UnsupportedBenchmark as error:
         results.skipped.append(SkippedRun(first.model_name, first.benchmark.name, str(error)))
         return
-    results.runs.extend(Run(folder.path) for folder in finished)
+    for folder in finished:
+        opened = Run(folder.path)
+        opened.was_complete = folder.was_complete
+        opened.unasked_address = folder.unasked_address
+        results.runs.append(opened)
     for folder, plan in zip(finished, plans, strict=False) if html else ():
         write_page(folder, plan.benchmark, responses)
 

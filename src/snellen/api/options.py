@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from snellen.api._option_values import check_types, clean_value
 from snellen.api.flags import (
     FAILURES,
     RULES,
@@ -146,7 +147,8 @@ class RunOptions(RequestOptions):
         None, "--fresh", "ask again, even if replies are stored; repeat the command to "
             "resume, and use a NAME to refer to these replies later", metavar="NAME", bare_value="",
     )  # fmt: skip
-    """`""` goes on with the last such command that has not ended, or else begins another."""
+    """`""` (in code also True) goes on with the last such command that has not ended, or else
+    begins another."""
     limit: int | None = option(
         None, "--limit", "ask only N samples, selected at random", metavar="N", parse=int
     )
@@ -233,27 +235,35 @@ class AskOptions(RequestOptions):
 
 def change_options(options: RunOptions, changes: Mapping[str, Any]) -> RunOptions:
     """The options with other values of some fields; where a field holds several values, one alone
-    will do. Raises UsageError for an unknown field."""
-    names = [field.name for field in fields(options)]
+    will do. Raises UsageError for an unknown field, with where the setting belongs."""
+    if not isinstance(options, RunOptions):
+        raise UsageError(
+            f"the options are of type {type(options).__name__}; expected snellen.RunOptions(...), "
+            "or its fields by name, such as limit=10"
+        )
+    known = {field.name: field for field in fields(options)}
     for name in changes:
-        if name not in names:
-            near = get_close_matches(name, names, n=1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise UsageError(f"RunOptions has no field {name!r}{meant}; it has {', '.join(names)}")
-    several = {
-        name: [value]
-        for name, value in changes.items()
-        if name in _LISTS and not isinstance(value, list | tuple)
-    }
-    return replace(options, **{**changes, **several})
+        if name not in known:
+            raise UsageError(_unknown_field(name, list(known)))
+    values = {name: clean_value(known[name], value) for name, value in changes.items()}
+    return replace(options, **values)
 
 
-_LISTS = ("load", "prices", "extractors", "judges")
-"""Fields that hold several values."""
+def _unknown_field(name: str, known: Sequence[str]) -> str:
+    for home, nested in (("variant", VARIANT_FLAGS), ("sampling", SAMPLING_FLAGS)):
+        if name in nested:
+            return (
+                f"RunOptions has no field {name!r}; "
+                f"write {home}=snellen.{home.capitalize()}({name}=...)"
+            )
+    near = get_close_matches(name, known, n=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return f"RunOptions has no field {name!r}{meant}; it has {', '.join(known)}"
 
 
 def check_options(options: RunOptions) -> None:
     """Raises UsageError if no run can be made with these options."""
+    check_types(options)
     check_repeats("--repeats", options.repeats)
     check_limit(options.limit)
     check_column_keys(options.variant.columns)

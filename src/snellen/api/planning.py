@@ -24,6 +24,7 @@ from snellen.api.options import (
 )
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.api.results import printed_text
+from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.model import AnyModel, RemoteModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
@@ -31,7 +32,7 @@ from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
-from snellen.engine.offline.estimate import Assumptions, estimate
+from snellen.engine.offline.estimate import Assumptions, estimate, estimate_without_data
 from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
@@ -176,19 +177,25 @@ class _LineEstimator(NamedTuple):
     rule: PrecisionRule | ComparisonRule | None
 
     def line(self, run: RunPlan, has_data: bool) -> PlanLine:
-        """The line of a run; without an estimate if its data are not on this machine."""
+        """The line of a run. If its data are not on this machine, by how many questions are
+        published; without an estimate if that is not known."""
         name, model = run.model_name, run.model
         missing_requirement = run.benchmark.requires(model.capabilities)
         if missing_requirement:
             return PlanLine(model=name, benchmark=run.benchmark.name, skipped=missing_requirement)
-        if not has_data:
+        size = None if has_data else published_size(run.benchmark)
+        if not has_data and size is None:
             return PlanLine(model=name, benchmark=run.benchmark.name)
         concurrency = model.concurrency if isinstance(model, RemoteModel) else 1
-        with force_offline():
-            rule = image_token_rule(model.identity.provider, model.identity.name)
-            expected = estimate(
-                run, self.responses, self.assumptions, rule, concurrency * self.replicas, self.rule
-            )
+        if size is not None:
+            expected = estimate_without_data(run, size, self.assumptions)
+        else:
+            with force_offline():
+                rule = image_token_rule(model.identity.provider, model.identity.name)
+                expected = estimate(
+                    run, self.responses, self.assumptions, rule, concurrency * self.replicas,
+                    self.rule,
+                )  # fmt: skip
         price = self.prices.price(model, name)
         if price is None and isinstance(model, UnavailableModel):
             price = price_of(name)

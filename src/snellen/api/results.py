@@ -274,7 +274,8 @@ class Run(RunFolder):
         return page if page.is_file() else None
 
     def samples(self) -> Samples:
-        """The finished samples, then those that failed."""
+        """The finished samples, then those that failed. Raises UsageError if the folder is gone."""
+        self._check_folder()
         images = RunImages(self)
         records = chain(self.records(), self.failures())
         return Samples(SampleResult(record, images) for record in records)
@@ -301,15 +302,25 @@ class Run(RunFolder):
             "path": str(self.path),
         }
 
+    def _check_folder(self) -> None:
+        """Raises UsageError if the folder was deleted or moved: without its files, it would look
+        like a run without samples."""
+        if not self.path.is_dir():
+            raise UsageError(
+                f"{self.path} is no longer there; open the run where it is now: "
+                "snellen.open_run('FOLDER')"
+            )
+
     @cached_property
     def _full_report(self) -> Report:
+        self._check_folder()
         return report_of(self)
 
     def __repr__(self) -> str:
-        return _runs_text([self])
+        return _runs_text([self], _failures([self]))
 
     def _repr_html_(self) -> str:
-        return _runs_html([self])
+        return _runs_html([self], _failures([self]))
 
 
 class SkippedRun(NamedTuple):
@@ -345,8 +356,14 @@ class Results(RowExport):
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
 
-    def __getitem__(self, key: int | str | tuple[str, str]) -> Run:
+    @overload
+    def __getitem__(self, key: int | str | tuple[str, str]) -> Run: ...
+    @overload
+    def __getitem__(self, key: slice) -> Results: ...
+    def __getitem__(self, key: int | str | tuple[str, str] | slice) -> Run | Results:
         """Raises UnknownName if no run has the names, UsageError if several have, IndexError."""
+        if isinstance(key, slice):
+            return Results(self.runs[key])
         if isinstance(key, int):
             return self.runs[key]
         names = (key,) if isinstance(key, str) else tuple(key)
@@ -382,8 +399,11 @@ class Results(RowExport):
     def _remarks(self) -> list[str]:
         """Sentences below the table."""
         skipped = [f"skipped: {each.reason}" for each in self.skipped]
-        reused = (run.info.reused.sentence(f"{run.model} on {run.benchmark}") for run in self.runs)
-        return [*skipped, *filter(None, reused), *map(str, self.lost)]
+        reused = (
+            run.info.reused.sentence(f"{run.model} on {run.benchmark}", again="fresh=True")
+            for run in self.runs
+        )
+        return [*_failures(self.runs), *skipped, *filter(None, reused), *map(str, self.lost)]
 
 
 def _has_names(run: Run, names: tuple[str, ...]) -> bool:
@@ -422,17 +442,46 @@ def printed_text(print_to: Callable[[Console], None]) -> str:
 
 
 def _runs_text(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
+    """The table of `snellen run`, then a line for each run and the remarks."""
     from snellen.report.terminal.table import print_runs
 
+    there, gone = _split_gone(runs)
     parts = []
-    if runs:
-        reports = [run._full_report for run in runs]
+    if there:
+        reports = [run._full_report for run in there]
         parts.append(printed_text(lambda console: print_runs(reports, console)))
-        parts += [f"report: {run.page}" if run.page else f"run: {run.path}" for run in runs]
-    return "\n".join([*parts, *remarks])
+        parts += [f"report: {run.page}" if run.page else f"run: {run.path}" for run in there]
+    return "\n".join([*parts, *gone, *remarks])
 
 
 def _runs_html(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
     from snellen.report.notebook.tables import RunWithPage, runs_html
 
-    return runs_html([RunWithPage(run._full_report, run.page) for run in runs], remarks)
+    there, gone = _split_gone(runs)
+    shown = [RunWithPage(run._full_report, run.page) for run in there]
+    return runs_html(shown, [*gone, *remarks])
+
+
+def _split_gone(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
+    """The runs whose numbers can be shown, and a sentence about each of the others: a cell of a
+    notebook shows what it can."""
+    there, sentences = [], []
+    for run in runs:
+        try:
+            run._full_report  # noqa: B018 - read once, and kept
+        except UsageError as error:
+            sentences.append(f"{run.model} on {run.benchmark}: {error}")
+        else:
+            there.append(run)
+    return there, sentences
+
+
+def _failures(runs: Sequence[Run]) -> list[str]:
+    """Why samples failed, the most frequent reasons first."""
+    from snellen.report.terminal.table import failure_lines
+
+    return [
+        f"{run.model} on {run.benchmark}: {line}" if len(runs) > 1 else line
+        for run in runs
+        for line in failure_lines(run.failures())
+    ]

@@ -43,6 +43,10 @@ class RunImages:
         self._samples: dict[str, Sample] | None = None
         self._thumbnails: OrderedDict[str, bytes | None] = OrderedDict()
 
+    def __reduce__(self) -> tuple[type[RunImages], tuple[RunFolder, Sequence[str], Notify]]:
+        """A copy, also in another process, opens the data anew."""
+        return RunImages, (self._run, self._moved, self._notify)
+
     def thumbnail(self, digest: str, sample: str) -> bytes | None:
         """A JPEG of at most 20 kB; None if there is no such image. `sample` is the id of a sample
         that has it."""

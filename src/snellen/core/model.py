@@ -75,6 +75,9 @@ class ModelDefaults:
     Models of users need not inherit it: `abilities` reads theirs.
     """
 
+    address: str = ""
+    """Host and port of the server that answers, for readers: no part of the identity. Empty for
+    models on this machine and servers that Snellen starts."""
     batch_limit: int = 0
     """Requests that no batch exceeds, however far `batch_size` grows; 0 if it does not grow."""
     by_row: bool = False
@@ -112,6 +115,7 @@ class _UserAbilities(ModelDefaults):
     """What a model that does not inherit `ModelDefaults` says of itself."""
 
     def __init__(self, model: object) -> None:
+        self.address = str(getattr(model, "address", self.address))
         self.batch_limit = int(getattr(model, "batch_limit", self.batch_limit))
         self.by_row = getattr(model, "by_row", self.by_row) is True
         self.concurrency = int(getattr(model, "concurrency", self.concurrency))

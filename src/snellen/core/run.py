@@ -139,9 +139,14 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
     last: str = ""
     runs: dict[str, int] = {}
     """Replies by the folder of the run that requested them, as far as recorded."""
+    addresses: tuple[str, ...] = ()
+    """Servers that gave them, if they are others than the run's own."""
 
-    def with_reply(self, stored_at: float | None, run: str | None) -> ReusedReplies:
-        """Add one reply, stored at `stored_at` (seconds since 1970) for a run."""
+    def with_reply(
+        self, stored_at: float | None, run: str | None, address: str = ""
+    ) -> ReusedReplies:
+        """Add one reply, stored at `stored_at` (seconds since 1970) for a run; `address` is that of
+        its server, if it is another than the run's."""
         when = _iso(stored_at)
         times = [time for time in (self.first, self.last, when) if time]
         runs = dict(self.runs)
@@ -149,10 +154,13 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
             name = run if run in runs or len(runs) < _MAX_RUNS else _OTHER_RUNS
             runs[name] = runs.get(name, 0) + 1
         first, last = min(times, default=""), max(times, default="")
-        return ReusedReplies(self.replies + 1, first, last, runs)
+        addresses = self.addresses
+        if address and address not in addresses:
+            addresses = (*addresses, address)
+        return ReusedReplies(self.replies + 1, first, last, runs, addresses)
 
-    def sentence(self, model: str) -> str:
-        """A sentence for readers; empty if no reply was reused."""
+    def sentence(self, model: str, again: str = "--fresh") -> str:
+        """A sentence for readers, who ask anew with `again`; empty if no reply was reused."""
         if not self.replies:
             return ""
         were = "reply was" if self.replies == 1 else "replies were"
@@ -164,7 +172,9 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
             name, *others = sorted(self.runs, key=lambda run: (-self.runs[run], run))
             more = f" and {len(others)} other{'s' if len(others) > 1 else ''}" if others else ""
             text += f" by {name}{more}"
-        return f"{text}; --fresh asks anew"
+        if self.addresses:
+            text += f", at {' and '.join(self.addresses)}"
+        return f"{text}; {again} asks anew"
 
 
 def _iso(seconds: float | None) -> str:
@@ -214,6 +224,8 @@ class RunInfo(Struct, frozen=True, omit_defaults=True):
     served: dict[str, tuple[ServedIdentity, ...]] = {}
     """By role: what servers reported about their models; more than one entry if that changed
     between two starts."""
+    address: str = ""
+    """Host and port of the server that was asked last; empty for models on the same machine."""
     stopped: str = ""
     """Why the latest start ended early: budget spent, too many failures, a stop rule."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -15,7 +15,7 @@ from snellen.analysis.comparison.deviations import (
     deviation_objects,
 )
 from snellen.core.csv_cells import text_cells
-from snellen.core.run import Report
+from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.latex import latex_comments, latex_table
@@ -55,9 +55,10 @@ def to_csv(runs: Sequence[Report]) -> str:
 
     The columns are `CSV_COLUMNS`; `kind` is `metric` for numbers of a run, `group` for those of its
     groups, and `baseline` for those of guessing, once for each benchmark and headline, without a
-    run. `data` is the kind of the data's `Origin`; `differs` says how the run differs from the
-    plain setting of the benchmark, and a column for each way repeats it. Texts that a spreadsheet
-    would read as formulas get an apostrophe in front.
+    run; its deviations are those that change the questions. `data` is the kind of the data's
+    `Origin`; `differs` says how the run differs from the plain setting of the benchmark, and a
+    column for each way repeats it. Texts that a spreadsheet would read as formulas get an
+    apostrophe in front.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -65,26 +66,17 @@ def to_csv(runs: Sequence[Report]) -> str:
     for board in boards(runs):
         for report in board:
             writer.writerows(map(text_cells, _csv_rows(report)))
-        run = board[0].run
         for guess in baselines(board):
-            key = (BASELINE, "", "", run.benchmark, run.config.version)
+            key = (BASELINE, "", "", guess.run.benchmark, guess.run.config.version)
             numbers = (guess.key, "", "", *_numbers(guess.metric))
-            rest = ("",) * (len(CSV_COLUMNS) - len(key) - len(numbers))
-            writer.writerow(text_cells((*key, *numbers, *rest)))
+            writer.writerow(text_cells((*key, *numbers, *_end_cells(guess.run, _OF_QUESTIONS))))
     return file.getvalue()
 
 
 def _csv_rows(report: Report) -> Iterator[tuple[object, ...]]:
     run, summary = report.run, report.summary
     key = (run.name, run.model, run.benchmark, run.config.version)
-    origin = run.data.origin
-    cells = deviation_cells(run)
-    end = (
-        origin.kind if origin is not None else "",
-        run.data.digest,
-        ", ".join(filter(None, cells.values())),
-        *cells.values(),
-    )
+    end = _end_cells(run, DEVIATION_TITLES)
     metrics = {summary.headline.name: summary.headline, **summary.metrics}
     own = [metric for name, metric in metrics.items() if name not in fmt.BASELINES]
     for metric in (*own, *draw_metrics(report)):
@@ -92,6 +84,19 @@ def _csv_rows(report: Report) -> Iterator[tuple[object, ...]]:
     for column, groups in summary.groups.items():
         for group, metric in groups.items():
             yield ("group", *key, metric.name, column, group, *_numbers(metric), *end)
+
+
+_OF_QUESTIONS = frozenset({"options", "circular", "limit", "until", "extent", "data"})
+"""Deviations that change which questions are asked, and so what guessing scores."""
+
+
+def _end_cells(run: RunInfo, keys: Collection[str]) -> tuple[str, ...]:
+    """The data of a run, and how it differs from the plain setting in these keys."""
+    origin = run.data.origin
+    cells = {key: label if key in keys else "" for key, label in deviation_cells(run).items()}
+    differs = ", ".join(filter(None, cells.values()))
+    kind = origin.kind if origin is not None else ""
+    return (kind, run.data.digest, differs, *cells.values())
 
 
 def _numbers(metric: Metric) -> tuple[object, ...]:
@@ -114,7 +119,7 @@ def to_markdown(runs: Sequence[Report]) -> str:
 
 def _notices(runs: Sequence[Report]) -> list[str]:
     own = [
-        f"{report.run.model} on {report.run.benchmark}: {notice}"
+        f"{fmt.model_name(report.run.model)} on {report.run.benchmark}: {notice}"
         for report in runs
         for notice in fmt.notices(report)
     ]

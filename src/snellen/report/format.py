@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.comparison.data_differences import data_qualifiers
-from snellen.analysis.comparison.deviations import SERVICE_OPTIONS, deviations, is_option
+from snellen.analysis.comparison.deviations import deviations, is_option
 from snellen.core.errors import UsageError
 from snellen.core.output import OUTCOMES, RETRYABLE, Outcome
 from snellen.core.run import Report, RoleUsage, RunInfo
 from snellen.core.served_identity import identity_changes
 from snellen.core.summary import Interval, Metric
-from snellen.models.naming.spec import split_options
+from snellen.models.naming.spec import short_name, split_options
 from snellen.scoring.accuracy import GUESSES
 
 NONE = "–"
@@ -200,14 +200,7 @@ def run_info_labels(
 def model_name(model: str) -> str:
     """A model as the user named it, without the options that cannot change a reply, such as the
     address of its server."""
-    try:
-        stem, options = split_options(model)
-    except UsageError:
-        return model
-    kept = ",".join(
-        f"{name}={value}" for name, value in options.items() if name not in SERVICE_OPTIONS
-    )
-    return f"{stem}:{kept}" if kept else stem
+    return short_name(model)
 
 
 def _addresses(runs: Sequence[RunInfo], names: Sequence[str]) -> list[str]:
@@ -355,11 +348,15 @@ def money(amount: float, currency: str) -> str:
 def _sends(spent: RoleUsage) -> Iterable[str]:
     again = spent.sent - spent.answered - sum(spent.failures.values())
     if again > 0:
-        yield f"{plural(spent.sent, 'send')} for {plural(spent.answered, 'answer')}"
+        yield f"{plural(spent.sent, 'attempt')} for {plural(spent.answered, 'reply', 'replies')}"
     if spent.failures:
         kinds = sorted(spent.failures.items(), key=lambda item: -item[1])
-        kinds_text = ", ".join(f"{count_text(count)} {display_name(kind)}" for kind, count in kinds)
-        yield f"{plural(sum(spent.failures.values()), 'request')} failed ({kinds_text})"
+        # `request` is any reason that has no kind of its own.
+        names = [(count, "other" if kind == "request" else display_name(kind))
+                 for kind, count in kinds]  # fmt: skip
+        by_kind = ", ".join(f"{count_text(count)} {name}" for count, name in names)
+        text = f"{plural(sum(spent.failures.values()), 'request')} failed"
+        yield text if list(spent.failures) == ["request"] else f"{text} ({by_kind})"
 
 
 def _tokens(spent: RoleUsage) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.core.run import Report
+from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.engine.anytime.early_stop import ANYTIME
 from snellen.report import format as fmt
@@ -39,6 +39,8 @@ class Baseline(NamedTuple):
     label: str
     """E.g. `baseline: chance`."""
     metric: Metric
+    run: RunInfo
+    """The run on whose questions it is computed."""
 
 
 def fitting_tables(table: ResultTable, width: int) -> Iterator[ResultTable]:
@@ -83,17 +85,14 @@ def boards(runs: Sequence[Report]) -> list[list[Report]]:
 def baselines(board: Sequence[Report]) -> list[Baseline]:
     """Each baseline of a board once. If the runs asked different questions, it is that of the run
     that asked the most: `metric.n` says of how many."""
-    found: dict[str, Metric] = {}
+    largest: dict[str, Baseline] = {}
     for report in board:
         for key in fmt.BASELINES:
             metric = report.summary.metrics.get(key)
-            if metric is not None and (key not in found or metric.n > found[key].n):
-                found[key] = metric
-    return [
-        Baseline(key, f"{BASELINE}: {fmt.metric_label(key)}", found[key])
-        for key in fmt.BASELINES
-        if key in found
-    ]
+            if metric is not None and (key not in largest or metric.n > largest[key].metric.n):
+                label = f"{BASELINE}: {fmt.metric_label(key)}"
+                largest[key] = Baseline(key, label, metric, report.run)
+    return [largest[key] for key in fmt.BASELINES if key in largest]
 
 
 def board_title(board: Sequence[Report]) -> str:

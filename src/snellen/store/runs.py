@@ -60,6 +60,10 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.info = _read_json(path / RUN_FILE, RunInfo)
+        self.was_complete = False
+        """Whether the command that returns it found every sample done and asked nothing."""
+        self.unasked_address = ""
+        """The server that this command named, if another one had given the replies."""
 
     @property
     def name(self) -> str:
@@ -173,7 +177,7 @@ class RunWriter:
             self._lock_id = self._lock_on_disk()
         except Timeout:
             raise RunLocked(
-                f"another process is writing {path}; wait for it, or use another --out"
+                f"another process or call is writing {path}; wait for it, or use another --out"
             ) from None
         except OSError as error:
             raise StorageError(f"cannot write to {path}: {error.strerror or error}") from error

@@ -201,7 +201,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         except SnellenError as error:
             _warn(f"step {step} was not evaluated: {error}")
             return {}, False
-        regressed = any(point.verdict == "regression" for point in points)
+        regressed = any(point.change == "regression" for point in points)
         return _named_scores(results.runs), regressed
 
     def _record(

@@ -42,6 +42,8 @@ class CheckpointFolder:
     is_adapter: bool = False
     """Whether it holds a LoRA adapter rather than a whole model."""
     epoch: float | None = None
+    stamp: str = ""
+    """Sizes and times of its weight files."""
 
 
 class CheckpointScan(NamedTuple):
@@ -73,8 +75,8 @@ class FolderScanner:
         steps: dict[int, str] = {}
         for folder in self._candidates():
             try:
-                reason, settles = self._problem(folder)
-                found = None if reason else _describe(folder)
+                reason, settles, stamp = self._problem(folder)
+                found = None if reason else _describe(folder, stamp)
             except OSError as error:
                 # Deleted or replaced while it was looked at.
                 reason, settles, found = f"{error.strerror or error}", True, None
@@ -107,31 +109,35 @@ class FolderScanner:
             key=lambda folder: (_step_in(folder.name) or 0, str(folder)),
         )
 
-    def _problem(self, folder: Path) -> tuple[str, bool]:
-        """Why a folder is not taken, empty if it is complete; and whether waiting may help."""
+    def _problem(self, folder: Path) -> tuple[str, bool, str]:
+        """Why a folder is not taken, empty if it is complete; whether waiting may help; and the
+        stamp of its weight files."""
         files = {path.name: path.stat() for path in folder.iterdir() if path.is_file()}
-        stamp = " ".join(
-            f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in sorted(files.items())
-        )
+        stamp = " ".join(_stamp(name, stat) for name, stat in sorted(files.items()))
         unchanged = self._stamps.get(folder) == stamp
         self._stamps[folder] = stamp
         if CONFIG not in files and _ADAPTER_CONFIG not in files:
-            return "it has no config.json or adapter_config.json yet", True
+            return "it has no config.json or adapter_config.json yet", True, ""
         missing = _missing_weights(folder, files)
         if missing:
-            return missing, True
+            return missing, True, ""
         if STATE not in files and any(name in files for name in _LAST_FILES):
-            return f"{STATE}, which the Trainer writes last, is not there yet", True
+            return f"{STATE}, which the Trainer writes last, is not there yet", True, ""
         if STATE in files:
             try:
                 json.loads((folder / STATE).read_text(encoding="utf-8"))
             except ValueError:
-                return f"{STATE} is not complete", True
+                return f"{STATE} is not complete", True, ""
         # The time of the last change of content or name, which no copying tool can set back.
         newest = max(max(stat.st_mtime, stat.st_ctime) for stat in files.values())
         if not unchanged and time.time() - newest < self.quiet:
-            return CHANGING, True
-        return "", False
+            return CHANGING, True, ""
+        weights = [name for name in files if name.endswith((".safetensors", ".bin"))]
+        return "", False, " ".join(_stamp(name, files[name]) for name in sorted(weights))
+
+
+def _stamp(name: str, stat: os.stat_result) -> str:
+    return f"{name}:{stat.st_size}:{stat.st_mtime_ns}"
 
 
 _NO_STEP = (
@@ -161,7 +167,7 @@ def _step_in(name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _describe(folder: Path) -> CheckpointFolder | None:
+def _describe(folder: Path, stamp: str) -> CheckpointFolder | None:
     """The checkpoint in a complete folder; None if its step is not known."""
     state: Mapping[str, object] = {}
     with suppress(FileNotFoundError, ValueError):
@@ -174,7 +180,7 @@ def _describe(folder: Path) -> CheckpointFolder | None:
         return None
     is_adapter = not (folder / CONFIG).is_file()
     epoch = float(epoch) if isinstance(epoch, int | float) else None
-    return CheckpointFolder(folder.name, folder, step, is_adapter, epoch)
+    return CheckpointFolder(folder.name, folder, step, is_adapter, epoch, stamp)
 
 
 def _missing_weights(folder: Path, files: Mapping[str, os.stat_result]) -> str:

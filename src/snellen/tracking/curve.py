@@ -24,7 +24,7 @@ from snellen.core.summary import Metric
 CURVE_FILE = "curve.jsonl"
 LOCK_FILE = ".curve.lock"
 
-Verdict = Literal["first", "better", "regression", "unclear", "no score"]
+Change = Literal["first", "better", "regression", "unclear", "no score"]
 """What the comparisons of a point say; `unclear` is no evidence of change."""
 
 
@@ -73,7 +73,7 @@ class CurvePoint(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=
     step: int
     benchmark: str
     headline: Metric
-    verdict: Verdict
+    change: Change
     sentence: str
     run: str
     """Name of the run folder, beside the curve."""
@@ -87,6 +87,9 @@ class CurvePoint(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=
     differences: tuple[StepDifference, ...] = ()
     """From each earlier step that was on the curve when the point was added."""
     epoch: float | None = None
+    stamp: str = ""
+    """Sizes and times of the checkpoint's weight files, by which another one of its name is
+    noticed."""
 
     @property
     def score(self) -> float | None:

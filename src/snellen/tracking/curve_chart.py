@@ -10,14 +10,14 @@ from typing import NamedTuple
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.ticks import round_ticks
-from snellen.tracking.curve import CurvePoint, Verdict
+from snellen.tracking.curve import Change, CurvePoint
 from snellen.tracking.statements import best_step
 
 _HEIGHT = 300
 _TOP, _BOTTOM = 26, 10
 """Pixels above and below the range of the values, for labels and marks."""
 _MAX_STEP_LABELS = 8
-_SHAPES: dict[Verdict, str] = {
+_SHAPES: dict[Change, str] = {
     "better": "M0 -7 L6.5 5 L-6.5 5 Z",
     "regression": "M0 7 L6.5 -5 L-6.5 -5 Z",
 }
@@ -132,9 +132,9 @@ def _lines(points: Sequence[CurvePoint], scale: _Scale) -> Iterator[str]:
 def _mark(point: CurvePoint, scale: _Scale, is_best: bool, is_last: bool) -> str:
     """The mark of a point, with what it says for those who point at it."""
     assert point.score is not None
-    shape = _SHAPES.get(point.verdict)
+    shape = _SHAPES.get(point.change)
     mark = (
-        f'<path class="mark {point.verdict}" d="{shape}"/>'
+        f'<path class="mark {point.change}" d="{shape}"/>'
         if shape
         else '<circle class="mark" r="4.5"/>'
     )

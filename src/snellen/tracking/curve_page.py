@@ -10,13 +10,13 @@ from snellen.core.atomic_write import save
 from snellen.report import format as fmt
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.stats.intervals import DEFAULT_LEVEL
-from snellen.tracking.curve import Curve, CurvePoint, StepDifference, Verdict
+from snellen.tracking.curve import Change, Curve, CurvePoint, StepDifference
 from snellen.tracking.curve_chart import curve_chart
 from snellen.tracking.statements import best_sentence, best_step, plateau_sentence
 
 PAGE_FILE = "curve.html"
 _HOME = "snellen.tracking"
-VERDICT_LABELS: dict[Verdict, str] = {
+CHANGE_LABELS: dict[Change, str] = {
     "first": "–",
     "better": "▲ better",
     "regression": "▼ regression",
@@ -33,10 +33,11 @@ class CurveRow(NamedTuple):
     """`best`, `last`."""
     score: str
     interval: str
+    difference: str
+    """From the step before."""
+    difference_interval: str
     change: str
-    change_interval: str
-    verdict: str
-    kind: Verdict
+    kind: Change
     n: str
     outcomes: str
     link: str
@@ -120,10 +121,10 @@ def _row(point: CurvePoint, out: Path | None, is_best: bool, is_last: bool) -> C
         remarks=", ".join(name for name, is_so in (("best", is_best), ("last", is_last)) if is_so),
         score=fmt.score_text(point.score),
         interval=fmt.interval_text(point.headline.interval),
-        change=fmt.difference_text(previous.difference) if previous else fmt.NONE,
-        change_interval=_difference_interval(previous),
-        verdict=VERDICT_LABELS[point.verdict],
-        kind=point.verdict,
+        difference=fmt.difference_text(previous.difference) if previous else fmt.NONE,
+        difference_interval=_difference_interval(previous),
+        change=CHANGE_LABELS[point.change],
+        kind=point.change,
         n=fmt.count_text(point.headline.n),
         outcomes=", ".join(outcomes),
         link=f"{quote(point.run)}/report.html" if page is not None and page.exists() else "",

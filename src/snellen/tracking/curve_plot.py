@@ -24,7 +24,7 @@ def curve_plot(curve: Curve) -> Figure:
                 point.step,
                 point.score,
                 point.headline.interval,
-                _SIGNS.get(point.verdict, ""),
+                _SIGNS.get(point.change, ""),
             )
             for point in points
             if point.score is not None
@@ -32,6 +32,6 @@ def curve_plot(curve: Curve) -> Figure:
         for benchmark in curve.benchmarks
         if (points := curve.of(benchmark))
     }
-    signs = {sign: verdict for verdict, sign in _SIGNS.items()}
+    signs = {sign: change for change, sign in _SIGNS.items()}
     title = f"Checkpoints of {curve.head.checkpoints}"
     return line_plot(title, series, label="training step", signs=signs)

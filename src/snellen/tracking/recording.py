@@ -1,4 +1,4 @@
-"""Finished runs become points of a curve: score, differences, verdict, sentence, page, trackers."""
+"""Finished runs become points of a curve: score, differences, sentence, page, trackers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from snellen.store.runs import RunFolder
 from snellen.tracking.curve import Curve, CurveHead, CurvePoint, CurveWriter, now
 from snellen.tracking.curve_page import write_curve_page
 from snellen.tracking.differences import step_differences
-from snellen.tracking.statements import judge, sentence
+from snellen.tracking.statements import classify_change, sentence
 from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
 
 _SCORING_OPTIONS = (
@@ -56,6 +56,7 @@ def add_runs(
     *,
     group: str | None = None,
     epoch: float | None = None,
+    stamp: str = "",
     trackers: Sequence[Tracker] = (),
 ) -> list[CurvePoint]:
     """Add the runs of a checkpoint to the curve, write its page anew, and log them.
@@ -71,7 +72,7 @@ def add_runs(
             for point in curve.points
         ):
             continue
-        point = _point(curve, out, checkpoint, step, run, group, epoch)
+        point = _point(curve, out, checkpoint, step, run, group, epoch, stamp)
         writer.add(point)
         added.append(point)
         for tracker in trackers:
@@ -89,6 +90,7 @@ def _point(
     run: RunFolder,
     group: str | None,
     epoch: float | None,
+    stamp: str,
 ) -> CurvePoint:
     report = run.report()
     summary, benchmark = report.summary, run.info.benchmark
@@ -100,15 +102,15 @@ def _point(
         else ()
     )
     earlier = [point for point in points if point.step < step]
-    verdict, compared = judge(summary.headline, earlier, differences)
+    change, compared = classify_change(summary.headline, earlier, differences)
     named = benchmark if len(curve.head.benchmarks) > 1 else ""
     return CurvePoint(
         checkpoint=checkpoint,
         step=step,
         benchmark=benchmark,
         headline=summary.headline,
-        verdict=verdict,
-        sentence=sentence(step, summary.headline, verdict, compared, named),
+        change=change,
+        sentence=sentence(step, summary.headline, change, compared, named),
         run=run.name,
         at=now(),
         total=summary.total,
@@ -116,6 +118,7 @@ def _point(
         groups=dict(summary.groups.get(group, {})) if group else {},
         differences=differences,
         epoch=epoch,
+        stamp=stamp,
     )
 
 
@@ -124,10 +127,10 @@ def _point_metrics(point: CurvePoint, run: RunFolder) -> RunMetrics:
     metrics = run_metrics(run, run.report(), step=point.step)
     previous = max(point.differences, key=lambda one: one.step, default=None)
     if previous is not None:
-        metrics.values[f"{point.benchmark}/change"] = previous.difference
+        metrics.values[f"{point.benchmark}/difference"] = previous.difference
         if previous.low is not None and previous.high is not None:
-            metrics.values[f"{point.benchmark}/change_low"] = previous.low
-            metrics.values[f"{point.benchmark}/change_high"] = previous.high
-    metrics.facts["verdict"] = point.verdict
+            metrics.values[f"{point.benchmark}/difference_low"] = previous.low
+            metrics.values[f"{point.benchmark}/difference_high"] = previous.high
+    metrics.facts["change"] = point.change
     metrics.facts["checkpoint"] = point.checkpoint
     return metrics

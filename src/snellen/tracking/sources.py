@@ -25,7 +25,7 @@ from snellen.tracking.checkpoints import (
 )
 from snellen.tracking.kept_copy import kept_copy
 
-_KEPT_FOLDER = ".checkpoints"
+KEPT_FOLDER = ".checkpoints"
 
 
 class CheckpointSource(Protocol):
@@ -84,7 +84,7 @@ class _FolderSource(NamedTuple):
 
     @contextmanager
     def open(self, checkpoint: CheckpointFolder) -> Iterator[str | Model]:
-        home = Path(self.options.out) / _KEPT_FOLDER
+        home = Path(self.options.out) / KEPT_FOLDER
         with kept_copy(checkpoint, home, self.base_folder) as folder:
             if self.options.serve is not None:
                 yield str(folder)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
-from snellen.tracking.curve import CurvePoint, StepDifference, Verdict
+from snellen.tracking.curve import Change, CurvePoint, StepDifference
 
 MIN_LATER = 3
 """Checkpoints after a step before anything is said about a plateau since then."""
@@ -22,11 +22,11 @@ def best_step(points: Sequence[CurvePoint]) -> int | None:
     return -max(scored)[1] if scored else None
 
 
-def judge(
+def classify_change(
     headline: Metric, earlier: Sequence[CurvePoint], differences: Sequence[StepDifference]
-) -> tuple[Verdict, tuple[StepDifference, ...]]:
-    """The verdict on a new point, and the differences it rests on: from the previous step, and from
-    the best one so far if that is another.
+) -> tuple[Change, tuple[StepDifference, ...]]:
+    """How a new point has changed, and by which differences: from the previous step, and from the
+    best one so far if that is another.
 
     It is a regression if it is worse than either, and better if it is better than either and no
     regression.
@@ -44,7 +44,7 @@ def judge(
     return ("better" if any(one.is_better for one in compared) else "unclear"), compared
 
 
-_VERDICTS = {
+_CHANGES = {
     "better": "better",
     "regression": "regression",
     "unclear": "no evidence of change",
@@ -54,14 +54,14 @@ _VERDICTS = {
 def sentence(
     step: int,
     headline: Metric,
-    verdict: Verdict,
+    change: Change,
     compared: Sequence[StepDifference],
     benchmark: str = "",
 ) -> str:
     """E.g. `step 1500: 61.2 (58.9–63.4), +2.1 over step 1000 (+0.3 to +3.9): better`; `benchmark`
     stands in front if given."""
     where = f"{benchmark}, step {step}" if benchmark else f"step {step}"
-    if verdict == "no score":
+    if change == "no score":
         return f"{where}: no score{f' ({headline.note})' if headline.note else ''}"
     text = f"{where}: {fmt.score_with_interval(headline)}"
     for index, difference in enumerate(compared):
@@ -71,7 +71,7 @@ def sentence(
     if not compared:
         return text
     reasons = dict.fromkeys(one.reason for one in compared if _interval(one) == _NO_INTERVAL)
-    return f"{text}: {_VERDICTS[verdict]}" + "".join(f" ({reason})" for reason in reasons)
+    return f"{text}: {_CHANGES[change]}" + "".join(f" ({reason})" for reason in reasons)
 
 
 _NO_INTERVAL = "no interval"

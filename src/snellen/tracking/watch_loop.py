@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -33,7 +34,7 @@ from snellen.models.naming.custom import load_files
 from snellen.tracking.checkpoints import CHANGING, CheckpointFolder, CheckpointScan
 from snellen.tracking.curve import Curve, CurvePoint, CurveWriter, SkippedCheckpoint, now
 from snellen.tracking.recording import add_runs, curve_head
-from snellen.tracking.sources import CheckpointSource, open_source
+from snellen.tracking.sources import KEPT_FOLDER, CheckpointSource, open_source
 from snellen.tracking.trackers.tracker import Tracker, open_trackers
 
 MAX_ATTEMPTS = 3
@@ -162,6 +163,8 @@ class _WatchSession:
         """Look, evaluate and wait until the end that the options name."""
         started = time.monotonic()
         has_settled = False
+        # What a killed process left: the lock says that nobody uses it.
+        shutil.rmtree(self.writer.path.parent / KEPT_FOLDER, ignore_errors=True)
         while True:
             stops = self.watching.once or self._stop_file_exists()
             scan = self.source.scan()
@@ -228,12 +231,13 @@ class _WatchSession:
             ended,
             group=self.watching.group,
             epoch=checkpoint.epoch,
+            stamp=checkpoint.stamp,
             trackers=self.trackers,
         )
         self._seen.discard(checkpoint.name)
         for point in points:
             self.messages.point(point)
-        regressions = [point for point in points if point.verdict == "regression"]
+        regressions = [point for point in points if point.change == "regression"]
         for point in regressions:
             self._call_hook(point)
         return not (regressions and self.watching.fail_on_regression)
@@ -264,8 +268,16 @@ class _WatchSession:
 
     def _note_waiting(self, scan: CheckpointScan) -> None:
         """Say once why checkpoints are not taken."""
-        evaluated = {point.checkpoint for point in self.writer.curve.points}
-        self._seen |= {checkpoint.name for checkpoint in scan.ready} - evaluated
+        evaluated = {point.checkpoint: point.stamp for point in self.writer.curve.points}
+        for checkpoint in scan.ready:
+            stamp = evaluated.get(checkpoint.name, checkpoint.stamp)
+            if stamp != checkpoint.stamp and self._noted.get(checkpoint.name) != checkpoint.stamp:
+                self._noted[checkpoint.name] = checkpoint.stamp
+                self.messages.note(
+                    f"{checkpoint.name} has been written again since it was evaluated; if this is "
+                    "another training, evaluate it into another --out"
+                )
+        self._seen |= {checkpoint.name for checkpoint in scan.ready} - evaluated.keys()
         for name, reason in scan.waiting.items():
             if name in evaluated or reason == CHANGING or self._noted.get(name) == reason:
                 continue

@@ -41,8 +41,8 @@ def write_pages(library: RunLibrary, out: Path) -> Path:
         images: dict[str, None] = {}
         for view in library.views():
             images |= dict.fromkeys(_write_run(library, view, out))
-        library.catalog.finish_scores()
-        _write_script(out, "catalog", msgspec.Raw(library.catalog.answer(0, float("inf"))))
+        library.catalog.finish()
+        _write_script(out, "catalog", msgspec.Raw(library.catalog.answer(0, "", float("inf"))))
         _write_script(out, "suites", suites_json())
         _write_script(out, "views", {"views": _read_views(library), "writable": False})
         _write_script(out, "pairs", dict(_pairs(library)))

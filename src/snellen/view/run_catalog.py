@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from snellen.core.summary import Interval
 from snellen.report.format import interval_text, score_text
 from snellen.store.annotations import ANNOTATIONS_FILE
 from snellen.store.runs import FAILURES_FILE, REPORT_FILE, RUN_FILE, SAMPLES_FILE, open_run
-from snellen.view.run_index import IndexedRun, RunIndex
+from snellen.view.run_index import IndexedRun, RunIndex, Snapshot
 from snellen.view.run_row import (
     CatalogRow,
     model_family,
@@ -37,6 +38,8 @@ _SCORE_FACTOR = 10
 """A growing run is summarised again after this many times the seconds that it took."""
 _DEPTH = 2
 """Runs are looked for in the folder, and in its folders."""
+_SAVE_SECONDS = 60.0
+"""A snapshot is kept at most this often."""
 _SAVED_AT_ONCE = 2000
 """Rows that were read are kept in the index after this many."""
 
@@ -72,14 +75,20 @@ class RunCatalog:
         self._paths: dict[str, str] = {}
         """Path of each run's folder by its key."""
         self._gone: list[tuple[int, str]] = []
-        # Larger than any number of an earlier server, so that a page that outlives it asks anew.
-        self._first_serial = self._serial = time.time_ns() // 1000
+        self._roots_name = "\n".join(str(root.resolve()) for root in self.roots)
+        self._snapshot = self._index.load_snapshot(self._roots_name)
+        # A page that outlives its server asks the next one anew: its changes are others.
+        self.identity = secrets.token_hex(8)
+        self._serial = self._saved_serial = self._snapshot.serial if self._snapshot else 1
+        self._is_read = False
         self._unread: dict[str, tuple[str, str]] = {}
         """State and displayed folder of runs that are still to be read, by path."""
         self._stored: dict[str, IndexedRun] | None = None
         self._next_scan = 0.0
         self._scoring: Thread | None = None
-        self._full_answer: tuple[int, bytes] = (0, b"")
+        self._full_body: tuple[int, bytes] = (0, b"")
+        self._next_save = 0.0
+        self._saving: Thread | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -96,14 +105,18 @@ class RunCatalog:
                 self._next_scan = now + _SCAN_FACTOR * (now - started)
             self._read_until(deadline)
             if not self._unread:
+                self._finish_reading()
                 self._start_scoring()
+                self._start_saving()
             return not self._unread
 
-    def finish_scores(self) -> None:
-        """Wait until the runs that have not ended are summarised too."""
+    def finish(self) -> None:
+        """Wait until the runs that have not ended are summarised too, and what was read is kept."""
         while self._scoring is not None and self._scoring.is_alive():
             self._scoring.join()
             self.refresh()
+        if self._saving is not None:
+            self._saving.join()
 
     def path(self, key: str) -> Path | None:
         """The folder of a run; None if there is no run with this key."""
@@ -115,28 +128,75 @@ class RunCatalog:
         with self._lock:
             return [(entry.key, entry.row) for _, entry in sorted(self._entries.items())]
 
-    def answer(self, since: int, seconds: float) -> bytes:
-        """The rows that changed after the change `since`, as JSON for the pages (`catalog.js`);
-        0 for all."""
+    def answer(self, since: int, server: str, seconds: float) -> bytes:
+        """The rows that changed after the change `since` of this `server` (its `identity`), as JSON
+        for the pages (`catalog.js`); all rows for another server.
+
+        Until all runs are read, that is what the page was sent last, if it is known.
+        """
+        is_full = server != self.identity
+        if is_full and not self._is_read and self._snapshot is not None:
+            return self._with_head(self._snapshot.body, complete=False)
         complete = self.refresh(seconds)
         with self._lock:
-            is_full = since < self._first_serial
-            if is_full and complete and self._full_answer[0] == self._serial:
-                return self._full_answer[1]
+            if is_full:
+                return self._with_head(self._all_rows(), complete)
             entries = [entry for _, entry in sorted(self._entries.items()) if entry.serial > since]
-            answer = msgspec.json.encode(
-                {
-                    "serial": self._serial,
-                    "full": is_full,
-                    "more": not complete,
-                    "total": len(self._entries) + len(self._unread.keys() - self._entries.keys()),
-                    "gone": [] if is_full else [key for at, key in self._gone if at > since],
-                    **_columns(entries),
-                }
-            )
-            if is_full and complete:
-                self._full_answer = (self._serial, answer)
-            return answer
+            gone = [key for serial, key in self._gone if serial > since]
+            return self._with_head(self._rows_json(entries, gone, is_full=False), complete)
+
+    def _with_head(self, body: bytes, complete: bool) -> bytes:
+        head = msgspec.json.encode({"server": self.identity, "more": not complete})
+        return head[:-1] + b"," + body[1:]
+
+    def _all_rows(self) -> bytes:
+        if self._full_body[0] != self._serial:
+            entries = [entry for _, entry in sorted(self._entries.items())]
+            self._full_body = self._serial, self._rows_json(entries, [], is_full=True)
+        return self._full_body[1]
+
+    def _rows_json(self, entries: Sequence[_Entry], gone: Sequence[str], *, is_full: bool) -> bytes:
+        total = len(self._entries) + len(self._unread.keys() - self._entries.keys())
+        return msgspec.json.encode(
+            {
+                "serial": self._serial,
+                "full": is_full,
+                "total": total,
+                "gone": gone,
+                **_columns(entries),
+            }
+        )
+
+    def _finish_reading(self) -> None:
+        """After the first time that all runs were read: those of the snapshot that are gone."""
+        if self._is_read:
+            return
+        self._is_read = True
+        if self._snapshot is not None:
+            for path, (key, _) in self._snapshot.known.items():
+                if path not in self._entries:
+                    self._serial += 1
+                    self._gone.append((self._serial, key))
+            if self._serial == self._snapshot.serial:
+                self._full_body = self._serial, self._snapshot.body
+        self._snapshot = None
+
+    def _start_saving(self) -> None:
+        """Keep a snapshot, in a thread, if anything changed, but not all the time."""
+        is_busy = self._saving is not None and self._saving.is_alive()
+        if is_busy or self._serial == self._saved_serial or time.monotonic() < self._next_save:
+            return
+        self._saving = Thread(target=self.save_snapshot, daemon=True)
+        self._saving.start()
+
+    def save_snapshot(self) -> None:
+        """Keep what the page is sent for the next start."""
+        with self._lock:
+            known = {path: (entry.key, _mark(entry)) for path, entry in self._entries.items()}
+            snapshot = Snapshot(self._serial, known, self._all_rows())
+        self._index.save_snapshot(self._roots_name, snapshot)
+        self._saved_serial = snapshot.serial
+        self._next_save = time.monotonic() + _SAVE_SECONDS
 
     def _scan(self) -> None:
         """Find what is new, changed or gone since the last time."""
@@ -207,13 +267,25 @@ class RunCatalog:
             before.state, before.row, before.serial = run.state, row, self._serial
             before.scored_state = scored
             return
+        known = self._snapshot.known.get(path) if self._snapshot else None
+        key = self._free_key(path) if known is None else known[0]
+        entry = _Entry(key, folder, run.state, row, self._serial, scored)
+        if known is not None and self._snapshot is not None and known[1] == _mark(entry):
+            # The page has it from the snapshot.
+            self._serial -= 1
+            entry.serial = self._snapshot.serial
+        self._paths[key] = path
+        self._entries[path] = entry
+
+    def _free_key(self, path: str) -> str:
+        """The name of the folder, with a number if another folder has the same name."""
+        taken = {key for key, _ in self._snapshot.known.values()} if self._snapshot else set()
         name = path.rpartition("/")[2]
         key, number = name, 1
-        while key in self._paths:
+        while key in self._paths or key in taken:
             number += 1
             key = f"{name}~{number}"
-        self._paths[key] = path
-        self._entries[path] = _Entry(key, folder, run.state, row, self._serial, scored)
+        return key
 
     def _start_scoring(self) -> None:
         """Summarise the runs that have not ended, in a thread: that reads their samples."""
@@ -252,6 +324,11 @@ class RunCatalog:
                     entry.row, entry.serial, entry.scored_state = row, self._serial, state
                     scored[path] = IndexedRun(state, row)
         self._index.save(scored, ())
+
+
+def _mark(entry: _Entry) -> str:
+    """What differs if the row that a page gets does."""
+    return f"{entry.state} {entry.folder} {entry.scored_state == entry.state}"
 
 
 def _check_folder(root: Path) -> None:

@@ -21,11 +21,16 @@ from snellen.settings import Settings
 from snellen.view.run_row import CatalogRow
 
 INDEX_FILE = "runs.sqlite"
+MAX_SNAPSHOTS = 8
+"""Of as many sets of folders the first page is kept; each is a few megabytes for 12,000 runs."""
 _BUSY_SECONDS = 2.0
 """How long to wait for another server that writes; after that, entries are not kept."""
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS runs (path TEXT PRIMARY KEY, state TEXT, row BLOB) WITHOUT ROWID"
-)
+_TABLES = {
+    "runs": "(path TEXT PRIMARY KEY, state TEXT, row BLOB) WITHOUT ROWID",
+    "snapshots": "(roots TEXT PRIMARY KEY, serial INTEGER, known BLOB, body BLOB)",
+}
+_FORMAT = 1
+"""Raised when what is stored changes in a way that the fields of rows do not show."""
 
 
 class IndexedRun(NamedTuple):
@@ -33,6 +38,17 @@ class IndexedRun(NamedTuple):
 
     state: str
     row: CatalogRow
+
+
+class Snapshot(NamedTuple):
+    """What the first page was sent last, so that it is there before any folder is looked at."""
+
+    serial: int
+    """The change up to which it is."""
+    known: dict[str, tuple[str, str]]
+    """By path of each run: its key, and a mark that differs if its row does."""
+    body: bytes
+    """JSON of all rows."""
 
 
 class RunIndex:
@@ -69,6 +85,33 @@ class RunIndex:
                 index.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", rows)
                 index.executemany("DELETE FROM runs WHERE path = ?", ((path,) for path in gone))
 
+    def load_snapshot(self, roots: str) -> Snapshot | None:
+        """The snapshot of some folders; None if there is none."""
+        with suppress(sqlite3.Error, OSError, msgspec.DecodeError), self._open() as index:
+            found = index.execute(
+                "SELECT serial, known, body FROM snapshots WHERE roots = ?", (roots,)
+            ).fetchone()
+            if found is not None:
+                serial, known, body = found
+                decoded = msgspec.msgpack.decode(known, type=dict[str, tuple[str, str]])
+                return Snapshot(serial, decoded, body)
+        return None
+
+    def save_snapshot(self, roots: str, snapshot: Snapshot) -> None:
+        """Store a snapshot, in place of an earlier one and, beyond `MAX_SNAPSHOTS`, of the oldest.
+        Does nothing where the cache cannot be written."""
+        known = msgspec.msgpack.encode(snapshot.known)
+        row = (roots, snapshot.serial, known, snapshot.body)
+        with suppress(sqlite3.Error, OSError):
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with self._open() as index, index:
+                index.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", row)
+                index.execute(
+                    "DELETE FROM snapshots WHERE roots NOT IN "
+                    "(SELECT roots FROM snapshots ORDER BY serial DESC LIMIT ?)",
+                    (MAX_SNAPSHOTS,),
+                )
+
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
@@ -88,8 +131,9 @@ class RunIndex:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version != _VERSION:
                 with connection:
-                    connection.execute("DROP TABLE IF EXISTS runs")
-                    connection.execute(_TABLE)
+                    for name, columns in _TABLES.items():
+                        connection.execute(f"DROP TABLE IF EXISTS {name}")
+                        connection.execute(f"CREATE TABLE {name} {columns}")
                     connection.execute(f"PRAGMA user_version = {_VERSION}")
         except sqlite3.Error:
             connection.close()
@@ -97,5 +141,7 @@ class RunIndex:
         return connection
 
 
-_VERSION = zlib.crc32(repr((snellen.__version__, CatalogRow.__struct_fields__)).encode()) >> 1
+_VERSION = (
+    zlib.crc32(repr((snellen.__version__, _FORMAT, CatalogRow.__struct_fields__)).encode()) >> 1
+)
 """Rows of another version of Snellen, or with other fields, are made anew."""

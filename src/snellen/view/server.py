@@ -257,7 +257,9 @@ def _samples(library: RunLibrary, query: Query) -> Any:
 
 
 _ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
-    "/api/catalog": lambda shelf, query: _catalog(shelf, int(query.get("since", "0"))),
+    "/api/catalog": lambda library, query: _catalog(
+        library, int(query.get("since", "0")), query.get("server", "")
+    ),
     "/api/suites": lambda shelf, _: suites_json(),
     "/api/views": lambda shelf, _: _saved_views(shelf),
     "/api/run": lambda shelf, query: shelf.view(query["run"]).head(),
@@ -278,8 +280,9 @@ _ROUTES: dict[str, Callable[[RunLibrary, Query], Any]] = {
 """What answers each address, as JSON."""
 
 
-def _catalog(library: RunLibrary, since: int) -> bytes:
-    return library.catalog.answer(since, LATER_READ_SECONDS if since else FIRST_READ_SECONDS)
+def _catalog(library: RunLibrary, since: int, server: str) -> bytes:
+    seconds = LATER_READ_SECONDS if since else FIRST_READ_SECONDS
+    return library.catalog.answer(since, server, seconds)
 
 
 def _saved_views(library: RunLibrary) -> dict[str, Any]:

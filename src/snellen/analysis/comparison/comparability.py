@@ -12,6 +12,7 @@ from msgspec import structs
 from snellen.core.errors import UsageError
 from snellen.core.model import Identity
 from snellen.core.run import RunInfo
+from snellen.models.naming.spec import short_name
 
 _DIGITS = 8
 _MAX_LENGTH = 24
@@ -138,9 +139,9 @@ def distinct_names(runs: Sequence[RunInfo], paths: Sequence[Path]) -> list[str]:
     Raises UsageError if two runs do not differ: the user has to choose one.
     """
     by_model: dict[str, list[int]] = {}
-    for index, run in enumerate(runs):
-        by_model.setdefault(run.model, []).append(index)
-    names = [run.model for run in runs]
+    names = [short_name(run.model) for run in runs]
+    for index, name in enumerate(names):
+        by_model.setdefault(name, []).append(index)
     for model, members in by_model.items():
         if len(members) < 2:
             continue
@@ -174,6 +175,7 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
         "reply tokens": str(config.max_new_tokens),
         "run seed": str(config.seed),
         **({"asked anew": config.fresh} if config.fresh else {}),
+        **({"at": run.address} if run.address else {}),
         **dict(_sampling(run, _MODEL)),
     }
 

@@ -23,7 +23,7 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
 from snellen.core.run import RunInfo
-from snellen.models.naming.spec import split_options
+from snellen.models.naming.spec import SERVICE_OPTIONS, split_options
 from snellen.prompts.control import Control
 
 _MODEL = "model"
@@ -341,26 +341,20 @@ def _data(run: RunInfo) -> _Description | None:
 
 
 def _replies(run: RunInfo) -> _Description | None:
-    """Replies that another run stored on an earlier day."""
+    """Replies that another run stored on an earlier day, or that another server gave."""
     reused = run.reused
-    if not reused.replies or not reused.first or reused.first[:10] >= run.created[:10]:
+    is_older = bool(reused.first) and reused.first[:10] < run.created[:10]
+    if not reused.replies or not (is_older or reused.addresses):
         return None
     first, last = reused.first[:10], reused.last[:10]
-    when = first if first == last else f"{first} to {last}"
+    source = first if first == last else f"{first} to {last}"
+    if reused.addresses:
+        source = ", ".join(filter(None, (" and ".join(reused.addresses), source)))
+    replies = "reply" if reused.replies == 1 else "replies"
     return _Description(
-        f"{reused.replies} stored replies of {when}",
-        f"{reused.replies:,} replies were not asked for but taken from the store ({when})",
+        f"{reused.replies} stored {replies} of {source}",
+        f"{reused.replies:,} {replies} not asked for but taken from the store ({source})",
     )
-
-
-SERVICE_OPTIONS = frozenset(
-    {
-        "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
-        "picture_host", "batch_size", "threads", "device", "device_map", "trust_remote_code",
-        "sharing",
-    }
-)  # fmt: skip
-"""Options of models that change where or how fast they answer, but not what."""
 
 
 def _model_options(run: RunInfo) -> _Description | None:

@@ -93,6 +93,17 @@ def _open_trackers(
     return open_run_log(arguments.track, line_printer(console))
 
 
+def _complete_before(run: RunFolder) -> str:
+    """That all replies of a run are older than the command, and of which server."""
+    info = run.info
+    address = f" at {info.address}" if info.address else ""
+    other = f", not at {run.unasked_address}" if run.unasked_address else ""
+    return (
+        f"{info.model} on {info.benchmark}: nothing was asked, the replies are stored ones of "
+        f"{info.created[:10]}{address}{other}; --fresh asks anew"
+    )
+
+
 def _print_results(results: Results, command: str) -> int:
     """Print the results; returns the exit code."""
     from snellen.analysis.causes.gains import gains_with_neighbours
@@ -120,7 +131,9 @@ def _print_results(results: Results, command: str) -> int:
                     f"the answers are withheld, so there is no score; to submit: {submission}"
                 )
     for run in results.runs:
-        if reused := run.info.reused.sentence(f"{run.info.model} on {run.info.benchmark}"):
+        if run.was_complete:
+            print_line(_complete_before(run), error=True)
+        elif reused := run.info.reused.sentence(f"{run.info.model} on {run.info.benchmark}"):
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)

@@ -117,7 +117,9 @@ def main(arguments: Namespace) -> int:
         from snellen.tracking.curve_plot import curve_plot
 
         save_plot(curve_plot(curve), Path(arguments.output))
-    regressed = any(point.verdict == "regression" for point in curve.latest())
+    if not curve.points:
+        return INCOMPLETE
+    regressed = any(point.change == "regression" for point in curve.latest())
     return INCOMPLETE if arguments.fail_on_regression and regressed else COMPLETE
 
 

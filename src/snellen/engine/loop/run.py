@@ -107,7 +107,12 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
                 state.finish("interrupted")
             raise
         state.finish(state.final_status())
-    return open_run(folder)
+    result = open_run(folder)
+    result.was_complete = not pending
+    address = abilities(plan.model).address
+    if not pending and result.info.address and address != result.info.address:
+        result.unasked_address = address
+    return result
 
 
 def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state: RunState) -> None:
@@ -258,6 +263,7 @@ class RunState:
         self._repairs = info.repairs
         self._earlier_served = info.served
         self._reused = info.reused
+        self._addresses: dict[str, str] = {}
         self._score_sum, self._score_count = 0.0, 0
         # Questions that fail a rotation, or have few, end early: the mean on the way is biased.
         self._ends_wrong_first = "circular" in plan.benchmark.parameters
@@ -319,7 +325,18 @@ class RunState:
         """Count a reply from the store, unless this very run had stored it."""
         stored = store.reply_origin(digest)
         if stored is not None and stored.run != str(self.writer.path.absolute()):
-            self._reused = self._reused.with_reply(stored.stored_at, stored.run)
+            address = self._other_address(stored.run)
+            self._reused = self._reused.with_reply(stored.stored_at, stored.run, address)
+
+    def _other_address(self, folder: str | None) -> str:
+        """The server that a run asked, if it is another than this run's; empty if unknown."""
+        own = abilities(self.plan.model).address
+        if not own or folder is None:
+            return ""
+        if folder not in self._addresses:
+            earlier = _earlier_info(Path(folder))
+            self._addresses[folder] = earlier.address if earlier is not None else ""
+        return self._addresses[folder] if self._addresses[folder] != own else ""
 
     def final_status(self) -> Status:
         """The status at the end of the loop. A stop rule that was met makes a run complete."""
@@ -341,6 +358,7 @@ class RunState:
             stopped=self._stop_reason(),
             repairs=self._repairs + self._unreadable_notices(),
             reused=self._reused,
+            address=abilities(self.plan.model).address if self._usage().sent else self.info.address,
             served=self._served_models(),
             remarks=abilities(self.plan.model).remarks,
             finished=None if status == "running" else _now(),
@@ -451,6 +469,7 @@ def initial_info(
         counts=earlier.counts if earlier else Counts(),
         reused=earlier.reused if earlier else ReusedReplies(),
         served=earlier.served if earlier else {},
+        address=earlier.address if earlier else "",
         spent=spent,
         repairs=(*(earlier.repairs if earlier else ()), *repairs),
         failures=plan.failures,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from snellen.benchmarks.declaration.published_sizes import PublishedSize
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
 from snellen.core.sample import Sample
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
@@ -23,6 +24,10 @@ from snellen.store.responses import ResponseStore
 CHARACTERS_PER_TOKEN = 4
 MIN_REPLIES = 30
 """Stored replies that an average requires at least."""
+_QUESTION_TOKENS = 100
+"""Tokens of a prompt beside its image, where the data are not here."""
+_ROTATIONS = 4
+"""Options that a question is assumed to have, where the data are not here."""
 _ROW_BYTES = 120
 """Bytes of a store row besides its reply: keys and their index."""
 
@@ -82,6 +87,41 @@ def estimate(
     if stop_rule is None:
         return _build_estimate(inputs, _drive_samples(inputs, samples), len(selected))
     return _estimate_with_stop(inputs, list(samples), stop_rule)
+
+
+def estimate_without_data(plan: RunPlan, size: PublishedSize, assumptions: Assumptions) -> Estimate:
+    """Estimate a run whose data are not on this machine, from how many questions are published.
+
+    A question counts as one image and `_QUESTION_TOKENS` of text; under CircularEval, as
+    `_ROTATIONS` passes, with early stops if the benchmark makes them.
+    """
+    samples = size.questions if plan.limit is None else min(plan.limit, size.questions)
+    mode = plan.benchmark.parameters.get("circular", "off")
+    most = 1 if mode == "off" else _ROTATIONS
+    passes = float(most)
+    if mode == "early":
+        passes = sum(assumptions.accuracy**done for done in range(_ROTATIONS))
+    draws = samples * plan.repeats
+    requests = draws * passes
+    rotated = "" if mode == "off" else f", {_ROTATIONS} rotations of each"
+    sentence = (
+        f"{size.questions:,} questions as published ({size.source}){rotated}; an image and "
+        f"{_QUESTION_TOKENS} tokens of text each are assumed until the data are here"
+    )
+    return Estimate(
+        samples=samples,
+        most_requests=draws * most,
+        requests=requests,
+        stored=0,
+        equal=0,
+        unsupported=0,
+        asked_of_others={},
+        prompt_tokens=requests * (assumptions.picture_tokens + _QUESTION_TOKENS),
+        completion_tokens=requests * assumptions.reply_tokens,
+        seconds=None,
+        store_bytes=requests * (assumptions.reply_bytes + _ROW_BYTES),
+        said=(sentence,),
+    )
 
 
 def _estimate_with_stop(

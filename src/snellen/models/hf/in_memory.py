@@ -113,7 +113,8 @@ def wrap_checkpoint(
     arguments = (model, name, processor, revision, options)
     module, processor = _module_and_processor(model, processor)
     values = _option_values(options or {})
-    source = _find_source(module)
+    # Not for a revision that is taken at its word: large files would be hashed first.
+    source = _find_source(module) if processor is None or revision is None else None
     if processor is None:
         processor = _load_own_processor(module, source)
     _check_processor(module, processor)

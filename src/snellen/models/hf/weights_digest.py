@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,9 +39,12 @@ def hash_weights(model: Any) -> dict[str, TensorHash]:
 
     Raises UsageError if some are not in this process: on no device, or split over several.
     """
-    tensors = {
-        name: tensor for name, tensor in model.state_dict().items() if hasattr(tensor, "dtype")
-    }
+    tensors = dict(
+        part
+        for name, tensor in model.state_dict().items()
+        if hasattr(tensor, "dtype")
+        for part in _plain_parts(name, tensor)
+    )
     for name, tensor in tensors.items():
         if tensor.is_meta or hasattr(tensor, "full_tensor"):
             raise UsageError(
@@ -50,6 +53,15 @@ def hash_weights(model: Any) -> dict[str, TensorHash]:
                 "snellen.wrap_model(model, revision='step-500')"
             )
     return dict(zip(tensors, hash_tensors(list(tensors.values())), strict=True))
+
+
+def _plain_parts(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """The tensor itself; for one that is made of others, as torchao quantises, these."""
+    if hasattr(tensor, "full_tensor") or not hasattr(tensor, "__tensor_flatten__"):
+        yield name, tensor
+        return
+    for part in tensor.__tensor_flatten__()[0]:
+        yield from _plain_parts(f"{name}.{part}", getattr(tensor, part))
 
 
 def combine_hashes(hashes: Mapping[str, TensorHash]) -> str:

@@ -1,10 +1,10 @@
 """A digest of a function or object that was handed over in code, for the identity of its replies.
 
 It covers the source of the function, of the user's functions and classes that it calls, and the
-plain values that they use: defaults, closures, arguments of a partial, globals, attributes of an
-instance. What a library defines counts by its name. An object whose content cannot be read, such
-as weights or a connection, counts as itself: the digest is then good for this process alone, so
-that another object under the same name never gets its replies.
+values that they use: defaults, closures, arguments of a partial, globals, attributes of an
+instance; of torch modules and arrays the content. What a library defines counts by its name. An
+object whose content cannot be read, such as a connection, counts as itself: the digest is then good
+for this process alone, so that another object under the same name never gets its replies.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from snellen.core.user_code import is_users_file
+from snellen.models.naming.library_objects import content_of
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, PurePath)
 _PROCESS = secrets.token_hex(4)
@@ -106,6 +107,17 @@ class _Reader:
         elif isinstance(inner := getattr(value, "__wrapped__", None), FunctionType):
             # A decorator of a library, such as functools.cache.
             yield from self.read(inner, name)
+        elif (content := content_of(value)) is not None:
+            yield content
+            if _is_users_class(type(value)):
+                # A module of the user's own: its code, and settings beside the weights.
+                yield from self._read_definition(type(value))
+                plain = {
+                    name: each
+                    for name, each in vars(value).items()
+                    if isinstance(each, _PLAIN) and not name.startswith("_")
+                }
+                yield from self.read(plain, name)
         elif _is_users_class(type(value)):
             yield from self._read_definition(type(value))
             yield from self.read(_attributes(value), f"an attribute of {type(value).__name__}")

@@ -16,6 +16,29 @@ _QUERY = re.compile(r"://(?:[^/?#]*@)?([^/?#@:,]*)[^?#,]*\?")
 _VARIABLE = re.compile(r"[:,]key_env=(\w+)")
 
 
+SERVICE_OPTIONS = frozenset(
+    {
+        "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
+        "picture_host", "batch_size", "threads", "device", "device_map", "trust_remote_code",
+        "sharing",
+    }
+)  # fmt: skip
+"""Options of models that change where or how fast they answer, but not what."""
+
+
+def short_name(spec: str) -> str:
+    """A model's name without the options that cannot change a reply, such as its server's
+    address."""
+    try:
+        stem, options = split_options(spec)
+    except UsageError:
+        return spec
+    kept = ",".join(
+        f"{name}={value}" for name, value in options.items() if name not in SERVICE_OPTIONS
+    )
+    return f"{stem}:{kept}" if kept else stem
+
+
 def split_options(spec: str) -> tuple[str, dict[str, str]]:
     """Split a name and its options. Raises UsageError for a malformed option."""
     stem, *options = _OPTIONS_START.split(spec.strip(), maxsplit=1)

@@ -30,6 +30,9 @@ class _UserDefaults(ModelDefaults):
         self.capabilities: Capabilities = getattr(owner, "capabilities", None) or Capabilities()
         self.notes: tuple[str, ...] = ()
         """Remarks besides those of the owner."""
+        self.remake: Callable[[], Model] | None = None
+        """Makes the model again, with an identity from its present content; None if the identity
+        is not made of that."""
         self._owner = owner
         for name in _OPTIONAL_METHODS:
             if callable(getattr(owner, name, None)):
@@ -37,6 +40,10 @@ class _UserDefaults(ModelDefaults):
         for name in _OPTIONAL_VALUES:
             if hasattr(owner, name):
                 setattr(self, name, getattr(owner, name))
+
+    def refresh(self) -> Model:
+        """The model with an identity from its present content: what it holds may have changed."""
+        return self if self.remake is None else self.remake()
 
     @property
     def largest_batch(self) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Capabilities, Identity, Model
 from snellen.models.naming.code_digest import CodeDigest, digest_code
+from snellen.models.naming.library_objects import inherits, library_of
 from snellen.models.naming.registry import open_model
 from snellen.models.naming.user_model import (
     UserBatchModel,
@@ -115,6 +116,8 @@ def _wrap_code(
         facts = {"revision": f"sha256:{digest.digest}"}
         model = user_model(value, own_name, facts, given_name=name)
         _remark_on(model, digest)
+        if isinstance(model, UserModel | UserBatchModel):
+            model.remake = partial(_wrap_code, value, name, revision, capabilities)
     if capabilities is not None and getattr(value, "capabilities", None) is None:
         model.capabilities = capabilities  # type: ignore[misc]
     return model
@@ -143,7 +146,7 @@ def _instantiate(model_class: type, options: Mapping[str, Any]) -> object:
 
 def _is_function(value: object) -> bool:
     """Whether it can be called with a request alone."""
-    if not callable(value) or inspect.isclass(value) or _library(type(value)) in _LIBRARIES:
+    if not callable(value) or inspect.isclass(value) or library_of(type(value)) in _LIBRARIES:
         return False
     try:
         inspect.signature(value).bind(None)
@@ -181,29 +184,20 @@ def _is_checkpoint(value: object) -> bool:
     if isinstance(value, tuple):
         return len(value) == 2 and _is_checkpoint(value[0]) and not _is_checkpoint(value[1])
     inner = unwrap_module(value)
-    return _inherits(inner, _TRANSFORMERS, "PreTrainedModel", "Pipeline") or _inherits(
+    return inherits(inner, _TRANSFORMERS, "PreTrainedModel", "Pipeline") or inherits(
         inner, _PEFT, "PeftModel"
     )
 
 
 def _is_openai_client(value: object) -> bool:
-    return _inherits(value, _OPENAI, "OpenAI", "AsyncOpenAI")
+    return inherits(value, _OPENAI, "OpenAI", "AsyncOpenAI")
 
 
 def unwrap_module(value: Any) -> Any:
     """The module inside the wrappers of torch.compile and of distributed training."""
-    while _library(type(value)) == "torch":
+    while library_of(type(value)) == "torch":
         inner = getattr(value, "_orig_mod", None) or getattr(value, "module", None)
         if inner is None:
             break
         value = inner
     return value
-
-
-def _inherits(value: object, library: str, *names: str) -> bool:
-    """Whether a class of the library with one of the names is among the bases of its class."""
-    return any(base.__name__ in names and _library(base) == library for base in type(value).__mro__)
-
-
-def _library(kind: type) -> str:
-    return kind.__module__.partition(".")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -72,6 +73,7 @@ class ServerModel(RemoteModel):
         self.identity = identity
         self.capabilities = capabilities_of(config)
         self.account = account
+        self.address = urlsplit(origin.base_url).netloc.rpartition("@")[2]
         self.concurrency = config.setup.concurrency
         self.max_new_tokens = config.setup.max_new_tokens
         self.first_timeout = config.setup.first_timeout

@@ -12,6 +12,7 @@ from snellen.core.summary import Metric
 from snellen.report import format as fmt
 from snellen.report.page import charts
 from snellen.report.page.samples import Result
+from snellen.report.result_tables import baselines
 from snellen.scoring.accuracy import SAME_LETTER
 
 RESULT_LABELS: dict[Result, str] = {
@@ -142,7 +143,7 @@ def other_metrics(report: Report) -> list[Metric]:
 def run_table(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -> RunTable:
     """A table of `runs`: each report with the link to its page, which may be empty."""
     scale = charts.axis([report.summary.headline for report, _ in runs])
-    marks = _marks(runs[0][0])
+    marks = _board_marks([report for report, _ in runs])
     compared = []
     names = fmt.run_labels([report for report, _ in runs])
     for name, (report, link) in zip(names, runs, strict=True):
@@ -151,6 +152,15 @@ def run_table(benchmark: str, metric: str, runs: Sequence[tuple[Report, str]]) -
         compared.append(RunRow(name, link, row, fmt.outcomes_text(report)))
     level = fmt.level_text(runs[0][0].summary.headline.interval)
     return RunTable(benchmark, metric, level, charts.axis_labels(scale), tuple(compared), marks)
+
+
+def _board_marks(board: Sequence[Report]) -> tuple[charts.BaselineMark, ...]:
+    """Each baseline of a board once, labelled as in the tables of the terminal."""
+    return tuple(
+        charts.BaselineMark(guess.label, guess.metric.value)
+        for guess in baselines(board)
+        if guess.key != SAME_LETTER and guess.metric.value is not None
+    )
 
 
 def _marks(report: Report) -> tuple[charts.BaselineMark, ...]:

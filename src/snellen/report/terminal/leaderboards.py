@@ -98,7 +98,7 @@ def rank_comparable_runs(
             [runs[index].path for index in run_set.members],
         )
         members = [
-            _BoardRun(name, runs[index], reports[index])
+            _BoardRun(_row_name(name, infos[index]), runs[index], reports[index])
             for name, index in zip(names, run_set.members, strict=True)
         ]
         info = members[0].report.run
@@ -133,8 +133,20 @@ def rank_comparable_runs(
     return results
 
 
-_NOT_IN_TITLES = frozenset({"model_options", "replies", "tokens", "sampling", "extent"})
-"""Deviations in which the runs of one ranking may differ, or that its title says otherwise."""
+_OF_ROWS = ("tokens", "sampling", "replies")
+"""Deviations in which the runs of one ranking may differ; the names of models say them."""
+_NOT_IN_TITLES = frozenset({*_OF_ROWS, "model_options", "extent"})
+"""Deviations that a title does not have, or says otherwise."""
+
+
+def _row_name(name: str, info: RunInfo) -> str:
+    """A distinct name with the deviations of the row that it does not have yet."""
+    more = [one.label for one in deviations(info) if one.key in _OF_ROWS and one.label not in name]
+    if not more:
+        return name
+    head, bracket, apart = name.partition(" (")
+    inner = [apart.removesuffix(")")] if bracket else []
+    return f"{head} ({', '.join([*inner, *more])})"
 
 
 def _comparison_title(info: RunInfo, alike: Sequence[RunInfo], data_differ: bool) -> str:

@@ -16,7 +16,9 @@ from snellen.analysis.comparison.average_ranking import (
 )
 from snellen.analysis.comparison.comparability import check_comparable, differing_facts
 from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.comparison.deviations import deviations
 from snellen.benchmarks.declaration.registry import Suite, SuiteMember, member_key
+from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.benchmark import Table as DataTable
 from snellen.core.csv_cells import text_cells
 from snellen.core.errors import DataError, UnknownName, UsageError
@@ -183,6 +185,9 @@ def _member_scores(
                 continue
             if report.run.data.note:
                 notices.append(f"{report.run.model}, {member.name}: {report.run.data.note}")
+            changed = [one.label for one in deviations(report.run) if one.key not in _OF_MEMBER]
+            if changed:
+                notices.append(f"{report.run.model}, {member.name}: {', '.join(changed)}")
             counted.append(index)
         column = _column(member, set(parameters), counted, runs, reports)
         columns.append(
@@ -239,8 +244,14 @@ def _mean(parts: Sequence[_MemberScore]) -> _MemberScore:
     return _MemberScore(value, interval_of_average([part.value for part in parts], intervals))
 
 
+_OF_MEMBER = frozenset({"options", "model_options", "data"})
+"""Deviations that belong to a member or a model, or that have a notice of their own."""
+
+
 def _exclusion_reason(report: Report) -> str:
     config = report.run.config
+    if CONTROL in config.parameters:
+        return f"was asked under a control ({config.parameters[CONTROL]}) and does not count"
     if config.limit is not None:
         return f"asked only {config.limit} samples and does not count"
     if report.run.status != "complete":

@@ -40,7 +40,8 @@ def print_failures(runs: Sequence[RunFolder], console: Console) -> None:
     from rich.text import Text
 
     for run in runs:
-        whose = f"{run.info.model} on {run.info.benchmark}: " if len(runs) > 1 else ""
+        model = fmt.model_name(run.info.model)
+        whose = f"{model} on {run.info.benchmark}: " if len(runs) > 1 else ""
         for line in failure_lines(run.failures()):
             console.print(Text(f"{whose}{line}", style="yellow"))
 
@@ -114,7 +115,8 @@ def _print_notices(runs: Sequence[Report], console: Console) -> None:
     from rich.text import Text
 
     for report in runs:
-        name = f"{report.run.model} on {report.run.benchmark}: " if len(runs) > 1 else ""
+        model = fmt.model_name(report.run.model)
+        name = f"{model} on {report.run.benchmark}: " if len(runs) > 1 else ""
         for notice in fmt.notices(report, command=False):
             console.print(Text(f"! {name}{notice}", style="yellow"))
         if command := fmt.resume_command(report.run):

@@ -5,28 +5,52 @@ const UNFINISHED = new Set(["running", "interrupted"]);
 /* flags that say something about a run, but not that its number is another one */
 const REMARKS = new Set(["replies", "tokens", "sampling", "model_options"]);
 
+/* Facts are compared by identity: the same ones are one object, whenever they arrive. */
+const knownFacts = new Map();
+
+const factsOf = (pairs) => {
+  const key = JSON.stringify(pairs);
+  if (!knownFacts.has(key)) knownFacts.set(key, { key, facts: new Map(pairs) });
+  return knownFacts.get(key);
+};
+
+const DECODED = { setting: factsOf, identity: factsOf, baselines: (pairs) => new Map(pairs), metrics: (pairs) => new Map(pairs) };
+
+/** A run: a row of columns that arrived together. Thousands are made at once, so that a value is only
+    looked up when it is asked for. */
+class CatalogRun {
+  constructor(columns, at) {
+    this.columns = columns;
+    this.at = at;
+    this.text = "";
+    this.column = "";
+  }
+
+  static define(name, shared) {
+    if (name in CatalogRun.prototype) return;
+    const get = shared
+      ? function () { const column = this.columns[name]; return column.values[column.codes[this.at]]; }
+      : function () { return this.columns[name][this.at]; };
+    Object.defineProperty(CatalogRun.prototype, name, { get });
+  }
+}
+
 /** Rows that arrive as columns, in which shared values are numbers of a list. */
 const decodeRuns = ({ rows, shared, plain }) => {
-  const columns = Object.entries(shared).map(([name, { values, codes }]) => {
-    const kept = name === "setting" ? values.map((pairs) => ({ key: JSON.stringify(pairs), facts: new Map(pairs) }))
-      : name === "identity" ? values.map((pairs) => ({ key: JSON.stringify(pairs), facts: new Map(pairs) }))
-      : name === "baselines" || name === "metrics" ? values.map((pairs) => new Map(pairs)) : values;
-    return [name, codes, kept];
-  });
-  const found = new Array(rows);
-  for (let at = 0; at < rows; at++) {
-    const run = { text: "" };
-    for (const [name, codes, values] of columns) run[name] = values[codes[at]];
-    for (const name in plain) run[name] = plain[name][at];
-    found[at] = run;
+  const columns = { ...plain };
+  for (const name in plain) CatalogRun.define(name, false);
+  for (const name in shared) {
+    CatalogRun.define(name, true);
+    const { values, codes } = shared[name];
+    columns[name] = { values: DECODED[name] ? values.map(DECODED[name]) : values, codes };
   }
-  return found;
+  return Array.from({ length: rows }, (_, at) => new CatalogRun(columns, at));
 };
 
 /** The runs that are shown, by key; `pull` fetches what changed. */
 class Catalog {
   constructor() {
-    Object.assign(this, { byKey: new Map(), serial: 0, total: 0, more: true, revision: 0 });
+    Object.assign(this, { byKey: new Map(), serial: 0, server: "", total: 0, more: true, revision: 0 });
     this.identities = null;
   }
 
@@ -34,13 +58,13 @@ class Catalog {
 
   /** Returns whether anything changed. */
   async pull() {
-    const answer = await store.catalog(this.serial);
+    const answer = await store.catalog(this.serial, this.server);
     if (answer.full) this.byKey.clear();
     const fresh = decodeRuns(answer);
     fresh.forEach((run) => this.byKey.set(run.key, run));
     answer.gone.forEach((key) => this.byKey.delete(key));
     const changed = answer.full || fresh.length > 0 || answer.gone.length > 0 || answer.total !== this.total || answer.more !== this.more;
-    Object.assign(this, { serial: answer.serial, total: answer.total, more: answer.more });
+    Object.assign(this, { serial: answer.serial, server: answer.server, total: answer.total, more: answer.more });
     if (changed) {
       this.list = this.identities = null;
       assignColumns(this.runs);
@@ -52,7 +76,7 @@ class Catalog {
   /** In what the model of a run differs from others of the same name; "" if in nothing. */
   identityOf(run) {
     this.identities ||= identityTexts(this.runs);
-    return this.identities.get(run.model)?.get(run.identity.key) ?? "";
+    return this.identities.get(run.model)?.get(run.identity) ?? "";
   }
 
   /** A name that tells a run from others of its benchmark. */
@@ -66,16 +90,17 @@ class Catalog {
 const identityTexts = (runs) => {
   const byModel = new Map();
   for (const { model, identity } of runs) {
-    if (!byModel.has(model)) byModel.set(model, new Map());
-    byModel.get(model).set(identity.key, identity.facts);
+    const identities = byModel.get(model);
+    if (identities) identities.add(identity);
+    else byModel.set(model, new Set([identity]));
   }
   const texts = new Map();
   for (const [model, identities] of byModel) {
     if (identities.size < 2) continue;
-    const every = [...identities.values()];
+    const every = [...identities].map(({ facts }) => facts);
     const names = [...new Set(every.flatMap((facts) => [...facts.keys()]))].filter((name) => new Set(every.map((facts) => facts.get(name))).size > 1);
-    texts.set(model, new Map([...identities].map(([key, facts]) =>
-      [key, names.map((name) => (facts.has(name) ? `${words(name)} ${shortened(facts.get(name))}` : `no ${words(name)}`)).join(", ")])));
+    texts.set(model, new Map([...identities].map((identity) =>
+      [identity, names.map((name) => (identity.facts.has(name) ? `${words(name)} ${shortened(identity.facts.get(name))}` : `no ${words(name)}`)).join(", ")])));
   }
   return texts;
 };

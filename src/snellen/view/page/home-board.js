@@ -9,7 +9,7 @@ const boardMembers = (suite, columns, alike) => {
       name: column.label, title: column.title,
       value: (row) => { const run = row.cells.get(column.id)?.[0]; return run && inSetting(run, column) ? { value: 100 * run.value / run.top, runs: [run] } : null; },
       others: (row) => row.cells.get(column.id) ?? [],
-    })).sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+    })).sort((one, other) => byText(one.name, other.name));
   }
   return suite.members.map((member) => {
     /* a benchmark may be in a suite several times, with other options: each has a setting of its own */

@@ -1,6 +1,7 @@
 /* What cells of the first page are made of: scores, intervals, flags, dates. */
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const byText = new Intl.Collator("en", { numeric: true }).compare;
 const numberText = (value) => value.toLocaleString("en");
 
 /** A date in a few characters; the year where it is not this one. */

@@ -6,22 +6,29 @@ const LINE = 19;
 
 /** The rows of the matrix: one for each model, and for each identity where several have one name. */
 const matrixRows = (runs, columns, catalog, alike) => {
-  const rows = new Map();
+  const rows = [], byModel = new Map();
   for (const run of runs) {
     if (run.status === "damaged") continue;
-    const id = `${run.model}\n${run.identity.key}`;
-    let row = rows.get(id);
-    if (!row) rows.set(id, row = { id, model: run.model, differs: catalog.identityOf(run), newest: run, count: 0, cells: new Map() });
+    const { model, identity } = run;
+    let identities = byModel.get(model);
+    if (!identities) byModel.set(model, identities = new Map());
+    let row = identities.get(identity);
+    if (!row) {
+      row = { model, differs: catalog.identityOf(run), newest: run, count: 0, cells: new Map() };
+      identities.set(identity, row);
+      rows.push(row);
+    }
     row.count++;
     if (run.created > row.newest.created) row.newest = run;
     const cell = row.cells.get(run.column);
     if (cell) cell.push(run);
     else row.cells.set(run.column, [run]);
   }
-  for (const row of rows.values()) {
-    for (const [id, cell] of row.cells) if (cell.length > 1) cell.sort(cellOrder(columns.get(id), alike));
+  const orders = new Map([...columns].map(([id, column]) => [id, cellOrder(column, alike)]));
+  for (const row of rows) {
+    for (const [id, cell] of row.cells) if (cell.length > 1) cell.sort(orders.get(id));
   }
-  return [...rows.values()];
+  return rows;
 };
 
 /** The number by which a row is sorted in a column: those of the column's setting come first. */
@@ -31,7 +38,7 @@ const cellValue = (row, column, alike) => {
   return comparedKey(run.setting, alike) === column.setting.key ? run.value : run.value - 1e6;
 };
 
-const byModel = (one, other) => one.model.localeCompare(other.model, "en", { numeric: true }) || one.differs.localeCompare(other.differs, "en", { numeric: true });
+const byModel = (one, other) => byText(one.model, other.model) || byText(one.differs, other.differs);
 
 const sortedRows = (rows, columns, state) => {
   const { name, falls } = state.order;
@@ -78,7 +85,7 @@ class MatrixView {
   }
 
   show({ found, state, columns }) {
-    Object.assign(this, { state, columns: [...columns.values()].sort((one, other) => one.label.localeCompare(other.label, "en", { numeric: true })) });
+    Object.assign(this, { state, columns: [...columns.values()].sort((one, other) => byText(one.label, other.label)) });
     const rows = sortedRows(matrixRows(found, columns, this.home.catalog, state.alike), columns, state);
     this.models = rows.length;
     const items = state.group ? grouped(rows, (row) => groupOf(row.newest, state.group, this.home.suites), this.home.folded) : rows;

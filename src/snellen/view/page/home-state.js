@@ -75,24 +75,32 @@ const FILTER_VALUES = {
   flag: (run) => (run.flags.length ? run.flags.map(([code]) => code) : ["none"]),
 };
 
-/** The runs that fit the search and the filters, and how often each value of a filter would fit were
-    it chosen too. All words of the search must occur. */
-const filteredRuns = (runs, state) => {
+/** Tests of runs for each part of a state: the words of the search, all of which must occur, and the
+    filters. */
+const stateTests = (state) => {
   const needles = state.text.toLowerCase().split(/\s+/).filter(Boolean);
-  const names = Object.keys(FILTERS);
-  const wanted = names.map((name) => (state.filters[name].length ? new Set(state.filters[name]) : null));
-  const counts = Object.fromEntries(names.map((name) => [name, new Map()]));
-  const found = [];
+  const tests = Object.keys(FILTERS).filter((name) => state.filters[name].length).map((name) => {
+    const wanted = new Set(state.filters[name]);
+    return [name, (run) => FILTER_VALUES[name](run).some((value) => wanted.has(value))];
+  });
+  if (needles.length) tests.push(["text", (run) => { const text = searchedText(run); return needles.every((needle) => text.includes(needle)); }]);
+  return tests;
+};
+
+/** The runs that fit the search and the filters. */
+const filteredRuns = (runs, state) => {
+  const tests = stateTests(state).map(([, test]) => test);
+  return tests.length ? runs.filter((run) => tests.every((test) => test(run))) : runs;
+};
+
+/** How many runs there would be for each value of a filter, were it chosen instead of what is. */
+const filterCounts = (runs, state, name) => {
+  const tests = stateTests(state).filter(([each]) => each !== name).map(([, test]) => test);
+  const counts = new Map();
   for (const run of runs) {
-    if (needles.length) { const text = searchedText(run); if (!needles.every((needle) => text.includes(needle))) continue; }
-    const values = names.map((name) => FILTER_VALUES[name](run));
-    const misses = names.filter((_, at) => wanted[at] && !values[at].some((value) => wanted[at].has(value)));
-    if (misses.length === 0) found.push(run);
-    names.forEach((name, at) => {
-      if (misses.length === 0 || (misses.length === 1 && misses[0] === name)) values[at].forEach((value) => counts[name].set(value, (counts[name].get(value) ?? 0) + 1));
-    });
+    if (tests.every((test) => test(run))) FILTER_VALUES[name](run).forEach((value) => counts.set(value, (counts.get(value) ?? 0) + 1));
   }
-  return { found, counts };
+  return counts;
 };
 
 /** The group of a run, for readers. */

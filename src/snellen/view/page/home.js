@@ -34,7 +34,6 @@ class HomePage {
   async start() {
     title("");
     this.views.load();
-    store.suites().then((suites) => { this.suites = suites; this.draw(); });
     if (this.catalog.revision) this.draw();
     while (!this.stopped) {
       const changed = document.hidden && this.catalog.revision ? false : await this.catalog.pull();
@@ -92,12 +91,22 @@ class HomePage {
     }
   }
 
+  /** The suites, when they are needed for the first time. */
+  needSuites() {
+    if (this.state.view !== "board" && this.state.group !== "suite") return;
+    this.asked ||= store.suites().then((suites) => {
+      this.suites = suites;
+      if (!this.stopped) this.draw();
+    }).catch(complain);
+  }
+
   draw() {
     const { runs } = this.catalog, { state } = this;
+    this.needSuites();
     this.drawn = true;
-    const { found, counts } = filteredRuns(runs, state);
+    const found = filteredRuns(runs, state);
     const columns = benchmarkColumns(found, state);
-    this.drawMenus(counts, columns);
+    this.drawMenus(columns);
     const models = new Set(runs.map((run) => run.model)).size, benchmarks = new Set(runs.map((run) => run.column)).size;
     this.eyebrow.textContent = this.catalog.more ? `reading ${numberText(runs.length)} of ${numberText(this.catalog.total)} runs …`
       : `${counted(runs.length, "run")}, ${counted(models, "model")}, ${counted(benchmarks, "benchmark")}`;
@@ -130,7 +139,7 @@ class HomePage {
     this.trouble.replaceChildren(...items);
   }
 
-  drawMenus(counts, columns) {
+  drawMenus(columns) {
     /* an open menu stays as it is while the reader uses it */
     const open = this.menus.querySelector("details[open]");
     if (open && open.contains(document.activeElement)) return;
@@ -138,9 +147,13 @@ class HomePage {
     const text = { benchmark: (value) => value, model: (value) => value, status: (value) => value, flag: (value) => (value === "none" ? "without any flag" : known.settings[value] ?? value) };
     const filters = Object.entries(FILTERS).map(([name, label]) => {
       const chosen = state.filters[name];
-      const values = [...new Set([...counts[name].keys(), ...chosen])].sort((one, other) => text[name](one).localeCompare(text[name](other), "en", { numeric: true }));
+      const choices = () => {
+        const counts = filterCounts(this.catalog.runs, this.state, name);
+        const values = [...new Set([...counts.keys(), ...chosen])].sort((one, other) => byText(text[name](one), text[name](other)));
+        return values.map((value) => [value, text[name](value), counts.get(value) ?? 0]);
+      };
       const what = chosen.length === 1 ? text[name](chosen[0]) : chosen.length ? `${chosen.length} chosen` : "any";
-      return menu([`${label} `, make("b", {}, what)], `${label}: ${what}`, () => checkList(label, values.map((value) => [value, text[name](value), counts[name].get(value) ?? 0]), chosen,
+      return menu([`${label} `, make("b", {}, what)], `${label}: ${what}`, () => checkList(label, choices(), chosen,
         (now) => this.change({ filters: { ...this.state.filters, [name]: now } })), { class: chosen.length ? "menu on" : "menu" });
     });
     const select = (label, choices, value, change) => {

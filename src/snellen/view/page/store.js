@@ -17,7 +17,7 @@ const sendJson = async (path, value) => {
 };
 
 class Server {
-  catalog(since) { return fetchJson("api/catalog", { since }); }
+  catalog(since, server) { return fetchJson("api/catalog", { since, server }); }
   suites() { return fetchJson("api/suites", {}); }
   views() { return fetchJson("api/views", {}); }
   changeViews(change) { return sendJson("api/views", change); }

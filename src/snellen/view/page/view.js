@@ -27,7 +27,7 @@ const address = (path, parameters) => {
 /** All runs: {key, model, benchmark, name}, where names tell those of a benchmark apart. */
 const runs = async () => {
   if (!catalog.revision) do await catalog.pull(); while (catalog.more);
-  return catalog.runs.filter((run) => run.status !== "damaged").map((run) => ({ ...run, name: catalog.nameOf(run) }));
+  return catalog.runs.filter((run) => run.status !== "damaged").map((run) => ({ key: run.key, model: run.model, benchmark: run.benchmark, live: run.status === "running", name: catalog.nameOf(run) }));
 };
 
 const route = () => {

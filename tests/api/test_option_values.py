@@ -1,0 +1,156 @@
+"""Options that Python code passes: other forms of the same value, and mistakes."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import snellen
+from snellen.api.options import RunOptions, change_options, check_options
+
+ROWS = [{"question": f"Is {number} even?", "answer": "no"} for number in (1, 3, 5)]
+
+
+def yes(request: snellen.Generate) -> str:
+    return "yes"
+
+
+def fails(request: snellen.Generate) -> str:
+    raise ValueError("out of memory")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"limit": "3"}, "limit is '3', of type str; expected int or None"),
+        ({"limit": 2.5}, "limit is 2.5, of type float; expected int or None"),
+        ({"limit": True}, "limit is True, of type bool; expected int or None"),
+        ({"seed": "a"}, "seed is 'a', of type str; expected int"),
+        ({"html": "no"}, "html is 'no', of type str; expected bool"),
+        ({"budget": 5}, "budget is 5, of type int; expected str or None"),
+        ({"out": None}, "out is None, of type NoneType; expected Path or str"),
+        (
+            {"sampling": {"temperature": 1}},
+            "sampling is {'temperature': 1}, of type dict; expected snellen.Sampling(...)",
+        ),
+        (
+            {"sampling": snellen.Sampling(temperature="hot")},  # type: ignore[arg-type]
+            "sampling.temperature is 'hot', of type str; expected float or None",
+        ),
+        (
+            {"variant": snellen.Variant(max_new_tokens="9")},  # type: ignore[arg-type]
+            "variant.max_new_tokens is '9', of type str; expected int or None",
+        ),
+        (
+            {"temperature": 0.7},
+            "RunOptions has no field 'temperature'; "
+            "write sampling=snellen.Sampling(temperature=...)",
+        ),
+        (
+            {"circular": "early"},
+            "RunOptions has no field 'circular'; write variant=snellen.Variant(circular=...)",
+        ),
+    ],
+)
+def test_mistakes(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(snellen.SnellenError) as caught:
+        check_options(change_options(RunOptions(), changes))
+    assert str(caught.value) == sentence
+
+
+def test_options_of_another_type() -> None:
+    with pytest.raises(snellen.SnellenError, match="the options are of type int; expected snell"):
+        snellen.evaluate(yes, ROWS, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "value"),
+    [
+        ({"limit": np.int64(2)}, "limit", 2),
+        ({"load": "my_model.py"}, "load", ("my_model.py",)),
+        ({"judges": "random"}, "judges", ("random",)),
+        ({"judges": None}, "judges", ()),
+        ({"extractors": ["a", "b"]}, "extractors", ["a", "b"]),
+        ({"fresh": True}, "fresh", ""),
+        ({"fresh": False}, "fresh", None),
+        ({"fresh": "again"}, "fresh", "again"),
+        ({"serve_timeout": 5}, "serve_timeout", 5),
+    ],
+)
+def test_forms_of_the_same_value(changes: dict[str, Any], field: str, value: object) -> None:
+    options = change_options(RunOptions(), changes)
+    check_options(options)
+    assert getattr(options, field) == value
+    assert type(getattr(options, field)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((yes, []), "no benchmark is given, and no rows: the list is empty"),
+        ((yes, [{"question": "Why?"}]), r"in Python: Data\(rows, columns={'gold': NAME}\)"),
+    ],
+)
+def test_benchmarks_that_cannot_be_asked(
+    tmp_path: Path, arguments: tuple[Any, Any], sentence: str
+) -> None:
+    with pytest.raises(snellen.SnellenError, match=sentence):
+        snellen.evaluate(*arguments, out=tmp_path)
+
+
+def test_progress_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(snellen.SnellenError, match="progress is 'bar'; expected True, False"):
+        snellen.evaluate(yes, ROWS, out=tmp_path, progress="bar")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> snellen.Results:
+    data = snellen.Data(ROWS, name="odd")
+    return snellen.evaluate([yes, fails], data, out=tmp_path / "runs", html=False)
+
+
+def test_why_samples_failed_is_shown(results: snellen.Results) -> None:
+    reason = "3 samples failed: ValueError: out of memory"
+    for shown in (repr(results), results._repr_html_()):
+        assert f"fails on odd: {reason}" in shown
+    for shown in (repr(results["fails"]), results["fails"]._repr_html_()):
+        assert reason in shown
+    assert "requests failed (" not in repr(results)
+
+
+def test_results_are_sliced(results: snellen.Results) -> None:
+    assert isinstance(results[1:], snellen.Results)
+    assert [run.model for run in results[:1]] == ["yes"]
+
+
+def test_results_are_copied(results: snellen.Results) -> None:
+    copies = pickle.loads(pickle.dumps((results, results[0].samples())))  # noqa: S301 - own bytes
+    assert copies[0][0].score == 0
+    assert repr(copies[1]) == repr(results[0].samples())
+    assert copy.deepcopy(results[0].samples())[0].images == []
+
+
+def test_a_run_whose_folder_is_gone_is_none_of_no_samples(results: snellen.Results) -> None:
+    run = snellen.open_run(results[0].path)
+    run.path.rename(run.path.with_name("elsewhere"))
+    sentence = f"{run.path} is no longer there; open the run where it is now"
+    for shown in (repr(run), run._repr_html_()):
+        assert sentence in shown
+    with pytest.raises(snellen.SnellenError, match="is no longer there"):
+        run.samples()
+    with pytest.raises(snellen.SnellenError, match="is no longer there"):
+        _ = run.score
+    assert snellen.open_run(run.path.with_name("elsewhere")).score == 0
+
+
+def test_a_run_is_not_compared_with_itself(results: snellen.Results) -> None:
+    with pytest.raises(
+        snellen.SnellenError,
+        match="two runs of a benchmark are compared, or more; one run is given",
+    ):
+        snellen.compare(results[0], results[0])

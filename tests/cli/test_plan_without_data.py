@@ -1,0 +1,61 @@
+"""`plan` before the data are here: by how many questions are published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.api import plan
+from snellen.benchmarks.declaration.published_sizes import published_size, published_sizes
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.core.benchmark import Variant
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SNELLEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("LMUData", raising=False)
+
+
+def test_every_size_is_that_of_a_benchmark_as_it_is_named() -> None:
+    for name, size in published_sizes().items():
+        assert published_size(open_benchmark(name)) == size
+        assert size.questions > 0
+        assert size.source
+
+
+def test_requests_tokens_and_dollars_without_key_and_data(monkeypatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    planned = plan("gpt-4o-2024-11-20", "mmstar", budget="5usd")
+    (line,) = planned.lines
+    assert line.estimate is not None
+    assert (line.estimate.samples, line.estimate.requests) == (1500, 1500)
+    assert line.estimate.prompt_tokens == 1500 * 1100
+    price = line.price
+    assert price is not None
+    tokens = 1500 * 1100, 1500 * 64
+    expected = (tokens[0] * price.input + tokens[1] * price.output) / 1e6
+    assert line.dollars == pytest.approx(expected)
+    assert "as published" in " ".join(line.estimate.said)
+    assert any("budget" in note for note in planned.notes)
+
+
+def test_rotations_repeats_and_limits() -> None:
+    (circular,) = plan("random", "mmbench", limit=100).lines
+    assert circular.estimate is not None
+    assert circular.estimate.most_requests == 400
+    assert circular.estimate.requests == pytest.approx(100 * (1 + 0.6 + 0.6**2 + 0.6**3))
+    (once,) = plan("random", "mmbench", variant=Variant(circular="off")).lines
+    assert once.estimate is not None
+    assert once.estimate.most_requests == 1164
+    (several,) = plan("random", "mme", limit=10, repeats=3).lines
+    assert several.estimate is not None
+    assert several.estimate.requests == 30
+
+
+@pytest.mark.parametrize("spec", ["mmbench:version=1.1", "ai2d"])
+def test_a_size_that_is_not_known_stays_a_dash(spec: str) -> None:
+    (line,) = plan("random", spec).lines
+    assert line.estimate is None
