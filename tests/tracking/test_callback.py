@@ -121,6 +121,13 @@ def test_mistakes_are_found_before_the_first_step(tmp_path: Path) -> None:
         trainer.train()
 
 
+def test_without_transformers_it_names_the_extra() -> None:
+    code = "import sys; sys.modules['transformers'] = None; import snellen.tracking.callback"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MissingExtra: SnellenCallback needs transformers" in done.stderr
+    assert "pip install 'snellen[hf]'" in done.stderr
+
+
 DISTRIBUTED = """
 import sys
 from pathlib import Path
