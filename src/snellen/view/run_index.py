@@ -29,7 +29,7 @@ _TABLES = {
     "runs": "(path TEXT PRIMARY KEY, state TEXT, row BLOB) WITHOUT ROWID",
     "snapshots": "(roots TEXT PRIMARY KEY, serial INTEGER, known BLOB, body BLOB)",
 }
-_FORMAT = 1
+_FORMAT = 2
 """Raised when what is stored changes in a way that the fields of rows do not show."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.comparability import run_facts
+from snellen.analysis.comparison.comparability import EXTENT, STOPPED, extent_asked, run_facts
 from snellen.analysis.comparison.deviations import DEVIATION_TITLES, deviations
 from snellen.core.errors import SnellenError, StorageError
 from snellen.core.run import Report, RunInfo
@@ -255,10 +255,8 @@ def _setting(info: RunInfo) -> Iterator[tuple[str, str]]:
     for name, value in run_facts(info).items():
         if name == "benchmark" or value in _PLAIN_FACTS:
             continue
-        code = _FACT_CODES.get(name)
-        if code is None:
-            code = "options" if name.endswith("=") else _role_code(name)
-        text = value if name in ("version", "data", "samples asked") else f"{name} {value}"
+        code = _fact_code(name, info)
+        text = value if name == EXTENT else f"{name} {value}"
         texts.setdefault(code, []).append(text.replace("= ", "="))
     origin = info.data.origin
     if origin is not None and origin.kind == "predictions":
@@ -268,8 +266,18 @@ def _setting(info: RunInfo) -> Iterator[tuple[str, str]]:
     yield "metric", fmt.metric_label(info.headline)
 
 
-def _role_code(role: str) -> str:
-    return "judge" if role.partition("-")[0] == "judge" else "roles"
+def _fact_code(name: str, info: RunInfo) -> str:
+    """The key of `SETTING_TITLES` that a fact of `run_facts` belongs to."""
+    if name == "seed" and info.config.limit is None:
+        # It orders the samples of a run that may stop early.
+        return "until"
+    if name == EXTENT and extent_asked(info) == STOPPED:
+        return "until"
+    if name in _FACT_CODES:
+        return _FACT_CODES[name]
+    if name.endswith("="):
+        return "options"
+    return "judge" if name.partition("-")[0] == "judge" else "roles"
 
 
 def _identity(info: RunInfo) -> Iterator[tuple[str, str]]:

@@ -185,7 +185,7 @@ const differencesFrom = (run, column, alike) => {
     .filter((code) => !alike.includes(code) && mine.get(code) !== theirs.get(code))
     .map((code) => {
       const flag = run.flags.find(([each]) => each === code);
-      const label = flag ? flag[1] : mine.has(code) ? (code === "data" || code === "version" ? `${code} ${mine.get(code)}` : mine.get(code)) : `no ${known.settings[code]}`;
+      const label = flag ? flag[1] : mine.get(code) ?? `no ${known.settings[code]}`;
       const sentence = `${known.settings[code]}: ${mine.get(code) ?? "none"}; the column has ${theirs.get(code) ?? "none"}`;
       return [code, label, flag ? `${flag[2]}. ${sentence}` : sentence];
     });

@@ -27,8 +27,8 @@ class HomePage {
     this.box = make("div", { class: "home-box" });
     this.element.append(
       make("header", { class: "run-head" }, make("div", { class: "names" }, this.eyebrow, make("h1", {}, "Runs")), this.tabs),
-      make("div", { class: "toolbar", role: "search" }, this.search, this.menus, this.clear),
-      make("div", { class: "below" }, this.found, this.compareButton), this.trouble, this.box);
+      make("div", { class: "toolbar", role: "search" }, this.search, this.menus),
+      make("div", { class: "below" }, this.found, this.clear, make("span", { class: "space" }), this.legend(), this.compareButton), this.trouble, this.box);
   }
 
   async start() {
@@ -173,7 +173,7 @@ class HomePage {
     const differing = [...new Set([...codes, ...state.alike])].filter((code) => code !== "metric");
     const alike = state.view === "list" ? null : menu(["Comparable ", make("b", {}, state.alike.length ? `despite ${state.alike.length}` : "if equal")], "What may differ between comparable cells",
       () => checkList("Cells count as comparable although they differ in", differing.map((code) => [code, known.settings[code] ?? code]), state.alike, (now) => this.change({ alike: now })), { class: state.alike.length ? "menu on" : "menu" });
-    this.menus.replaceChildren(...[...filters, groups, suites, sorts, alike, shown, this.legend()].filter(Boolean));
+    this.menus.replaceChildren(...[...filters, groups, suites, sorts, alike, shown].filter(Boolean));
   }
 
   legend() {
@@ -219,7 +219,7 @@ class HomePage {
 
   /** All runs of a cell, in a dialog. */
   showCell(row, column, runs) {
-    const table = make("table", {}, make("thead", {}, make("tr", {}, ["score", "interval", "n", "started", "differs from the column in", "flags"].map((text) => make("th", { scope: "col" }, text)))),
+    const table = make("table", { class: "cell-runs" }, make("thead", {}, make("tr", {}, ["score", "interval", "n", "started", "differs from the column in", "flags"].map((text, at) => make("th", { scope: "col", class: at < 3 ? "n" : null }, text)))),
       make("tbody", {}, runs.slice(0, 200).map((run) => make("tr", {},
         make("th", { scope: "row", class: "n" }, runLink(run, run.score)), make("td", { class: "n soft" }, run.interval || "–"), make("td", { class: "n soft" }, numberText(run.n)), make("td", { class: "soft" }, dateCell(run)),
         make("td", {}, make("span", { class: "flags" }, differencesFrom(run, column, this.state.alike).map((flag) => flagChip(flag, true)))),
