@@ -165,6 +165,7 @@ def test_what_is_not_allowed(results: Path, tmp_path: Path) -> None:
     talk(use, results)
 
 
+@pytest.mark.release
 def test_a_run_is_started_within_the_budget(results: Path, tmp_path: Path) -> None:
     """`random` counts no tokens: the budget stays whole, and other models are refused."""
     out = tmp_path / "started"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.api import evaluate, score
+from snellen.api import RunOptions, evaluate, score
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.store.export.vlmevalkit import as_tsv, vlmevalkit_sheet
@@ -41,7 +41,8 @@ def said(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, s
 
 def ran(tmp_path: Path, data: Path, circular: str | None = None, model: str = "random"):
     variant = Variant(circular=circular)
-    (run,) = evaluate([model], [str(data)], out=tmp_path / "out", variant=variant, html=False).runs
+    options = RunOptions(out=tmp_path / "out", variant=variant, html=False, require_answers=False)
+    (run,) = evaluate([model], [str(data)], options).runs
     return run
 
 
@@ -107,7 +108,8 @@ def test_a_hidden_split_makes_a_submission_with_every_rotation(tmp_path, capsys)
 
 def test_a_run_over_hidden_answers_writes_its_submission(tmp_path: Path, capsys) -> None:
     data = questions(tmp_path / "q.tsv", gold=False)
-    argv = ["run", "-m", "random", "-b", data, "--circular", "--out", tmp_path / "o", "-q"]
+    argv = ["run", "-m", "random", "-b", data, "--circular", "--out", tmp_path / "o", "-q",
+            "--without-answers"]  # fmt: skip
     code, out, _ = said(capsys, *argv)
     (written,) = (tmp_path / "o").glob("random--*/submission.xlsx")
     said_plainly = out.replace("\n", "")

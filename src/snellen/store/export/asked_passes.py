@@ -75,7 +75,7 @@ def pass_id(record: Record, sample_pass: Pass, index: int) -> str:
         return sample_pass.row or record.id
     if not record.id.isdecimal():
         raise UsageError(
-            f"the question {record.id!r} was asked in rotations, which VLMEvalKit tells apart by "
+            f"the question {record.id!r} was asked in rotations, which other tools tell apart by "
             "numbers; give the questions whole numbers as ids, or run with --circular off"
         )
     return str(int(record.id) + index * ROTATION_STRIDE)
