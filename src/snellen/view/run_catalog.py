@@ -102,8 +102,8 @@ class RunCatalog:
             if not self._unread and (now or time.monotonic() >= self._next_scan):
                 started = time.monotonic()
                 self._scan()
-                now = time.monotonic()
-                self._next_scan = now + _SCAN_FACTOR * (now - started)
+                ended = time.monotonic()
+                self._next_scan = ended + _SCAN_FACTOR * (ended - started)
             self._read_until(deadline)
             if not self._unread:
                 self._finish_reading()
