@@ -103,6 +103,23 @@ def test_benchmarks_that_cannot_be_asked(
         snellen.evaluate(*arguments, out=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"name": 5}, "data cannot be called 5; expected a name such as 'shapes'"),
+        ({"columns": "label"}, "columns are of type str; expected our name to yours"),
+        ({"columns": {"goldd": "label"}}, "unknown column role 'goldd'; did you mean gold"),
+    ],
+)
+def test_mistakes_in_data(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(snellen.SnellenError, match=sentence):
+        snellen.Data(ROWS, **arguments)
+
+
+def test_data_print_no_rows() -> None:
+    assert repr(snellen.Data(ROWS, name="odd")) == "Data(name='odd', columns={}, kind=None)"
+
+
 def test_progress_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(snellen.SnellenError, match="progress is 'bar'; expected True, False"):
         snellen.evaluate(yes, ROWS, out=tmp_path, progress="bar")  # type: ignore[arg-type]
