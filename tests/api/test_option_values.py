@@ -138,6 +138,10 @@ def test_why_samples_failed_is_shown(results: snellen.Results) -> None:
     for shown in (repr(results["fails"]), results["fails"]._repr_html_()):
         assert reason in shown
     assert "requests failed (" not in repr(results)
+    # An error is no reply.
+    sample = results["fails"].samples()[0]._repr_html_()
+    assert ">failure<" in sample
+    assert ">reply<" not in sample
 
 
 def test_a_wrong_sample_shows_what_was_expected(results: snellen.Results) -> None:
