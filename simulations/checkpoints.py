@@ -195,7 +195,7 @@ STUDIES = (
             ),
         ),
         repeats=4000,
-        quick=50,
+        quick=25,
     ),
     Study(
         "checkpoints-coverage",
@@ -218,7 +218,7 @@ STUDIES = (
             ),
         ),
         repeats=4000,
-        quick=50,
+        quick=25,
     ),
     Study(
         "checkpoints-uncorrected",
@@ -242,6 +242,6 @@ STUDIES = (
             ),
         ),
         repeats=4000,
-        quick=50,
+        quick=25,
     ),
 )

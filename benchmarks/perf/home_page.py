@@ -108,7 +108,7 @@ def first_page(page: Any, url: str) -> None:
 
 def whole_page(page: Any, url: str) -> None:
     first_page(page, url)
-    page.wait_for_function("!document.querySelector('.eyebrow').textContent.startsWith('reading')")
+    page.locator(".eyebrow", has_not_text="reading").wait_for()
 
 
 @contextmanager

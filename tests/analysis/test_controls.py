@@ -122,7 +122,7 @@ def test_the_viewer_and_the_overview_show_the_gains(
     assert 'id="gains"' not in RunLibrary([blind.path]).numbers(blind.path.name)["result"]
     assert "control" in result
     assert "blind" in result
-    assert {head["name"] for head in shelf.overview()["runs"]} >= {
+    assert {view.head()["name"] for view in shelf.views()} >= {
         "knowing (limit 60)", "knowing (blind, limit 60)",
     }  # fmt: skip
     two = [runs[f"knowing {which}"] for which in ("plain", "blind")]

@@ -123,6 +123,10 @@ def test_why_samples_failed_is_shown(results: snellen.Results) -> None:
     assert "requests failed (" not in repr(results)
 
 
+def test_a_wrong_sample_shows_what_was_expected(results: snellen.Results) -> None:
+    assert repr(results["yes"].samples()["0"]).endswith("answer 'Yes', expected 'No', wrong>")
+
+
 def test_results_are_sliced(results: snellen.Results) -> None:
     assert isinstance(results[1:], snellen.Results)
     assert [run.model for run in results[:1]] == ["yes"]

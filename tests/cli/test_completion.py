@@ -21,6 +21,7 @@ OFFERS = [
     (["run", "--circular", ""], {"early", "full", "off"}, set()),
     (["run", "-b", "eye"], {"eyechart"}, set()),
     (["run", "-m", "snellen/t"], {"snellen/tiny"}, {"eyechart"}),
+    (["run", "-m", "hf/"], {"hf/"}, {"hf/<folder>"}),
     (["analyse", "let"], {"letters"}, set()),
     (["export", "--to", ""], {"inspect", "eee", "pages"}, {"eyechart"}),
     (["info", "eyech"], {"eyechart"}, set()),

@@ -15,9 +15,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 from PIL import Image
 
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.media import decode_image, digest_bytes
 from snellen.core.sample import Row
 from snellen.data.in_memory import Data, is_table, keep_rows
@@ -153,6 +154,23 @@ def test_images_do_not_depend_on_their_files_later(
     assert row.media[0].source.read() == png("red")
 
 
+def test_files_that_are_no_images_are_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("secret.txt").write_text("secret words")
+    path = keep_rows(Data([{"question": "?", "image": "secret.txt"}]), tmp_path / "kept")
+    assert b"secret words" not in path.read_bytes()
+    (row,) = open_table(str(path))
+    with pytest.raises(MediaError, match="no PNG, JPEG"):
+        decode_image(row.media[0].source.read())
+
+
+def test_rows_that_can_be_read_once_serve_several_calls(tmp_path: Path) -> None:
+    data = Data(row for row in ROWS)
+    assert keep_rows(data, tmp_path) == keep_rows(data, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("image", "sentence"),
     [
@@ -256,6 +274,10 @@ def test_a_kind_for_all_questions(tmp_path: Path) -> None:
         (
             [{"question": "?"}, {"question": object()}],
             "data, row 2, column question: a value of type object cannot be kept",
+        ),
+        (
+            [{"image": torch.ones(2, 2, requires_grad=True)}],
+            "data, row 1, column image: a Tensor is no array here: Can't call numpy",
         ),
         (
             [{"image": np.zeros((3, 4, 4), np.float32)}],

@@ -14,6 +14,7 @@ from snellen.core.output import Compared, Drawn, Generated, ParsedAnswer
 from snellen.core.record import Pass
 from snellen.core.request import Media, Text, user
 from snellen.report.page.html import write_html, write_overview
+from snellen.store.annotations import AnnotationChange, append_change
 
 ATTACK = "</script><script>window.hurt=1</script><img src=x onerror='window.hurt=1'><!--"
 
@@ -219,6 +220,17 @@ def test_overview_opens_without_complaint(browser, pages):
     page.wait_for_selector(".sample")
     assert os.fsdecode(page.url).endswith("report.html")
     assert said == []
+    page.close()
+
+
+def test_what_was_noted_stands_with_the_sample(browser, tmp_path):
+    run = write_run(tmp_path, *build_report(count=4))
+    append_change(run.path, AnnotationChange("2", flag=True, add=("hard",), note=ATTACK, by="ann"))
+    page = browser.new_page()
+    page.goto(write_html(run).as_uri() + "#sample-3")
+    noted = page.locator(".noted")
+    assert noted.inner_text().startswith(f"⚑ Noted about the reply: hard; {ATTACK} ann, 20")
+    assert page.evaluate("window.hurt") is None
     page.close()
 
 

@@ -76,11 +76,13 @@ def test_scores_choose_the_best_checkpoint_and_are_logged(
     assert len(read_curve(tmp_path / "out" / "snellen").points) == 2
 
 
-def test_with_the_trainer_scores_go_wherever_it_reports(tmp_path: Path) -> None:
+@pytest.mark.parametrize("when", [2, "save"])
+def test_with_the_trainer_scores_go_wherever_it_reports(tmp_path: Path, when: Any) -> None:
     trainer = new_trainer(
-        tmp_path / "out", report_to=["tensorboard"], max_steps=2, eval_strategy="no"
-    )
-    callback = SnellenCallback("eyechart", when=2, limit=LIMIT, html=False, trainer=trainer)
+        tmp_path / "out", report_to=["tensorboard"], max_steps=2, eval_strategy="no",
+        **({"save_strategy": "steps", "save_steps": 2} if when == "save" else {}),
+    )  # fmt: skip
+    callback = SnellenCallback("eyechart", when=when, limit=LIMIT, html=False, trainer=trainer)
     trainer.add_callback(callback)
     trainer.train()
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -117,6 +119,13 @@ def test_mistakes_are_found_before_the_first_step(tmp_path: Path) -> None:
     trainer.callback_handler.processing_class = None
     with pytest.raises(UsageError, match="needs the model's processor"):
         trainer.train()
+
+
+def test_without_transformers_it_names_the_extra() -> None:
+    code = "import sys; sys.modules['transformers'] = None; import snellen.tracking.callback"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MissingExtra: SnellenCallback needs transformers" in done.stderr
+    assert "pip install 'snellen[hf]'" in done.stderr
 
 
 DISTRIBUTED = """

@@ -112,7 +112,7 @@ def test_the_best_is_not_praised_too_much() -> None:
     assert best_step(rising) == 3
     assert contenders(rising) == [2, 3]
     text = best_sentence(rising)
-    assert "the highest score is that of step 3: 61.0; 2 may be as good" in text
+    assert "the highest score is that of step 3: 61.0; step 2 may be as good" in text
     assert "too high on average" in text
     sure = [*rising[:1], point(2, 60.0, difference(1, 10))]
     assert best_sentence(sure).endswith("step 2: 60.0, beyond chance above all others")

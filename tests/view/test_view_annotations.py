@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 from typing import Any
 
 import msgspec
 import pytest
-from viewing import Answer, ask, made_run, served
+from viewing import Answer, ask, made_run, served, viewed
 
-from snellen.store.annotations import ANNOTATIONS_FILE, MAX_NOTE, AnnotationChange, append_change
+from snellen.store.annotations import (
+    ANNOTATIONS_FILE,
+    MAX_NOTE,
+    AnnotationChange,
+    append_change,
+    merge_changes,
+    read_changes,
+)
 from snellen.view.files import write_pages
 from snellen.view.run_view import RunLibrary
 from snellen.view.server import HOST, MAX_BODY, PageServer
@@ -147,6 +155,26 @@ def test_lines_that_are_no_annotations_are_named(server, run):
     assert told["notices"] == [
         f"{run.name}/{ANNOTATIONS_FILE}: left out what is no annotation (lines 2)"
     ]
+
+
+def test_a_killed_server_has_lost_nothing(run):
+    with viewed(str(run.path), "--port", "0", "--annotator", "ann") as (process, url):
+        port = int(url.rstrip("/").rpartition(":")[2])
+        connection = http.client.HTTPConnection(HOST, port, timeout=30)
+        connection.request("GET", "/")
+        token = re.search(rb'"token":"([\w-]+)"', connection.getresponse().read())
+        assert token is not None
+        for at in range(5):
+            change = {"run": run.name, "sample": "3", "add": [f"label {at}"]}
+            headers = {"X-Snellen-Token": token[1].decode()}
+            connection.request("POST", "/api/annotate", json.dumps(change), headers)
+            assert connection.getresponse().read()
+        connection.close()
+        process.kill()
+        process.wait(60)
+    (found,) = merge_changes(read_changes(run.path).changes)
+    assert found.labels == tuple(f"label {at}" for at in range(5))
+    assert found.by == "ann"
 
 
 def test_the_page_may_not_be_framed(server):

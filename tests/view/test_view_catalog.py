@@ -4,6 +4,7 @@ import shutil
 import sqlite3
 import time
 from pathlib import Path
+from threading import Thread
 
 import msgspec
 import pytest
@@ -139,7 +140,7 @@ def test_an_empty_folder_waits_for_runs(tmp_path):
     with served(tmp_path) as server:
         assert catalog(server) == []
         made_run(tmp_path, count=5)
-        server.library.catalog.refresh()
+        server.library.catalog.refresh(now=True)
         assert len(catalog(server)) == 1
     with pytest.raises(UsageError, match="nothing to write"):
         write_pages(RunLibrary([_folder(tmp_path / "none")]), tmp_path / "out")
@@ -193,13 +194,29 @@ def test_only_changes_are_sent(tmp_path):
         assert (again["full"], again["rows"], again["gone"]) == (False, 0, [])
         set_status(runs[1].path, "incomplete")
         shutil.rmtree(runs[2].path)
-        server.library.catalog.refresh()
+        server.library.catalog.refresh(now=True)
         after = ask(server, "/api/catalog", **mine).json
         assert after["plain"]["key"] == [runs[1].name]
         assert (after["gone"], after["total"]) == ([runs[2].name], 2)
     with served(tmp_path) as other:
         # A page that outlives its server gets everything.
         assert ask(other, "/api/catalog", **mine).json["full"]
+
+
+def test_a_first_start_sends_what_was_read_so_far(many, tmp_path):
+    one = RunCatalog([many], RunIndex(tmp_path / "index.sqlite"))
+    first = msgspec.json.decode(one.answer(0, "", 0.0))
+    assert (first["full"], first["more"], first["total"]) == (True, True, 300)
+    assert first["rows"] < 300
+    reader = Thread(target=one.read_all)
+    reader.start()
+    keys, since, more = set(first["plain"]["key"]), first["serial"], True
+    while more:
+        part = msgspec.json.decode(one.answer(since, first["server"], 0.01))
+        keys |= set(part["plain"]["key"])
+        since, more = part["serial"], part["more"]
+    reader.join()
+    assert len(keys) == 300
 
 
 def test_the_next_start_shows_what_was_shown_and_then_what_changed(many, tmp_path):
@@ -256,7 +273,7 @@ def test_what_people_noted_is_in_the_row(tmp_path):
         assert (row["flagged"], row["labels"], row["notes"]) == (0, [], [])
         change = {"run": run.name, "sample": "1", "flag": True, "note": "blurred", "add": ["odd"]}
         assert post(server, msgspec.json.encode(change), "/api/annotate").status == 200
-        server.library.catalog.refresh()
+        server.library.catalog.refresh(now=True)
         [row] = catalog(server)
         assert (row["flagged"], row["labels"], row["notes"]) == (1, ["odd"], ["blurred"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ from browsing import launched
 from made_videos import write_video
 from playwright import sync_api
 from synthetic import build_report, record, write_run
-from test_view_browser import go, opened
+from test_view_browser import CONTRAST, go, opened
 from viewing import served
 
 import snellen
@@ -154,6 +155,23 @@ def test_replies_stand_side_by_side_and_numbers_lead_to_them(page, three):
     page.keyboard.press("Escape")
     expect(page.locator(".patterns")).to_be_visible()
     assert "sample=" not in page.url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_can_be_read_and_have_names(page, three, scheme):
+    runs, _ = three
+    append_change(runs[0].path, AnnotationChange("4", flag=True, note="seen", add=("hard",)))
+    page.emulate_media(color_scheme=scheme)
+    levels = "[...document.querySelectorAll('#app h1,#app h2,#app h3')].map((e) => +e.tagName[1])"
+    for address in (compared(runs), compared(runs, "?sample=4"), f"#/run/{runs[0].name}?sample=4"):
+        go(page, address)
+        page.wait_for_selector(".row .marks")
+        page.wait_for_selector(".pass" if "sample" in address else ".patterns tr")
+        assert page.evaluate(CONTRAST) == []
+        assert page.locator("img:not([alt])").count() == 0
+        found = page.evaluate(levels)
+        assert found[0] == 1
+        assert all(after <= before + 1 for before, after in pairwise(found))
 
 
 def test_a_run_can_be_added_and_taken_away(page, three):

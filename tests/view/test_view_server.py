@@ -245,7 +245,7 @@ def test_runs_that_appear_in_the_folder_are_shown(tmp_path):
     with served(tmp_path) as server:
         assert len(catalog(server)) == 1
         made_run(tmp_path, "two", count=10)
-        server.library.catalog.refresh()
+        server.library.catalog.refresh(now=True)
         assert [one["model"] for one in catalog(server)] == ["one", "two"]
 
 

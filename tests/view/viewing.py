@@ -68,7 +68,7 @@ def ask(
 
 def catalog(server: PageServer) -> list[dict[str, Any]]:
     """The rows that the first page gets, with their shared values in place."""
-    server.library.catalog.refresh()
+    server.library.catalog.refresh(now=True)
     told = ask(server, "/api/catalog").json
     rows = [{} for _ in range(told["rows"])]
     for name, values in told["plain"].items():

@@ -36,7 +36,7 @@ def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path) -> list[BenchmarkI
             "no benchmark is given, and no rows: the list is empty; expected a name such as "
             "'eyechart', a path, or rows"
         )
-    data = {index: as_data(value) for index, value in enumerate(values) if _is_data(value)}
+    data = {index: as_data(value) for index, value in enumerate(values) if is_in_memory(value)}
     for name, count in Counter(each.name for each in data.values()).items():
         if count > 1:
             raise UsageError(
@@ -61,7 +61,7 @@ def as_data(value: object) -> Data:
 
 def is_in_memory(value: object) -> bool:
     """Whether a value holds rows."""
-    return _is_data(value)
+    return isinstance(value, Data) or is_table(value)
 
 
 def keep_data(data: Data, folder: Path) -> Path:
@@ -102,15 +102,11 @@ def without_answers(benchmark: Benchmark) -> str:
 
 
 def _as_list(value: BenchmarkLike) -> Sequence[Any]:
-    if isinstance(value, str | PurePath | Benchmark) or _is_data(value):
+    if isinstance(value, str | PurePath | Benchmark) or is_in_memory(value):
         return [value]
     if isinstance(value, Sequence):
         return value
     raise _no_benchmark(value)
-
-
-def _is_data(value: object) -> bool:
-    return not isinstance(value, str) and (isinstance(value, Data) or is_table(value))
 
 
 def _as_spec(value: object) -> str | Benchmark:

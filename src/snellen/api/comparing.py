@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Comparison(RowExport):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[PairDifference]:
         return iter(self.pairs)
 
     def __getitem__(self, index: int) -> PairDifference:

@@ -156,7 +156,9 @@ class SampleResult:
 
     def __repr__(self) -> str:
         question = " ".join(self.question.split())
-        return f"<{self.id}: {question[:80]!r}, answer {self.answer!r}, {self.verdict}>"
+        is_wrong = self.score is not None and self.score < 1 and self.gold
+        gold = f", expected {' or '.join(map(repr, self.gold))}" if is_wrong else ""
+        return f"<{self.id}: {question[:80]!r}, answer {self.answer!r}{gold}, {self.verdict}>"
 
     def _repr_html_(self) -> str:
         from snellen.report.notebook.samples import sample_html

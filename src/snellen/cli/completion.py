@@ -67,7 +67,8 @@ def _names() -> dict[str, list[str]]:
     models += [f"{provider.name}/" for provider in registered_providers()]
     return {
         BENCHMARKS: sorted({listing.name for listing in list_benchmarks()}),
-        MODELS: sorted(dict.fromkeys(name for name in models if " " not in name)),
+        # `hf/<folder>` is a form, not a name; a shell would read it as a redirection.
+        MODELS: sorted(dict.fromkeys(name for name in models if not {" ", "<"} & set(name))),
     }
 
 

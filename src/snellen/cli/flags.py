@@ -144,11 +144,12 @@ def add_plot(parser: ArgumentParser, what: str = "it") -> None:
                         help=f"draw {what}: an SVG or PNG file")  # fmt: skip
 
 
-def add_tracks(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--track", action="append", default=[], metavar="KIND:WHERE",
-        help="log the results to tensorboard:DIR, wandb:PROJECT or mlflow:URI; repeat for several",
-    )  # fmt: skip
+def add_tracks(
+    parser: ArgumentParser,
+    help: str = "log the results to tensorboard:DIR, wandb:PROJECT or mlflow:URI; repeat for "
+    "several",
+) -> None:
+    parser.add_argument("--track", action="append", default=[], metavar="KIND:WHERE", help=help)
 
 
 def parse_duration(text: str) -> float:

@@ -55,6 +55,9 @@ class Data:
 
     def __post_init__(self) -> None:
         """Raises UsageError for a name that cannot be that of a file, or an unknown kind."""
+        if isinstance(self.rows, Iterator):
+            # Read once, so that the value can be used in several calls.
+            object.__setattr__(self, "rows", list(self.rows))
         if not self.name or self.name != Path(self.name).name or self.name.startswith("."):
             raise UsageError(
                 f"data cannot be called {self.name!r}; expected a name such as 'shapes'"

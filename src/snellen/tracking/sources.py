@@ -84,7 +84,8 @@ class _FolderSource(NamedTuple):
 
     @contextmanager
     def open(self, checkpoint: CheckpointFolder) -> Iterator[str | Model]:
-        home = Path(self.options.out) / KEPT_FOLDER
+        # Absolute: a replica on a cluster works in another folder.
+        home = Path(self.options.out).absolute() / KEPT_FOLDER
         with kept_copy(checkpoint, home, self.base_folder) as folder:
             if self.options.serve is not None:
                 yield str(folder)

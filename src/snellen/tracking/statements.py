@@ -117,11 +117,12 @@ def best_sentence(points: Sequence[CurvePoint]) -> str:
         return f"{text}, beyond chance above all others"
     if best not in steps:
         return f"{text}, though a comparison on shared samples is against it"
-    others = [step for step in steps if step != best]
-    named = ", ".join(map(str, others[:6])) + (", ..." if len(others) > 6 else "")
+    others = [str(step) for step in steps if step != best]
+    named = ", ".join(others[:6]) + (", ..." if len(others) > 6 else "")
+    word = "steps" if len(others) > 1 else "step"
     return (
-        f"{text}; {named} may be as good. Chosen as the highest of {len(scored)}, it is too high "
-        "on average: measure it again on other samples"
+        f"{text}; {word} {named} may be as good. Chosen as the highest of {len(scored)}, it is too "
+        "high on average: measure it again on other samples"
     )
 
 

@@ -38,6 +38,7 @@ _SCORE_FACTOR = 10
 """A growing run is summarised again after this many times the seconds that it took."""
 _DEPTH = 2
 """Runs are looked for in the folder, and in its folders."""
+_STEP_SECONDS, _PAUSE_SECONDS = 0.2, 0.01
 _SAVE_SECONDS = 60.0
 """A snapshot is kept at most this often."""
 _SAVED_AT_ONCE = 2000
@@ -94,22 +95,27 @@ class RunCatalog:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def refresh(self, seconds: float = float("inf")) -> bool:
+    def refresh(self, seconds: float = float("inf"), *, now: bool = False) -> bool:
         """Look for new and changed runs and read them for about this many seconds. Returns whether
-        all were read."""
+        all were read. The folders are looked through `now`, or if that was not done just before."""
         with self._lock:
             deadline = time.monotonic() + seconds
-            if not self._unread and time.monotonic() >= self._next_scan:
+            if not self._unread and (now or time.monotonic() >= self._next_scan):
                 started = time.monotonic()
                 self._scan()
-                now = time.monotonic()
-                self._next_scan = now + _SCAN_FACTOR * (now - started)
+                ended = time.monotonic()
+                self._next_scan = ended + _SCAN_FACTOR * (ended - started)
             self._read_until(deadline)
             if not self._unread:
                 self._finish_reading()
                 self._start_scoring()
                 self._start_saving()
             return not self._unread
+
+    def read_all(self) -> None:
+        """Read all runs, in steps, so that pages get in between what was read so far."""
+        while not self.refresh(_STEP_SECONDS):
+            time.sleep(_PAUSE_SECONDS)
 
     def finish(self) -> None:
         """Wait until the runs that have not ended are summarised too, and what was read is kept."""

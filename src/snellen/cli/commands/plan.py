@@ -10,7 +10,14 @@ from snellen.api.options import RunOptions
 from snellen.cli.commands.run import add_questions
 from snellen.cli.executor import add_executor, ray_cluster
 from snellen.cli.exit_codes import COMPLETE, MISTAKE
-from snellen.cli.flags import add_json, add_options, fraction, percent, read_options
+from snellen.cli.flags import (
+    add_json,
+    add_options,
+    add_tracks,
+    fraction,
+    percent,
+    read_options,
+)
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +40,7 @@ def add(parser: ArgumentParser) -> None:
                         help="assumed tokens of an image (default: 1000)")  # fmt: skip
     parser.add_argument("--probe", action="store_true",
                         help="send one small request to each extractor, judge, server")  # fmt: skip
+    add_tracks(parser, "as for `run`; has no effect here")
     add_json(parser)
     _add_study(parser)
 

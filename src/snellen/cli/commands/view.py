@@ -38,7 +38,7 @@ def main(arguments: Namespace) -> int:
             arguments.annotator,
         ) as server:
             # Thousands of runs are read while the browser starts.
-            Thread(target=server.library.catalog.refresh, daemon=True).start()
+            Thread(target=server.library.catalog.read_all, daemon=True).start()
             print_line(f"{server.url}  (Ctrl-C stops it)", flush=True)
             if arguments.open:
                 import webbrowser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import struct
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -12,12 +13,13 @@ from numbers import Integral, Real
 from pathlib import Path, PurePath
 from typing import Any
 
-from snellen.core.errors import DataError
+from snellen.core.errors import DataError, MediaError
 from snellen.core.limits import MB
+from snellen.core.media import image_size
 from snellen.data.columns import column_name, is_image_column, is_video_column, parse_list
 from snellen.data.media.image_cells import NamedImage, is_file_name, parse_name
 from snellen.data.media.image_files import is_file, media_folders
-from snellen.settings import Settings
+from snellen.settings import Settings, max_image_pixels
 
 _MAX_NAME_LENGTH = 1024
 _PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16"})
@@ -107,7 +109,12 @@ class CellValues:
     def _array(self, value: Any, holds_images: bool, holds_videos: bool) -> Any:
         import numpy as np
 
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except (TypeError, ValueError, RuntimeError) as error:
+            # Such as a tensor on an accelerator, or one that records gradients.
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise DataError(f"a {type(value).__name__} is no array here: {reason}") from error
         is_image = array.dtype == np.uint8 and (
             array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4))
         )
@@ -140,9 +147,11 @@ class CellValues:
         try:
             is_small = path.stat().st_size <= self._limits.picture_mb * MB
             if is_small and self._folders.problem(path) is None:
-                return path.read_bytes()
-        except OSError:
-            pass  # the row fails with the reason when it is asked
+                data = path.read_bytes()
+                image_size(data, max_image_pixels())
+                return data
+        except (OSError, MediaError):
+            pass  # no image, which is not copied; the row fails with the reason when it is asked
         return str(path.absolute())
 
 
@@ -154,7 +163,7 @@ def encoded_image(value: object) -> bytes | None:
         return None
     try:
         return _encode(ImageOps.exif_transpose(value))
-    except (OSError, ValueError, SyntaxError) as error:
+    except (OSError, ValueError, SyntaxError, LookupError, TypeError, struct.error) as error:
         raise DataError(f"the image cannot be read: {error}") from error
 
 

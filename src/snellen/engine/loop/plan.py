@@ -185,7 +185,7 @@ def images_reason(plan: RunPlan, table: Table, selected: Collection[str]) -> str
     if not _is_text_only(plan.model) or abilities(plan.model).by_row or not selected:
         return ""
     samples = [each for each in plan.benchmark.samples(table) if each.id in selected]
-    if not all(each.media for each in samples):
+    if not all(any(ref.kind == "image" for ref in each.media) for each in samples):
         return ""
     # A control may remove the images from all samples.
     prepare = plan.benchmark.prepare

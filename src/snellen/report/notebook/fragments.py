@@ -69,7 +69,8 @@ def link(path: Path, label: str) -> str:
         target = quote(path.relative_to(Path.cwd()).as_posix())
     except ValueError:
         target = path.as_uri()
-    return f'<a href="{escape(target)}" target="_blank">{text(label)}</a>'
+    # The browsers' own blue cannot be read on dark notebooks.
+    return f'<a href="{escape(target)}" target="_blank" style="color:inherit">{text(label)}</a>'
 
 
 def interval_bar(value: float | None, interval: Interval | None, chance: float | None) -> str:

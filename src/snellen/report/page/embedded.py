@@ -13,6 +13,7 @@ from snellen.core.record import Record
 from snellen.report import format as fmt
 from snellen.report.page.samples import describe
 from snellen.report.page.thumbnails import read_thumbnail
+from snellen.store.annotations import merge_changes, read_changes
 
 IMAGE_OVERHEAD = 80
 """Bytes around each thumbnail: its digest and punctuation."""
@@ -30,7 +31,10 @@ class EmbeddedSamples(NamedTuple):
 
 def embed_samples(folder: Path, records: Sequence[Record], max_bytes: int) -> EmbeddedSamples:
     """Embed as many records, in order, as fit into `max_bytes`, then as many of their images as fit
-    into the rest."""
+    into the rest; and what was noted about them, if anything."""
+    ids = {record.id for record in records}
+    noted = [each for each in merge_changes(read_changes(folder).changes) if each.sample in ids]
+    max_bytes -= len(escape_json(msgspec.json.encode(noted)))
     samples: list[msgspec.Raw] = []
     digests: dict[str, None] = {}
     for record in records:
@@ -50,7 +54,12 @@ def embed_samples(folder: Path, records: Sequence[Record], max_bytes: int) -> Em
             images[digest] = data
             max_bytes -= len(data) + IMAGE_OVERHEAD
     encoded = msgspec.json.encode(
-        {"samples": samples, "pictures": images, "outcomes": fmt.OUTCOME_LABELS}
+        {
+            "samples": samples,
+            "pictures": images,
+            "outcomes": fmt.OUTCOME_LABELS,
+            "annotations": noted,
+        }
     )
     return EmbeddedSamples(escape_json(encoded).decode(), len(samples), dropped)
 

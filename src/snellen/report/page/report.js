@@ -1,6 +1,6 @@
 /* the list of samples, from the JSON beside this script, and its filters */
 (() => {
-  const { samples, pictures, outcomes } = JSON.parse(document.getElementById("data").textContent);
+  const { samples, pictures, outcomes, annotations } = JSON.parse(document.getElementById("data").textContent);
   const list = document.querySelector(".samples");
   const form = document.querySelector(".filters");
   const countLine = document.querySelector(".found");
@@ -19,10 +19,15 @@
   };
   const { body, summary, verdictOf } = samplesView({ outcomes, picture: image, columns: () => columns });
 
+  /* What people noted in the viewer, as it was when this page was written. */
+  const notesOf = ({ id }) => annotations.filter(({ sample }) => sample === id).map(({ about, flag, labels = [], note, by, at }) =>
+    make("p", { class: "noted" }, make("b", {}, `${flag ? "⚑ " : ""}Noted about the ${about}: `), [...labels, note].filter(Boolean).join("; "),
+      make("span", { class: "soft" }, ` ${[by, at.slice(0, 10)].filter(Boolean).join(", ")}`)));
+
   const rows = samples.map((sample, at) => {
     const row = make("details", { class: "sample", id: `sample-${at + 1}` }, summary(sample));
     row.addEventListener("toggle", () => {
-      if (row.open && row.childElementCount === 1) row.append(body(sample));
+      if (row.open && row.childElementCount === 1) row.append(...notesOf(sample), body(sample));
     });
     return row;
   });

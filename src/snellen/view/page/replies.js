@@ -29,8 +29,12 @@ class ReplyTable {
     if (!labels.length) return null;
     return make("ul", { class: "options" }, labels.map((label) => {
       const gold = sample.gold.includes(label);
-      const tags = this.samples.map((each, side) => (each?.answer === label ? this.names[side] : null)).filter(Boolean);
-      return make("li", { class: gold ? "gold" : "" }, make("b", {}, label), make("span", {}, sample.options[label]), make("span", { class: "tag" }, [...(gold ? ["gold"] : []), ...tags].join(", ")));
+      const sides = this.samples.flatMap((each, side) => (each?.answer === label ? [side] : []));
+      /* Two runs by their names, more by their numbers. */
+      const tags = this.samples.length === 2 ? sides.map((side) => this.names[side])
+        : sides.map((side) => make("span", { class: "number", title: this.names[side] }, String(side + 1), make("span", { class: "unseen" }, ` ${this.names[side]} `)));
+      const shown = this.samples.length === 2 ? [[...(gold ? ["gold"] : []), ...tags].join(", ")] : [gold ? "gold " : "", ...tags];
+      return make("li", { class: gold ? "gold" : "" }, make("b", {}, label), make("span", {}, sample.options[label]), make("span", { class: "tag" }, shown));
     }));
   }
 
