@@ -124,7 +124,7 @@ def _lmu_data(env: Mapping[str, str]) -> Path | None:
 
 
 def user_name() -> str:
-    """The name of the user of this process; empty if it has none."""
+    """Name of the user of this process; empty if unknown."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -1,4 +1,4 @@
-"""What the user gives as benchmarks: names, paths, or rows in memory."""
+"""Benchmarks as the user passes them: names, paths, or rows in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class BenchmarkInput(NamedTuple):
 
     spec: str | Benchmark
     columns: Mapping[str, str] = {}
-    """What its columns are called, if that was said of these rows alone."""
+    """Column names given for these rows alone, if any: our name to theirs."""
 
 
 def benchmark_inputs(benchmarks: BenchmarkLike, folder: Path) -> list[BenchmarkInput]:
@@ -65,8 +65,8 @@ def is_in_memory(value: object) -> bool:
 
 
 def keep_data(data: Data, folder: Path) -> Path:
-    """The file in which rows are kept. Raises UsageError for the name of a built-in benchmark: a
-    run that is opened again would be taken for one on its data."""
+    """Write rows in memory to a file and return its path. Raises UsageError for the name of a
+    built-in benchmark: a reopened run would look like one on that benchmark's data."""
     if is_registered(data.name):
         raise UsageError(
             f"{data.name} is a benchmark that Snellen knows; give your rows another name: "
@@ -76,8 +76,8 @@ def keep_data(data: Data, folder: Path) -> Path:
 
 
 def refuse_unanswered(benchmark: Benchmark) -> None:
-    """Raises DataError if the benchmark is a data file of the user's without a single answer: to
-    ask would cost much and give no score."""
+    """Raise DataError if the benchmark is a user's data file without any answers: requests would
+    cost money and give no score."""
     sentence = without_answers(benchmark)
     if sentence:
         raise DataError(
@@ -89,7 +89,7 @@ def refuse_unanswered(benchmark: Benchmark) -> None:
 
 def without_answers(benchmark: Benchmark) -> str:
     """A sentence that no row of the user's data file has an answer; empty if one has, or if the
-    benchmark is none of a data file alone."""
+    benchmark is not a plain data file."""
     table = benchmark.open()
     origin = origin_of(table)
     if origin is None or origin.kind != "own" or origin.spec or not len(table):

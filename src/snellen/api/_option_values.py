@@ -22,15 +22,15 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "Variant": Variant,
     "Sampling": Sampling,
 }
-"""Types by how they are written in annotations; values of all others are not checked here."""
+"""Types by their spelling in annotations; values of other types are not checked."""
 _LISTS = "Sequence["
 _SHOWN = 60
 """Characters of a value in an error message."""
 
 
 def clean_value(field: Field[Any], value: Any) -> Any:
-    """The value of a field, where Python code has other forms for the same: whole numbers of numpy,
-    one value in place of a list, `fresh=True`."""
+    """Normalise the value of a field: numpy integers, a single value in place of a list,
+    `fresh=True`."""
     if field.name == "fresh" and isinstance(value, bool):
         return "" if value else None
     if isinstance(value, Integral) and not isinstance(value, bool):
@@ -67,6 +67,6 @@ def _annotations(options: Any) -> list[tuple[str, str]]:
 
 
 def _describe_types(names: list[str]) -> str:
-    """What is expected, in words: the classes of Snellen as they are written in code."""
+    """The expected types in words; classes of Snellen by their names in code."""
     classes = {"Variant": "snellen.Variant(...)", "Sampling": "snellen.Sampling(...)"}
     return " or ".join(classes.get(name, name) for name in names)

@@ -1,4 +1,4 @@
-"""What the user gives to `score`: files, or questions and predictions in memory."""
+"""Inputs of `score`: files, or questions and predictions in memory."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ PredictionsLike: TypeAlias = Any
 a list of dicts, a frame, a table, `Data`; a run or its samples; or the name of a column."""
 
 _FOLDER = "in-memory"
-"""Folder of the cache in which rows are kept that belong to no run."""
+"""Folder of the cache for rows that do not belong to a run."""
 _NAME = "predictions"
 _REPLY_ROLES = ("id", "prediction")
-"""Columns of the predictions, rather than of the data, if these are apart."""
+"""Columns that belong to the predictions, if these are separate from the data."""
 
 
 class ColumnNames(NamedTuple):
-    """What columns are called: our name to theirs."""
+    """Column names: our name to theirs."""
 
     call: Mapping[str, str]
-    """As the call says."""
+    """Given in the call."""
     questions: Mapping[str, str] = {}
-    """As the rows of questions in memory say of themselves."""
+    """Given by the `Data` of the questions."""
     replies: Mapping[str, str] | None = {}
-    """As the predictions say of themselves; None if their columns have our names."""
+    """Given by the `Data` of the predictions; None if their columns have our names."""
 
     @property
     def single(self) -> dict[str, str]:
@@ -45,8 +45,8 @@ class ColumnNames(NamedTuple):
         return {**self.questions, **self.call}
 
     def split(self, has_separate_data: bool) -> tuple[dict[str, str], dict[str, str]]:
-        """The columns of the data, and those of the predictions; without data of their own, the
-        predictions have all."""
+        """The columns of the data and of the predictions. Without separate data, all belong to the
+        predictions."""
         data_columns: dict[str, str] = {}
         reply_columns = dict(self.call)
         if has_separate_data:
@@ -57,7 +57,7 @@ class ColumnNames(NamedTuple):
 
 
 class ScoringInputs(NamedTuple):
-    """The arguments of `score`, with files in place of what was in memory."""
+    """The arguments of `score`, with files in place of values in memory."""
 
     benchmark: str
     predictions: Path | str | None
@@ -72,7 +72,8 @@ def scoring_inputs(
     variant: Variant,
     columns: Mapping[str, str],
 ) -> ScoringInputs:
-    """Keep what is in memory in files of the cache. Raises UsageError for what cannot be kept."""
+    """Write inputs in memory to files of the cache. Raises UsageError for values that cannot be
+    stored."""
     folder = Settings.from_environment().cache / _FOLDER
     names = ColumnNames(columns)
     is_kept = is_in_memory(benchmark)
@@ -159,7 +160,8 @@ def _reply(item: Any) -> Any:
 
 
 def _row_ids(replies: Sequence[Any], table: Table) -> list[str]:
-    """The ids of the rows that replies answer in order. Raises UsageError for another number."""
+    """The ids of the rows that a list of replies answers, in order. Raises UsageError if their
+    numbers differ."""
     ids = [row_id(row) for row in table]
     if len(ids) != len(replies):
         raise UsageError(

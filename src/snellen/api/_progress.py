@@ -1,4 +1,4 @@
-"""Which progress a call shows: what the caller asks for, or what fits where it runs."""
+"""The progress of a call: as the caller asks, or by whether it runs in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from snellen.engine.loop.progress import NoProgress, Progress
 
 ProgressChoice: TypeAlias = Progress | bool | None
 """None shows progress on a terminal and in a notebook; True everywhere (lines on standard error
-where there is neither), False nowhere; or an object that is told."""
+outside of both), False nowhere; or an object with the methods of `Progress`."""
 
 
 @contextmanager
 def open_progress(choice: ProgressChoice) -> Iterator[Progress]:
-    """The progress of a call. Raises UsageError for an object that is none."""
+    """Open the progress of a call. Raises UsageError for an object without the methods of
+    `Progress`."""
     if not isinstance(choice, bool | None) and not hasattr(choice, "on_start"):
         raise UsageError(
             f"progress is {choice!r}; expected True, False, or an object with the methods of "
@@ -39,22 +40,22 @@ def open_progress(choice: ProgressChoice) -> Iterator[Progress]:
 
 
 def is_visible(choice: ProgressChoice) -> bool:
-    """Whether a call by itself says on the way what it does."""
+    """Whether a call shows progress and notices while it runs."""
     return choice is True or (choice is None and (is_notebook() or is_terminal()))
 
 
 def print_notice(sentence: str) -> None:
-    """Say a sentence on standard error."""
+    """Print a sentence to standard error."""
     print(escape_controls(sentence), file=sys.stderr, flush=True)
 
 
 def is_terminal() -> bool:
-    """Whether somebody reads along: standard output and standard error are terminals."""
+    """Whether standard output and standard error are terminals."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
 
 
 def is_notebook() -> bool:
-    """Whether this is the kernel of a notebook."""
+    """Whether this process is the kernel of a notebook."""
     # IPython is loaded already if it runs this code.
     module: Any = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
@@ -62,15 +63,14 @@ def is_notebook() -> bool:
 
 
 def _notebook_progress() -> Progress:
-    # What tqdm says of itself when transformers is imported where ipywidgets are missing: the bars
-    # here do without them.
+    # tqdm warns if transformers is imported without ipywidgets, which the bars here do not need.
     warnings.filterwarnings("ignore", message="IProgress not found")
     from snellen.report.notebook.progress import Display, NotebookProgress, ProgressBar
 
     def show(bar: ProgressBar) -> Display:
         import IPython.display
 
-        # Half typed, and not installed where nobody has a notebook.
+        # IPython is only partly typed, and installed with notebooks only.
         display: Any = IPython.display.display
         place: Display = display(bar, display_id=True)
         return place

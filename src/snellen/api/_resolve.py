@@ -36,7 +36,7 @@ from snellen.store.responses import ResponseStore
 
 
 def resolve_model(model: AnyModel, custom: Mapping[str, Model]) -> tuple[str, Model]:
-    """Open a model, with the name it goes by; `custom` are models of loaded files, by name.
+    """Open a model, with its displayed name; `custom` holds models of loaded files, by name.
 
     Raises UsageError if it is neither a name nor what `wrap_model` takes."""
     if not isinstance(model, str):
@@ -68,7 +68,7 @@ def resolve_served_model(
 
 
 def served_names(models: Sequence[AnyModel]) -> list[str]:
-    """The models of `--serve`, which are names. Raises UsageError for one that is an object."""
+    """The names of the models of `--serve`. Raises UsageError for a model that is an object."""
     if not all(isinstance(model, str) for model in models):
         raise UsageError(
             "--serve starts the server of a model that is named; an object in this process has no "
@@ -112,7 +112,7 @@ class NamedBenchmark:
     spec: str | Benchmark
     benchmark: Benchmark
     columns: Mapping[str, str] = field(default_factory=dict)
-    """What the columns of these data are called, if that was said of them alone."""
+    """Column names given for these data alone, if any: our name to theirs."""
 
     def for_model(
         self,

@@ -49,15 +49,15 @@ class ModelRoles:
 
 
 class NamedModel(NamedTuple):
-    """A model as it was handed over, with the name that it is given in tables; "" for its own."""
+    """A model as the user passed it, with the name that tables show; "" for its own name."""
 
     name: str
     model: AnyModel
 
 
 def list_models(models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel]) -> list[NamedModel]:
-    """One model, a list of models, or models by name. Raises UsageError for a name that is no
-    text."""
+    """One model, a list of models, or models by name. Raises UsageError for a name that is not a
+    string."""
     if isinstance(models, Mapping):
         for name in models:
             if not isinstance(name, str) or not name:
@@ -90,9 +90,9 @@ def open_roles(
 ) -> ModelRoles:
     """Open the models of a command, and its extractors, judges and CLIP model.
 
-    `models` is one model, a list, or models by the names they go by. A model that is given twice
-    is asked once. `custom` are the models of loaded files. Raises UsageError if a model cannot be
-    opened, or cannot be sampled as its options say, and if two models have one name.
+    `models` is one model, a list, or models by displayed name. A model that is given twice is asked
+    once. `custom` are the models of loaded files. Raises UsageError if a model cannot be opened, or
+    cannot be sampled as its options say, and if two models have one name.
     """
     listed = list_models(models)
     specs = split_model_sampling([each.model for each in listed], options.sampling, custom)

@@ -31,7 +31,7 @@ class SamplingOptions(NamedTuple):
     ) -> tuple[list[tuple[str, Model]], dict[str, Sampling]]:
         """Names of the opened models, with their sampling options, and the settings by name.
 
-        `given` are the names that the user gave them, where he did. Raises UsageError if a model
+        `given` are the names that the user chose for them, if any. Raises UsageError if a model
         cannot be sampled with its settings."""
         # With --serve the model may have no name on the command line.
         specs = self.specs or [None for _ in opened_models]

@@ -1,4 +1,4 @@
-"""What people noted about samples and replies in the pages of `snellen view`."""
+"""Annotations that people made in the pages of `snellen view`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def load_annotations(
     """The annotations of runs: flags, notes and labels with the question, gold and answer.
 
     `runs` are run folders, folders of runs, or both. An annotation of a sample, which holds for all
-    runs of the same data, comes once, before those of replies. Raises UsageError where there is no
+    runs of the same data, comes once, before those of replies. Raises UsageError if there is no
     run, StorageError for a file that cannot be read.
     """
     single = [runs] if isinstance(runs, Path | str | RunFolder) else runs

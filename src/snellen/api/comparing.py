@@ -1,4 +1,4 @@
-"""`compare`: runs on the same samples, as `snellen compare` has them."""
+"""`compare`: paired comparison of runs on the same samples, as in `snellen compare`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Comparison(RowExport):
         return self.pairs[index]
 
     def to_dicts(self) -> Rows:
-        """One row a pair."""
+        """One row per pair."""
         return [_pair_row(pair) for pair in self.pairs]
 
     def __repr__(self) -> str:

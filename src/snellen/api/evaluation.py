@@ -76,12 +76,12 @@ def evaluate(
     everywhere, with False nowhere; or an object with the methods of `Progress`. Callbacks:
     `fetching` follows downloads; `warned` gets a sentence about each benchmark that cannot be
     scored as it is run, before anything is asked; `serving` gets lines about the model servers that
-    are started. `command` is recorded with the runs, and shown if the call is stopped, as what to
-    type to go on.
+    are started. `command` is recorded with the runs, and, if the call is stopped, shown as the
+    command that resumes it.
 
-    Works under a running event loop, as in a notebook. Raises a UsageError subclass before
-    anything is asked if a name, option or file cannot be used, and `RunInterrupted`, a
-    KeyboardInterrupt, on Ctrl-C: what is finished is kept, and the same call goes on from there.
+    Works under a running event loop, as in a notebook. Raises a UsageError subclass before anything
+    is asked if a name, option or file cannot be used, and `RunInterrupted`, a KeyboardInterrupt, on
+    Ctrl-C: finished samples are kept, and the same call resumes from there.
     """
     options = change_options(options, changes)
     check_options(options)
@@ -104,7 +104,7 @@ async def aevaluate(
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
     **arguments: Any,
 ) -> Results:
-    """As `evaluate`, for async code: the event loop goes on while the models are asked.
+    """As `evaluate`, for async code: the event loop keeps running while models are asked.
 
     Cancelling keeps what is finished, as Ctrl-C does, and returns once the runs have ended.
     Callbacks are called in another thread.

@@ -17,7 +17,7 @@ _EXTRA = "frames"
 
 
 class RowExport(ABC):
-    """Something that is rows of named values."""
+    """Base of objects that export rows of named values."""
 
     @abstractmethod
     def to_dicts(self) -> Rows:

@@ -234,8 +234,8 @@ class AskOptions(RequestOptions):
 
 
 def change_options(options: RunOptions, changes: Mapping[str, Any]) -> RunOptions:
-    """The options with other values of some fields; where a field holds several values, one alone
-    will do. Raises UsageError for an unknown field, with where the setting belongs."""
+    """The options with some fields replaced; a field with several values also accepts a single one.
+    Raises UsageError for an unknown field, with where the setting belongs."""
     if not isinstance(options, RunOptions):
         raise UsageError(
             f"the options are of type {type(options).__name__}; expected snellen.RunOptions(...), "

@@ -111,7 +111,7 @@ def _short_count(count: float) -> str:
 
 
 def plan_html(planned: Planned) -> str:
-    """The same for a notebook."""
+    """The plan as HTML for a notebook."""
     numbers = range(2, len(_COLUMNS))
     rows = (
         html.row(

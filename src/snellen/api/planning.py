@@ -177,8 +177,8 @@ class _LineEstimator(NamedTuple):
     rule: PrecisionRule | ComparisonRule | None
 
     def line(self, run: RunPlan, has_data: bool) -> PlanLine:
-        """The line of a run. If its data are not on this machine, by how many questions are
-        published; without an estimate if that is not known."""
+        """The line of a run. If its data are not on this machine, the estimate is made from the
+        published number of questions, or omitted if that is unknown."""
         name, model = run.model_name, run.model
         missing_requirement = run.benchmark.requires(model.capabilities)
         if missing_requirement:

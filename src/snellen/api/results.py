@@ -1,5 +1,4 @@
-"""Runs as one looks at them from Python: numbers, samples with their images, tables for notebooks
-and frames."""
+"""Runs for Python code: numbers, samples with their images, tables for notebooks, data frames."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 PAGE = "report.html"
 _WIDTH = 120
-"""Characters of a table that is printed to no terminal."""
+"""Width, in characters, of a table that is not printed to a terminal."""
 _SHOWN_SAMPLES = 10
 
 
@@ -38,7 +37,7 @@ class SampleResult:
     """One finished sample of a run: what was asked, replied and read."""
 
     def __init__(self, record: Record, images: RunImages | None = None) -> None:
-        """Without `images`, its images are not there to be looked at."""
+        """Without `images`, the sample's images are unavailable."""
         self.record = record
         """Everything that is stored about the sample."""
         self._images = images
@@ -111,7 +110,7 @@ class SampleResult:
 
     @property
     def images(self) -> list[PILImage]:
-        """The images of the prompt that are still there, as the data have them."""
+        """The images of the prompt that are still available, as in the data."""
         from snellen.core.media import decode_image
 
         images = self._images
@@ -137,7 +136,7 @@ class SampleResult:
         return sum(measured) if measured else None
 
     def to_dict(self) -> dict[str, Any]:
-        """One row of a frame."""
+        """The sample as a row of a data frame."""
         return {
             "id": self.id,
             "kind": self.record.kind,
@@ -203,7 +202,7 @@ class Samples(RowExport, Sequence[SampleResult]):
         raise UnknownName("sample", key, [sample.id for sample in self._samples])
 
     def where(self, condition: Callable[[SampleResult], object]) -> Samples:
-        """The samples for which a function is true: `samples.where(lambda s: s.score == 0)`."""
+        """The samples for which `condition` is true: `samples.where(lambda s: s.score == 0)`."""
         return Samples(sample for sample in self._samples if condition(sample))
 
     @property
@@ -283,7 +282,7 @@ class Run(RunFolder):
         return Samples(SampleResult(record, images) for record in records)
 
     def to_dict(self) -> dict[str, Any]:
-        """One row of a frame of runs."""
+        """The run as a row of a data frame."""
         from snellen.analysis.comparison.deviations import deviations
 
         headline, interval = self.summary.headline, self.interval
@@ -336,8 +335,8 @@ class SkippedRun(NamedTuple):
 class Results(RowExport):
     """The runs of one call, or of a folder.
 
-    Iterate over it; or take one: `results[0]`, `results["MODEL", "BENCHMARK"]`. One name stands for
-    the only run that has it, of a model or of a benchmark.
+    Iterate over it; or take one: `results[0]`, `results["MODEL", "BENCHMARK"]`. A single name, of a
+    model or a benchmark, selects the only run that has it.
     """
 
     def __init__(
@@ -350,7 +349,7 @@ class Results(RowExport):
         self.skipped = list(skipped)
         """Models that could not take a benchmark."""
         self.lost = list(lost)
-        """Servers of Snellen's own that ended while they were needed."""
+        """Servers started by Snellen that exited while they were needed."""
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -409,7 +408,7 @@ class Results(RowExport):
 
 
 def _has_names(run: Run, names: tuple[str, ...]) -> bool:
-    """Whether a run has this one name, or these of its model and its benchmark, in any order."""
+    """Whether a run has this name, or these names of model and benchmark in any order."""
     if len(names) == 1:
         return names[0] in (run.model, run.benchmark, run.name)
     return names in ((run.model, run.benchmark), (run.benchmark, run.model))
@@ -433,7 +432,7 @@ def open_runs(*paths: Path | str) -> Results:
 
 
 def printed_text(print_to: Callable[[Console], None]) -> str:
-    """What a function prints, as plain text, as wide as the terminal if there is one."""
+    """The output that a function prints, as plain text as wide as the terminal."""
     from snellen.report.console import Terminal
 
     usual = Terminal()
@@ -465,8 +464,8 @@ def _runs_html(runs: Sequence[Run], remarks: Sequence[str] = ()) -> str:
 
 
 def _split_gone(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
-    """The runs whose numbers can be shown, and a sentence about each of the others: a cell of a
-    notebook shows what it can."""
+    """The runs whose numbers can be shown, and a sentence about each of the others, so that a
+    notebook cell never fails as a whole."""
     there, sentences = [], []
     for run in runs:
         try:

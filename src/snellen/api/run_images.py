@@ -44,7 +44,7 @@ class RunImages:
         self._thumbnails: OrderedDict[str, bytes | None] = OrderedDict()
 
     def __reduce__(self) -> tuple[type[RunImages], tuple[RunFolder, Sequence[str], Notify]]:
-        """A copy, also in another process, opens the data anew."""
+        """A copy, also in another process, reopens the data."""
         return RunImages, (self._run, self._moved, self._notify)
 
     def thumbnail(self, digest: str, sample: str) -> bytes | None:
@@ -108,7 +108,7 @@ class RunImages:
                 prepare = self._benchmark.prepare
                 return sample, prepare(sample) if prepare else sample
             except (SnellenError, OSError):
-                # The data were moved, or never here.
+                # The data were moved, or were never on this machine.
                 return None
 
     def _sample(self, sample_id: str) -> Sample | None:

@@ -94,7 +94,7 @@ class Scored(NamedTuple):
 
     @property
     def report(self) -> Report:
-        """The numbers as those of a run. Raises ValueError if `run` is not set."""
+        """The numbers as the report of a run. Raises ValueError if `run` is not set."""
         if self.run is None:
             raise ValueError("these numbers belong to no predictions file")
         return Report(self.run, self.summary)
@@ -152,7 +152,7 @@ def score(
 
 
 def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
-    """Raises UsageError if verdicts cannot be asked for this often."""
+    """Raise UsageError if verdicts cannot be requested this many times."""
     check_repeats("--judge-repeats", repeats)
     if repeats > 1 and (not judges or are_verdicts_recorded(judges)):
         raise UsageError(
@@ -168,7 +168,7 @@ def _as_run(
     where: Mapping[str, str] | None,
     roles: RecordedRoles,
 ) -> RunInfo:
-    """The predictions as a run that nobody made here."""
+    """The predictions as a run, for code that works on runs."""
     rows = "".join(f", {column}={value}" for column, value in (where or {}).items())
     benchmark, data = scored.benchmark, scored.data
     named_roles = dict(zip(judge_roles(len(roles.judges)), roles.judges, strict=True))
@@ -190,7 +190,7 @@ def _as_run(
             version=benchmark.version,
             parameters=dict(benchmark.parameters),
             data=data.digest if data is not None else "",
-            # Recorded replies have the length that they have.
+            # A length limit does not apply to recorded replies.
             max_new_tokens=0,
             roles=identities,
         ),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from snellen.cli.parser import build_parser
 
 BENCHMARKS, MODELS, FILES, NOTHING = "benchmarks", "models", "files", "nothing"
-"""What may stand in a place, beside a list of words."""
+"""Completions of an argument other than a list of words."""
 
 _KIND_OF_FLAG = {
     "benchmark": BENCHMARKS,
@@ -44,10 +44,10 @@ class CompletedCommand(NamedTuple):
     """`("analyse", "letters")`; empty for `snellen` itself."""
     help: str
     actions: tuple[str, ...]
-    """The commands that may follow."""
+    """Names of subcommands."""
     flags: tuple[CompletedFlag, ...]
     kinds: tuple[str, ...]
-    """What its arguments without a flag are."""
+    """Completion of its positional arguments."""
     words: tuple[str, ...]
 
 

@@ -53,7 +53,7 @@ class Requirement(Protocol):
 
 
 BLIND_HINT = "--control blind asks text-only models, without images"
-"""What to do with a model that takes no images."""
+"""Advice for models that take no images."""
 
 
 def requires(*inputs: Modality, many_images: bool = False) -> Requirement:

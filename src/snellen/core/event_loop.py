@@ -52,7 +52,7 @@ async def run_in_thread(call: Callable[[], T]) -> T:
         return await asyncio.shield(future)
     except asyncio.CancelledError:
         cancellation.cancel()
-        # A second cancellation does not wait any longer: only the end of the process does.
+        # A second cancellation returns at once; the thread is then joined at exit only.
         await asyncio.wait([future])
         if not future.cancelled():
             future.exception()  # looked at, or asyncio warns: the caller gets the cancellation
@@ -94,7 +94,7 @@ class _Cancellation:
 
 
 _cancellation: ContextVar[_Cancellation | None] = ContextVar("_cancellation", default=None)
-"""Of the call of `run_in_thread` that this code belongs to."""
+"""Cancellation of the `run_in_thread` call that runs this code."""
 
 
 def _run_in_thread(main: Coroutine[Any, Any, T]) -> T:

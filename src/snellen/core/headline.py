@@ -29,7 +29,7 @@ class HeadlineSums(NamedTuple):
     """For each sample the stratum that it is drawn from, if the sizes of strata belong to the
     benchmark's design (subtasks); () if there is one stratum."""
     links: Sequence[str] = ()
-    """For each sample a name; samples that share it are counted and resampled together, in addition
+    """A name for each sample; samples that share it are counted and resampled together, in addition
     to the clusters of `cluster_samples`. () if there are no links."""
     weights: NDArray[float64] | None = None
     """Each sample's weight in the headline, on any scale; None if all weigh the same."""

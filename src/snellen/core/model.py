@@ -54,7 +54,7 @@ class Model(Protocol):
     exception fails its request too, with its line and traceback.
 
     Objects, classes and functions without identity or capabilities become models by
-    `snellen.wrap_model`, which `evaluate` calls for everything that is no name.
+    `snellen.wrap_model`, which `evaluate` calls for everything that is not a name.
     """
 
     @property
@@ -65,8 +65,8 @@ class Model(Protocol):
 
 
 AnyModel = Any
-"""A model as it is handed over: a name, a function of a request, a class, an object that answers,
-a `Model`, or what else `snellen.wrap_model` takes."""
+"""A model as the user passes it: a name, a function of a request, a class, an object that answers,
+a `Model`, or anything else that `snellen.wrap_model` takes."""
 
 
 class ModelDefaults:

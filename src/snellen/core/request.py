@@ -183,7 +183,7 @@ class Ref(Struct, frozen=True, gc=False):
 
 
 class _Question(Struct, frozen=True):
-    """What every request offers to a model of one's own: its text, images and videos."""
+    """Access for user-defined models to the text, images and videos of a request."""
 
     def text(self) -> str:
         """The text of all messages, one part per line, without media."""

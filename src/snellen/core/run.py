@@ -140,13 +140,13 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
     runs: dict[str, int] = {}
     """Replies by the folder of the run that requested them, as far as recorded."""
     addresses: tuple[str, ...] = ()
-    """Servers that gave them, if they are others than the run's own."""
+    """Servers that gave them, if not the run's own."""
 
     def with_reply(
         self, stored_at: float | None, run: str | None, address: str = ""
     ) -> ReusedReplies:
         """Add one reply, stored at `stored_at` (seconds since 1970) for a run; `address` is that of
-        its server, if it is another than the run's."""
+        its server, if it is not the run's."""
         when = _iso(stored_at)
         times = [time for time in (self.first, self.last, when) if time]
         runs = dict(self.runs)
@@ -160,7 +160,8 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
         return ReusedReplies(self.replies + 1, first, last, runs, addresses)
 
     def sentence(self, model: str, again: str = "--fresh") -> str:
-        """A sentence for readers, who ask anew with `again`; empty if no reply was reused."""
+        """A sentence for readers, with `again` as the way to ask again; empty if no reply was
+        reused."""
         if not self.replies:
             return ""
         were = "reply was" if self.replies == 1 else "replies were"

@@ -10,7 +10,7 @@ from pathlib import Path
 from snellen.core.secret import hide
 
 MAX_TRACEBACK = 20_000
-"""Characters of a traceback that are kept: those of its end, where the error is."""
+"""Maximum length, in characters, of a stored traceback; its end is kept, where the error is."""
 
 _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARIES = tuple(

@@ -80,8 +80,8 @@ _KEY_SYNONYMS = {"answer": "gold"}
 
 
 def canonical_keys(columns: Mapping[str, str]) -> dict[str, str]:
-    """The map with our own name of each key: the gold answer may be called `answer` as well, which
-    is the name of its column."""
+    """The map with our name of each key; the gold answer may also be called `answer`, like its
+    column."""
     return {_KEY_SYNONYMS.get(key, key): name for key, name in columns.items()}
 
 

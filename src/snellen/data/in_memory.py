@@ -2,7 +2,7 @@
 
 Rows are a list of dicts, a dict of columns, a pandas or polars frame, an Arrow table, or a
 `datasets.Dataset`. Images are encoded once and stored in the file. The file lies in a folder named
-by the digest of its content, so that the same rows are the same data, whatever they are held in.
+by the digest of its content, so that the same rows are the same data, whatever their container.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from snellen.settings import Settings
 
 DEFAULT_NAME = "data"
 KEPT_FOLDER = "data"
-"""Folder in which rows are kept, beside the runs over them."""
+"""Folder for rows in memory, next to the runs that use them."""
 _KIND_COLUMN = "type"
 _DIGEST_LENGTH = 16
 """Hexadecimal digits of a content's digest that name its folder."""
@@ -48,9 +48,9 @@ class Data:
 
     rows: Any = field(repr=False)
     name: str = DEFAULT_NAME
-    """What the benchmark is called in tables and folders."""
+    """Name of the benchmark in tables and folders."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """What the columns are called: our name to yours, such as {"gold": "label"}."""
+    """Column names: our name to yours, such as {"gold": "label"}."""
     kind: QuestionKind | None = None
     """The kind of all questions; None infers it row by row."""
 
@@ -83,9 +83,8 @@ def is_table(value: object) -> bool:
 
 
 def keep_rows(data: Data, folder: Path, settings: Settings | None = None) -> Path:
-    """The Parquet file of rows in memory, `folder`/DIGEST/NAME.parquet, written if it is not there.
-
-    Raises DataError, with row (from 1) and column, for a value that cannot be kept, and
+    """The Parquet file of rows in memory, `folder`/DIGEST/NAME.parquet, written if it does not
+    exist. Raises DataError, with row (from 1) and column, for a value that cannot be stored, and
     StorageError if the folder cannot be written.
     """
     from pyarrow.parquet import ParquetWriter

@@ -1,4 +1,4 @@
-"""`snellen mcp`: finished and growing runs as tools of a server that speaks MCP, the Model Context
+"""`snellen mcp`: finished and ongoing runs as tools of a server that speaks MCP, the Model Context
 Protocol, for assistants and other programs.
 
 What the tools compute is in `analysis`, `api` and `report`; commands print it with `--json`. The

@@ -29,7 +29,7 @@ class RunStarter:
     by then is stored, and the same call continues."""
 
     folders: Sequence[Path]
-    """Where data files may lie, and the runs."""
+    """Folders that may hold data files, and the folder of runs."""
     out: Path
     models: Sequence[str]
     """The models that may be asked, as the command line names them."""

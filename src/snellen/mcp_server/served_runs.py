@@ -32,7 +32,7 @@ MAX_TEXT = 4_000
 
 
 class SampleFilter(NamedTuple):
-    """Which samples are meant; empty parts do not restrict."""
+    """A filter of samples; empty fields match every sample."""
 
     result: Result | None = None
     outcome: str = ""
@@ -111,7 +111,7 @@ class ServedRuns:
         return _json({"total": len(matching), "offset": max(0, offset), "runs": rows})
 
     def status(self, name: str) -> str:
-        """How far a run is, what it has spent, and how many samples failed."""
+        """Progress of a run, what it has spent, and how many samples failed."""
         run = self.run(name)
         info = run.info
         return _json(

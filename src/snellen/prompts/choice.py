@@ -114,7 +114,7 @@ def _framed_text(sample: Sample, options: Mapping[str, str], template: PromptTem
         "{choices}": "\n".join(f"{label}) {text}" for label, text in options.items()),
         "{letters}": ",".join(options),
     }
-    # In one go, so that a question which itself holds a placeholder is left as it is.
+    # In a single pass, so that placeholders inside a question are not replaced.
     return _FRAME_CELL.sub(lambda match: cells[match[0]], template.frame)
 
 

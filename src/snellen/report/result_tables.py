@@ -11,7 +11,7 @@ from snellen.engine.anytime.early_stop import ANYTIME
 from snellen.report import format as fmt
 
 BASELINE = "baseline"
-"""In front of the name of a row that no model earned."""
+"""Prefix of the names of baselines."""
 SHORT_HEADINGS = {"by_rules": "no LLM", "vanilla": "vanilla"}
 """Column headings of metrics next to the score."""
 
@@ -33,7 +33,7 @@ class ResultTable(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """What guessing scores on the questions of a board."""
+    """The score of guessing on the questions of a board."""
 
     key: str
     label: str

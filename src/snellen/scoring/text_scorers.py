@@ -99,7 +99,7 @@ def _plain_number_text(text: str) -> str:
 
 
 def _number(word: str, trim: bool = True) -> str | None:
-    """A number to five significant digits; None if the word is none."""
+    """A number to five significant digits; None if the word is not a number."""
     try:
         value = float(word.strip(_NUMBER_EDGE) if trim else word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Annotations of samples, kept beside a run in `annotations.jsonl`.
+"""Annotations of samples, stored in the run's folder in `annotations.jsonl`.
 
 A line is one change: who made it, when, and what was set. Lines are appended and never rewritten,
 so that any number of browser tabs and servers may write at once and nothing is lost; of several
@@ -86,7 +86,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def read_changes(folder: Path) -> AnnotationLog:
-    """Read the changes of a run folder; no file is no changes. Raises StorageError."""
+    """Read the changes of a run folder; without a file there are none. Raises StorageError."""
     path = folder / ANNOTATIONS_FILE
     try:
         if path.is_symlink() or not path.exists():

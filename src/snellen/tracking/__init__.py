@@ -1,5 +1,5 @@
-"""A model while it is trained: its checkpoints evaluated as they appear, their curve with what is
-beyond chance, a callback for the Trainer of transformers, and exporters to experiment trackers."""
+"""Evaluation during training: checkpoints as they appear, their curve with changes beyond chance, a
+callback for the Trainer of transformers, and experiment trackers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Late, so that reading a curve loads neither models nor transformers.
+    # Imported on first use, so that reading a curve loads neither models nor transformers.
     if name in _MODULES:
         return getattr(import_module(f"snellen.tracking.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'snellen.tracking' has no attribute {name!r}")

@@ -36,7 +36,7 @@ except ImportError:
     raise MissingExtra("SnellenCallback", "hf", "transformers") from None
 
 PREFIX = "snellen/"
-"""Of the names that are logged: `snellen/eyechart`, and with `_low` and `_high` its interval."""
+"""Prefix of the logged names: `snellen/eyechart`, and with `_low` and `_high` its interval."""
 _EVAL = "eval_"
 """The Trainer's own prefix, which `metric_for_best_model` is looked up with."""
 _OUT = "snellen"
@@ -71,7 +71,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         stop_on_regression: bool = False,
         **changes: Any,
     ) -> None:
-        """`when`: at each evaluation or save of the Trainer, or every so many steps; only at
+        """`when`: at each evaluation or save of the Trainer, or at an interval in steps; only at
         evaluations can a score choose the best checkpoint.
 
         `processor`: of the model; by default the Trainer's `processing_class`. `batch_size`: how
@@ -123,7 +123,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         self._prepare(args)
         scores = self._scores(state, control, objects)
         if metrics is not None:
-            # The very dictionary that the Trainer looks the best metric up in. A score that is
+            # The same dictionary in which the Trainer looks up the best metric. A score that is
             # missing is never the best one.
             expected = {f"{PREFIX}{name}": math.nan for name in self._names}
             metrics.update({f"{_EVAL}{name}": v for name, v in {**expected, **scores}.items()})
@@ -175,10 +175,11 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
     def _evaluate(self, state: Any, objects: dict[str, Any]) -> tuple[dict[str, float], bool]:
         """Scores of the model as it is, and whether it is a regression; on the main process.
 
-        What goes wrong is one warning, and no score: the training goes on."""
+        Any error becomes one warning and no score: the training goes on."""
         model, processor = objects["model"], self._find_processor(objects)
         step = int(state.global_step)
-        # Weights that are not those of a training step, before or after it, are like no others.
+        # Outside of training, weights belong to no step: a random identity never matches stored
+        # replies.
         training = self._training if self._is_training else secrets.token_hex(8)
         try:
             with keep_random_states():

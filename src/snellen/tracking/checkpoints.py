@@ -47,7 +47,7 @@ class CheckpointFolder:
 
 
 class CheckpointScan(NamedTuple):
-    """What a look at the folders found."""
+    """The result of a scan of the folders."""
 
     ready: list[CheckpointFolder]
     """Complete checkpoints, by step."""
@@ -219,7 +219,7 @@ def _missing_weights(folder: Path, files: Mapping[str, os.stat_result]) -> str:
 
 
 _UNKNOWN_SIZE = 1 << 62
-"""Larger than any file."""
+"""A size larger than any file."""
 
 
 def safetensors_size(path: Path) -> int | None:

@@ -76,7 +76,7 @@ class CurvePoint(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=
     change: Change
     sentence: str
     run: str
-    """Name of the run folder, beside the curve."""
+    """Name of the run folder, next to the curve."""
     at: str
     """When it was added: UTC, ISO 8601."""
     total: int = 0
@@ -132,7 +132,7 @@ class Curve(Struct):
         return list(dict.fromkeys(point.benchmark for point in self.points))
 
     def is_evaluated(self, checkpoint: str, benchmarks: Sequence[str] | int) -> bool:
-        """Whether a checkpoint has a point on each of so many benchmarks."""
+        """Whether a checkpoint has a point on each of `benchmarks`, or on that many."""
         count = benchmarks if isinstance(benchmarks, int) else len(benchmarks)
         return sum(point.checkpoint == checkpoint for point in self.points) >= count
 
@@ -184,7 +184,7 @@ class CurveWriter:
             self.curve.skipped.append(line)
 
     def _recover(self, head: CurveHead) -> Curve:
-        """The curve that an earlier start left; a torn last line is cut off."""
+        """Read the curve of an earlier start; an incomplete last line is cut off."""
         if not self.path.exists():
             self._append(head)
             return Curve(head)
@@ -216,9 +216,9 @@ class CurveWriter:
 
 
 def keep_points(out: Path, last_step: int) -> None:
-    """Let a training that begins at `last_step` go on with its curve: later points, of an earlier
-    training or of one that was stopped, are dropped. The old file stays as `curve-1.jsonl`, or the
-    next free number. Nothing without a curve. Raises StorageError and DataError."""
+    """Continue the curve in a training that begins at `last_step`: later points, of an earlier or
+    stopped training, are dropped. The old file is kept as `curve-1.jsonl`, or with the next free
+    number. Does nothing without a curve. Raises StorageError and DataError."""
     path = out / CURVE_FILE
     if not path.exists():
         return

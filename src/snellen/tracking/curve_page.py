@@ -59,7 +59,7 @@ class CurveBoard(NamedTuple):
 
 
 def write_curve_page(curve: Curve, out: Path) -> Path:
-    """Write `curve.html` beside the curve and return its path. Raises StorageError."""
+    """Write `curve.html` next to the curve and return its path. Raises StorageError."""
     path = out / PAGE_FILE
     save(path, curve_page(curve, out))
     return path

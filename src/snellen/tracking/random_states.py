@@ -1,4 +1,4 @@
-"""Random numbers of a training that an evaluation leaves as they were."""
+"""Preserve the random number generators of a training during an evaluation."""
 
 from __future__ import annotations
 

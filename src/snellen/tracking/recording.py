@@ -61,8 +61,8 @@ def add_runs(
 ) -> list[CurvePoint]:
     """Add the runs of a checkpoint to the curve, write its page anew, and log them.
 
-    The run folders lie beside the curve; a benchmark that has a point of this checkpoint already is
-    left as it is. Raises StorageError.
+    The run folders lie next to the curve; a benchmark that has a point of this checkpoint already
+    is left as it is. Raises StorageError.
     """
     curve, out = writer.curve, writer.path.parent
     added = []
@@ -123,7 +123,7 @@ def _point(
 
 
 def _point_metrics(point: CurvePoint, run: RunFolder) -> RunMetrics:
-    """What trackers log of a point: that of its run, and the change that it stands for."""
+    """The metrics of a point for trackers: those of its run, and its change."""
     metrics = run_metrics(run, run.report(), step=point.step)
     previous = max(point.differences, key=lambda one: one.step, default=None)
     if previous is not None:

@@ -127,8 +127,8 @@ def best_sentence(points: Sequence[CurvePoint]) -> str:
 
 
 def plateau_sentence(points: Sequence[CurvePoint]) -> str:
-    """That no checkpoint is better than an earlier step any more, and which gain over it is ruled
-    out; empty unless `MIN_LATER` checkpoints came after that step. `points` are those of a
+    """A sentence that scores have levelled off since an earlier step, and which gain over it is
+    ruled out; empty unless `MIN_LATER` checkpoints came after that step. `points` are those of a
     benchmark, by step."""
     for index, point in enumerate(points):
         later = [

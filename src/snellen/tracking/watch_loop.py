@@ -38,7 +38,7 @@ from snellen.tracking.sources import KEPT_FOLDER, CheckpointSource, open_source
 from snellen.tracking.trackers.tracker import Tracker, open_trackers
 
 MAX_ATTEMPTS = 3
-"""How often a checkpoint is tried that cannot be evaluated."""
+"""Attempts to evaluate a checkpoint."""
 _SETTLE_SECONDS = 1.0
 """Pause before a second look at files that may still be written, if there is no time to wait."""
 _LOG = "watch-errors.log"
@@ -46,16 +46,16 @@ _LOG = "watch-errors.log"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchOptions:
-    """How long checkpoints are waited for, and what is done about a regression."""
+    """How long to wait for checkpoints, and what to do about a regression."""
 
     every: float = 30.0
-    """Seconds between two looks for new checkpoints."""
+    """Seconds between two scans for new checkpoints."""
     once: bool = False
     """Evaluate what is there, then end."""
     until_file: Path | str | None = None
     """End when this file exists, after the checkpoints that are there by then."""
     seconds: float | None = None
-    """End after so many seconds; an evaluation that was begun is finished."""
+    """End after this many seconds; an evaluation in progress is finished."""
     base: str | None = None
     """The model the checkpoints were trained from: its tokenizer and processor where they have
     none, and the model below LoRA adapters."""
@@ -72,7 +72,7 @@ class WatchOptions:
 
 @dataclass(slots=True)
 class WatchMessages:
-    """Called while checkpoints are watched; every one may be left as it is."""
+    """Callbacks of `watch`; all are optional."""
 
     point: Callable[[CurvePoint], object] = field(default=lambda point: None)
     """A new point."""
@@ -157,13 +157,13 @@ class _WatchSession:
     _noted: dict[str, str] = field(default_factory=dict)
     """The last sentence about each checkpoint that was not taken."""
     _seen: set[str] = field(default_factory=set)
-    """Checkpoints that were there at some look and have no point yet."""
+    """Checkpoints that a scan found and that have no point yet."""
 
     def run(self) -> None:
         """Look, evaluate and wait until the end that the options name."""
         started = time.monotonic()
         has_settled = False
-        # What a killed process left: the lock says that nobody uses it.
+        # Left by a killed process: the lock shows that no other process uses it.
         shutil.rmtree(self.writer.path.parent / KEPT_FOLDER, ignore_errors=True)
         while True:
             stops = self.watching.once or self._stop_file_exists()

@@ -46,7 +46,7 @@ _SAVED_AT_ONCE = 2000
 
 
 class _Entry(msgspec.Struct):
-    """A run folder that was found."""
+    """A run folder that a scan found."""
 
     key: str
     folder: str
@@ -54,9 +54,9 @@ class _Entry(msgspec.Struct):
     state: str
     row: CatalogRow
     serial: int
-    """The change with which the row became what it is."""
+    """Number of the change that last modified the row."""
     scored_state: str = ""
-    """The state of which a run that has not ended was summarised."""
+    """State of the files from which an unfinished run was last summarised."""
     next_score: float = 0.0
     """Time before which a growing run is not summarised again."""
 
@@ -78,7 +78,8 @@ class RunCatalog:
         self._gone: list[tuple[int, str]] = []
         self._roots_name = "\n".join(str(root.resolve()) for root in self.roots)
         self._snapshot = self._index.load_snapshot(self._roots_name)
-        # A page that outlives its server asks the next one anew: its changes are others.
+        # A page that outlives its server reloads all rows: the next server numbers changes from the
+        # start.
         self.identity = secrets.token_hex(8)
         self._serial = self._saved_serial = self._snapshot.serial if self._snapshot else 1
         self._is_read = False
@@ -333,7 +334,7 @@ class RunCatalog:
 
 
 def _mark(entry: _Entry) -> str:
-    """What differs if the row that a page gets does."""
+    """A mark that differs if the row sent to a page differs."""
     return f"{entry.state} {entry.folder} {entry.scored_state == entry.state}"
 
 

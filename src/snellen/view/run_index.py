@@ -22,7 +22,8 @@ from snellen.view.run_row import CatalogRow
 
 INDEX_FILE = "runs.sqlite"
 MAX_SNAPSHOTS = 8
-"""Of as many sets of folders the first page is kept; each is a few megabytes for 12,000 runs."""
+"""Number of sets of folders whose first page is stored; each takes a few megabytes for 12,000
+runs."""
 _BUSY_SECONDS = 2.0
 """How long to wait for another server that writes; after that, entries are not kept."""
 _TABLES = {
@@ -41,7 +42,7 @@ class IndexedRun(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What the first page was sent last, so that it is there before any folder is looked at."""
+    """The rows last sent to the first page, so that it can be shown before any folder is read."""
 
     serial: int
     """The change up to which it is."""

@@ -1,4 +1,4 @@
-"""What the first page knows of a run: one row, made of `run.json` and `report.json` alone."""
+"""A run on the first page: one row, made of `run.json` and `report.json` alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the data know of a sample that its record does not hold: its videos with their subtitles,
+"""Parts of a sample that are in the data but not in its record: its videos with their subtitles,
 the boxes of its question, and when each frame was taken."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Named views of the first page: what the address holds, in a small file beside the runs."""
+"""Named views of the first page: the state in its address, in a small file next to the runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`eval.yaml`: how a data set of the Hugging Face hub says that it is asked as a benchmark.
+"""`eval.yaml`: the file in which a data set of the Hugging Face hub describes itself as a
+benchmark.
 
 The fields are those of https://huggingface.co/docs/hub/eval-results, and of Inspect's tasks from
 the hub, which add solvers (how a question is put) and scorers (how a reply counts):
@@ -26,7 +27,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError, MissingExtra, UnknownName
 
 LITERAL = "literal:"
-"""Before a target that is the same text for every row."""
+"""Prefix of a target that is the same text for every row."""
 DEFAULT_SPLIT = "test"
 _MAX_DEPTH = 20
 
@@ -54,7 +55,7 @@ class HubTask(Struct, frozen=True):
     config: str | None = None
     split: str = DEFAULT_SPLIT
     field_spec: FieldSpec | None = None
-    """None: the framework of the benchmark does not say; columns are inferred."""
+    """None if the framework of the benchmark does not define it; columns are then inferred."""
     shuffle_choices: bool | None = None
     epochs: int = 1
     solvers: list[NamedStep] = []
@@ -100,13 +101,13 @@ def select_task(benchmark: HubBenchmark, task: str | None, where: str, spec: str
 
 
 class PromptPlan(Struct, frozen=True):
-    """How the solvers put a question."""
+    """The prompt that the solvers define."""
 
     system: str
     frame: str
-    """`PromptTemplate.frame`; "{question}" where nothing stands around the question."""
+    """`PromptTemplate.frame`; "{question}" if there is no text around it."""
     thinks: bool
-    """Whether the reply is more than the answer."""
+    """Whether the reply may contain more than the answer."""
     own_choices: bool
     """Whether the options are asked by Snellen's own prompt for choices."""
 
@@ -165,7 +166,7 @@ def _template(solver: NamedStep) -> str:
 
 
 def _put_around(template: str, frame: str) -> str:
-    """The template around what is asked so far, which it calls `{prompt}` or `{question}`."""
+    """Wrap a template around the prompt so far, which it names `{prompt}` or `{question}`."""
     return re.sub(r"\{(?:prompt|question)\}", lambda _: frame, template)
 
 
@@ -176,7 +177,7 @@ def _load_yaml(data: bytes, where: str) -> object:
         raise MissingExtra("reading an eval.yaml", "hf", "pyyaml") from error
     try:
         text = data.decode()
-        # Aliases make a short file stand for a very large value.
+        # Aliases let a short file expand to a very large value.
         depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):

@@ -190,7 +190,7 @@ def _scoring(scorer: NamedStep, fields: FieldSpec, plan: PromptPlan, where: str)
 
 
 def _metric(scorer: NamedStep, where: str) -> OpenMetric:
-    """How an open reply counts. Raises DataError for arguments that a scorer does not have, and
+    """How open replies are scored. Raises DataError for arguments that a scorer does not have, and
     UnknownName."""
     if scorer.name == "answer":
         return METRICS["accuracy"]
@@ -239,7 +239,7 @@ def _messages(template: PromptTemplate, sample: Sample) -> tuple[Message, ...]:
 
 
 def _notices(task: HubTask, plan: PromptPlan, scorer: NamedStep) -> list[str]:
-    """What is done otherwise than the task asks."""
+    """Deviations from the task, one sentence each."""
     notices = []
     if plan.own_choices:
         notices.append("the options are asked with Snellen's own prompt for multiple choice")

@@ -1,4 +1,4 @@
-"""How many questions benchmarks have as they are published (`benchmarks/data/sizes.toml`)."""
+"""Published numbers of questions of benchmarks (`benchmarks/data/sizes.toml`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PublishedSize(Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     """Which data these are, and where they are described."""
     parameters: dict[str, str] = {}
-    """Parameters of the variant that is meant; empty: every variant."""
+    """Parameters of the variant; empty for every variant."""
 
 
 @cache

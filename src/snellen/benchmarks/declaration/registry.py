@@ -53,7 +53,7 @@ _DATA_SUFFIX = re.compile(r"\.(tsv|csv|jsonl?|parquet|xlsx)(\.gz)?$", re.IGNOREC
 _SUITES_FILE = "suites.toml"
 _MEMBERS = "members"
 SUBTITLES_OPTION = "subtitles"
-"""Of the options about how videos are shown, the one that makes another number."""
+"""The video option that changes what is asked; the others change how videos are shown."""
 _PROMPT = "prompt"
 RECIPE = "recipe"
 """Parameter of a run: the recipe by which its questions were asked."""
@@ -63,8 +63,8 @@ Source = Declaration | BenchmarkFactory
 
 @functools.cache
 def benchmark_sources() -> Mapping[str, Callable[[], Source]]:
-    """Each registered name with what loads it. Loading raises UsageError for a broken plug-in."""
-    # A run of a family's benchmark has no need of the list, nor of the rules that it names.
+    """The loader of each registered name. Loading raises UsageError for a broken plug-in."""
+    # A family's benchmark needs neither the list nor the rules that it names.
     from snellen.benchmarks.declaration.listed import listed_declaration, listed_entries
 
     listed = {name: partial(listed_declaration, name) for name in listed_entries()}
@@ -73,7 +73,7 @@ def benchmark_sources() -> Mapping[str, Callable[[], Source]]:
 
 
 def is_registered(name: str) -> bool:
-    """Whether a benchmark goes by this name, whatever its case; other tools' names do not count."""
+    """Whether a benchmark has this name, ignoring case; names of other tools do not count."""
     return name.lower() in _families() or name.lower() in benchmark_sources()
 
 
@@ -321,10 +321,10 @@ class SuiteMember(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     benchmarks: tuple[str, ...] = ()
-    """Names of benchmarks with their options; of several, the mean is taken. Empty: the number
-    only comes from imported results."""
+    """Benchmarks with their options; the scores of several are averaged. Empty if the number only
+    comes from imported results."""
     metric: str | None = None
-    """The metric that counts; None for the headline."""
+    """The metric that is averaged; None for the headline."""
     top: float = 100.0
     """The highest value that imported numbers can have."""
 
@@ -336,7 +336,7 @@ class Suite(Struct, frozen=True, forbid_unknown_fields=True):
     average: bool = True
 
     def specs(self) -> tuple[str, ...]:
-        """What has to be run, each benchmark once."""
+        """The benchmarks to run, each once."""
         return tuple(dict.fromkeys(spec for member in self.members for spec in member.benchmarks))
 
 

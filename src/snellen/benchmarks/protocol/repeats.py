@@ -52,9 +52,9 @@ def summary_of(
 
 
 def with_never_asked(benchmark: Benchmark, summary: Summary, planned: int) -> Summary:
-    """The summary of a run that was stopped, with bounds that include the samples that it had not
-    asked of those `planned`. Unchanged if all were asked, or if the headline is no plain mean of
-    the samples' scores."""
+    """The summary of a run that was stopped, with bounds that include those of the `planned`
+    samples that were never asked. Unchanged if all were asked, or if the headline is not a plain
+    mean of sample scores."""
     headline, bounds = summary.headline, summary.bounds
     never_asked = planned - summary.total
     if never_asked <= 0 or headline.value is None or benchmark.headline_sums is not None:

@@ -75,7 +75,7 @@ def main(arguments: Namespace) -> int:
         except RunInterrupted as stopped:
             exit_interrupted(stopped.run, console, arguments.command_line)
         except KeyboardInterrupt:
-            # Before the first question, or for a second time while the first is obeyed.
+            # Ctrl-C before the first question, or a second one while the first is handled.
             exit_interrupted(Path(arguments.out), console, arguments.command_line)
         log_runs(results.runs)
     return _print_results(results, arguments.command_line)
@@ -84,8 +84,8 @@ def main(arguments: Namespace) -> int:
 def _open_trackers(
     arguments: Namespace, console: Console
 ) -> AbstractContextManager[Callable[[Sequence[RunFolder]], None]]:
-    """What logs finished runs with the trackers that were named; opened before anything is asked,
-    so that a wrong name or a missing library shows at once."""
+    """A function that logs finished runs with the named trackers. They are opened before anything
+    is asked, so that a wrong name or a missing library fails at once."""
     if not arguments.track:
         return nullcontext(lambda runs: None)
     from snellen.tracking.trackers.tracker import open_run_log
@@ -94,7 +94,7 @@ def _open_trackers(
 
 
 def _complete_before(run: RunFolder) -> str:
-    """That all replies of a run are older than the command, and of which server."""
+    """A sentence that all replies of a run were stored before the command, and by which server."""
     info = run.info
     address = f" at {info.address}" if info.address else ""
     other = f", not at {run.unasked_address}" if run.unasked_address else ""

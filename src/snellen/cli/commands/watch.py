@@ -124,7 +124,7 @@ def main(arguments: Namespace) -> int:
 
 
 def _print_curve(curve: Curve, out: Path) -> None:
-    """What the whole curve says, and where it is."""
+    """Print what the whole curve shows, and the path of its page."""
     from snellen.tracking.curve_page import PAGE_FILE
     from snellen.tracking.statements import best_sentence, plateau_sentence
 

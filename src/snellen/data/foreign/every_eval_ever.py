@@ -18,7 +18,7 @@ from snellen.data.documents import decode_json, read_lines
 from snellen.data.tables.typed_rows import Record
 
 _OWN_METADATA = frozenset({"outcome", "replies", "option_labels", "media_sha256", "kind"})
-"""Metadata of lines that Snellen wrote which are no columns of the data."""
+"""Metadata keys that Snellen writes and that are not columns of the data."""
 
 
 def is_every_eval_ever(head: bytes) -> bool:

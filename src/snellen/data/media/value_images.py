@@ -34,8 +34,7 @@ class CellValues:
     these. Bytes are images or videos."""
 
     def __init__(self, name: str, settings: Settings, image_column: str | None = None) -> None:
-        """`name` is that of the data, for errors; `image_column` names one more column of
-        images."""
+        """`name` names the data in errors; `image_column` names one more column of images."""
         self._name = name
         self._limits = settings.limits
         self._image_column = image_column
@@ -133,7 +132,7 @@ class CellValues:
     def _image_text(self, text: str) -> Any:
         """The bytes of the file that a text names; base64, addresses and ids of rows as they are.
 
-        A file that is not there is named by its absolute path, for whoever reads of it."""
+        A missing file is named by its absolute path, for the error message."""
         items = parse_list(text)
         if items is not None:
             return [self._image_text(str(item)) for item in items]

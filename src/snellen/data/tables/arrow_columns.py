@@ -36,7 +36,7 @@ def _inferred_array(values: Sequence[Any]) -> Any:
             array = pa.array(values)
         except (pa.ArrowException, OverflowError, UnicodeEncodeError):
             array = None
-        # Arrow fills the missing keys of dicts with null, which are no cells either.
+        # Arrow fills missing keys of dicts with null, which are not cells either.
         if array is not None and (_are_dicts(present) or array.to_pylist() == list(values)):
             return array
     texts = [None if value is None else _encodable(cell_text(value)) for value in values]
@@ -79,7 +79,7 @@ def image_type() -> Any:
 
 
 class KeptColumns:
-    """The columns of an Arrow schema as they are kept, batch by batch."""
+    """Converts the columns of an Arrow schema to the types that are stored, batch by batch."""
 
     def __init__(
         self, schema: Any, labels: Mapping[str, Sequence[str]], images: str | None

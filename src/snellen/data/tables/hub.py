@@ -33,7 +33,7 @@ _DATA_SUFFIXES = (".parquet", ".jsonl", ".tsv", ".csv", ".json")
 _BATCH = 32
 _CARD = "README.md"
 DESCRIPTION = "eval.yaml"
-"""The file of a data set that says how it is asked as a benchmark."""
+"""File in which a data set describes itself as a benchmark."""
 _QUOTES = "\"'"
 
 
@@ -134,7 +134,7 @@ _MAX_DESCRIPTION = 1 << 20
 def read_description(name: DatasetName) -> bytes | None:
     """The `eval.yaml` of a data set on the hub, from the cache if the hub cannot be asked.
 
-    None if there is none, or none can be had: opening the data set then says why. Raises
+    None if there is none or it cannot be fetched; opening the data set then reports why. Raises
     DataError for one that is too large.
     """
     try:

@@ -22,7 +22,7 @@ ImageDigests = tuple[str, ...]
 AnswerBatch = Callable[[Sequence[Request]], object]
 
 _SILENT_WAIT = 1.0
-"""Seconds that the end of the process waits for a model without a word."""
+"""Seconds that the process waits at exit for a model before it prints a notice."""
 _INTERRUPTED = 130
 """Exit code of a process that Ctrl-C ended, as shells have it."""
 _IMAGE_LENGTH = 1000
@@ -171,9 +171,9 @@ _started_batchers: weakref.WeakSet[Batcher] = weakref.WeakSet()
 def _await_models() -> None:
     """Let models finish their batches before the interpreter shuts down.
 
-    A thread that comes back from torch into an interpreter that is gone is ended inside of torch's
-    C++ code, which aborts the process ("terminate called without an active exception"). A second
-    Ctrl-C ends the process at once.
+    A thread that returns from torch after the interpreter has shut down is terminated inside
+    torch's C++ code, which aborts the process ("terminate called without an active exception"). A
+    second Ctrl-C ends the process at once.
     """
     try:
         for batcher in list(_started_batchers):
@@ -202,7 +202,8 @@ def answer_or_fail(answer_batch: AnswerBatch, requests: Sequence[Request]) -> Se
 
 
 def _list_of_outputs(values: object, count: int) -> list[object]:
-    """What `answer_batch` returned, one value for each of `count` requests. Raises ModelError."""
+    """The list that `answer_batch` returned, one value for each of `count` requests. Raises
+    ModelError."""
     wanted = "answer_batch returns a list with one for each, in their order"
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         kind = type(values).__name__

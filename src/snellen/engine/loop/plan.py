@@ -174,7 +174,7 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
 
 
 def _is_text_only(model: Model) -> bool:
-    """Whether a model declares that text is all it takes and gives."""
+    """Whether a model declares that it takes and gives text only."""
     capabilities = model.capabilities
     return not capabilities.inputs & {"image", "video"} and "image" not in capabilities.outputs
 
@@ -187,7 +187,7 @@ def images_reason(plan: RunPlan, table: Table, selected: Collection[str]) -> str
     samples = [each for each in plan.benchmark.samples(table) if each.id in selected]
     if not all(any(ref.kind == "image" for ref in each.media) for each in samples):
         return ""
-    # A control may take the images away, from all samples alike.
+    # A control may remove the images from all samples.
     prepare = plan.benchmark.prepare
     if prepare is not None and not prepare(samples[0]).media:
         return ""

@@ -22,10 +22,10 @@ class Progress(Protocol):
         self, done: int, failed: int, sent: int, reused: int, saved: int, score: float | None
     ) -> None:
         """A sample ended. `done` and `failed` count samples over all starts; `sent` and `reused`
-        count requests of this start that reached the model or were answered by the store;
-        `saved` requests were made unnecessary by early stop. `score` is the mean of the scored
-        samples so far, 0..1, or None before the first. Under CircularEval it is None until the
-        last: questions that are answered wrong end early, so the mean on the way is biased."""
+        count requests of this start that reached the model or were answered by the store; `saved`
+        requests were made unnecessary by early stop. `score` is the mean of the scored samples so
+        far, 0..1, or None before the first. Under CircularEval it is None until the last: questions
+        that are answered wrong end early, so the running mean is biased."""
         ...
 
     def on_finish(self, status: Status) -> None:

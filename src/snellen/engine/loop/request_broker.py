@@ -341,7 +341,7 @@ def model_concurrency(model: Model) -> int:
 
 def concurrent_flows(models: Mapping[str, Model], *, may_stop: bool = False) -> int:
     """Number of flows to drive at once. If a rule may stop the run, a local model gets two batches
-    at a time: what it has queued when the rule is met is answered for nothing.
+    at a time: requests that are queued when the rule is met are wasted.
 
     For a remote model the concurrency window limits the requests in flight, so a few more flows
     than that are driven: some wait in the window's queue, others for a judge.

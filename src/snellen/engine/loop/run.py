@@ -265,7 +265,7 @@ class RunState:
         self._reused = info.reused
         self._addresses: dict[str, str] = {}
         self._score_sum, self._score_count = 0.0, 0
-        # Questions that fail a rotation, or have few, end early: the mean on the way is biased.
+        # Questions that fail a rotation, or have few, end early: the running mean is biased.
         self._ends_wrong_first = "circular" in plan.benchmark.parameters
         self._positions: dict[str, int] = {}
         plan.progress.on_start(f"{plan.model_name} on {plan.benchmark.name}", total, len(done))
@@ -329,7 +329,7 @@ class RunState:
             self._reused = self._reused.with_reply(stored.stored_at, stored.run, address)
 
     def _other_address(self, folder: str | None) -> str:
-        """The server that a run asked, if it is another than this run's; empty if unknown."""
+        """The server that a run asked, if it is not this run's; empty if unknown."""
         own = abilities(self.plan.model).address
         if not own or folder is None:
             return ""

@@ -25,9 +25,9 @@ CHARACTERS_PER_TOKEN = 4
 MIN_REPLIES = 30
 """Stored replies that an average requires at least."""
 _QUESTION_TOKENS = 100
-"""Tokens of a prompt beside its image, where the data are not here."""
+"""Assumed text tokens of a prompt whose data are not on this machine."""
 _ROTATIONS = 4
-"""Options that a question is assumed to have, where the data are not here."""
+"""Assumed options of a question whose data are not on this machine."""
 _ROW_BYTES = 120
 """Bytes of a store row besides its reply: keys and their index."""
 
@@ -90,7 +90,7 @@ def estimate(
 
 
 def estimate_without_data(plan: RunPlan, size: PublishedSize, assumptions: Assumptions) -> Estimate:
-    """Estimate a run whose data are not on this machine, from how many questions are published.
+    """Estimate a run whose data are not on this machine, from the published number of questions.
 
     A question counts as one image and `_QUESTION_TOKENS` of text; under CircularEval, as
     `_ROTATIONS` passes, with early stops if the benchmark makes them.

@@ -45,7 +45,7 @@ _VOLATILE = frozenset({"dtype", "torch_dtype", "use_cache", "transformers_versio
 
 class InMemoryModel(HuggingFace):
     """A model of the user's process. Its weights are not copied, and after each batch it is as it
-    was before. `refresh` takes its identity anew, since training may have changed it."""
+    was before. `refresh` recomputes its identity, since training may have changed it."""
 
     def __init__(
         self,
@@ -108,12 +108,12 @@ def wrap_checkpoint(
 
     If weights, configuration and processor are those of the checkpoint that the model was loaded
     from, its identity is that of `hf/CHECKPOINT`; else it holds a digest of the weights, or
-    `revision`. Raises UsageError (no processor, unknown option, weights that are not here).
+    `revision`. Raises UsageError (no processor, unknown option, weights outside of this process).
     """
     arguments = (model, name, processor, revision, options)
     module, processor = _module_and_processor(model, processor)
     values = _option_values(options or {})
-    # Not for a revision that is taken at its word: large files would be hashed first.
+    # Skipped if the caller gives a revision: large files would have to be hashed first.
     source = _find_source(module) if processor is None or revision is None else None
     if processor is None:
         processor = _load_own_processor(module, source)
@@ -131,7 +131,7 @@ def wrap_checkpoint(
     if revision is None:
         hashes = hash_weights(module)
         if source is not None and _is_unchanged(module, processor, hashes, source):
-            # The very model that `hf/...` opens, so that its stored replies are found again.
+            # The same model as `hf/...` opens, so that its stored replies are reused.
             checkpoint = replace(source, name=checkpoint.name)
         else:
             checkpoint = replace(checkpoint, revision=f"weights:{combine_hashes(hashes)}")
@@ -146,7 +146,7 @@ def wrap_checkpoint(
 
 
 def _module_and_processor(model: Any, processor: Any) -> tuple[Any, Any]:
-    """The transformers module of what was handed over, and its processor, if one came with it."""
+    """The transformers module of a model, and its processor if one was passed with it."""
     if isinstance(model, tuple):
         model, processor = model
     task = getattr(model, "task", None)

@@ -4,7 +4,7 @@ All weights are read, on the device where they are: a sample would miss a fine-t
 tensor is cut into blocks of words of 32 bits. The hash of a block is the sum of its words, each
 multiplied by an odd random number of 64 bits, modulo 2^64 (multilinear hashing, Carter and Wegman
 1979). A change of one word always changes the sum, and changes of several cancel out with a
-probability of about 2^-33. It is no protection against anybody who looks for a collision.
+probability of about 2^-33. It does not protect against deliberate collisions.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def hash_weights(model: Any) -> dict[str, TensorHash]:
 
 
 def _plain_parts(name: str, tensor: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """The tensor itself; for one that is made of others, as torchao quantises, these."""
+    """The tensor itself, or the tensors that it is composed of, as in quantisation by torchao."""
     if hasattr(tensor, "full_tensor") or not hasattr(tensor, "__tensor_flatten__"):
         yield name, tensor
         return
@@ -146,7 +146,7 @@ def are_those_of_folder(hashes: Mapping[str, TensorHash], folder: Path) -> bool:
                 equal_names.add(name)
     except (OSError, SafetensorError):
         return False
-    # What has another name in the files, or is tied to another weight.
+    # Tensors with another name in the files, or tied to another weight.
     return bool(of_folder) and all(
         name in equal_names or each in of_folder for name, each in hashes.items()
     )

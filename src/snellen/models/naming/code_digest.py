@@ -3,8 +3,8 @@
 It covers the source of the function, of the user's functions and classes that it calls, and the
 values that they use: defaults, closures, arguments of a partial, globals, attributes of an
 instance; of torch modules and arrays the content. What a library defines counts by its name. An
-object whose content cannot be read, such as a connection, counts as itself: the digest is then good
-for this process alone, so that another object under the same name never gets its replies.
+object whose content cannot be read, such as a connection, counts as itself: the digest is then
+valid in this process only, so that another object of the same name never gets its replies.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Reader:
         """Functions, classes and objects that were read, by id; kept alive meanwhile."""
 
     def read(self, value: object, name: str) -> Iterator[str]:
-        """Texts that stand for a value; `name` is what its user calls it."""
+        """Texts that represent a value; `name` is its name in the code that uses it."""
         if isinstance(value, enum.Enum) or inspect.isclass(value) or isinstance(value, ModuleType):
             yield from self._read_definition(value)
         elif isinstance(value, _PLAIN):
@@ -110,7 +110,8 @@ class _Reader:
         elif (content := content_of(value)) is not None:
             yield content
             if _is_users_class(type(value)):
-                # A module of the user's own: its code, and settings beside the weights.
+                # A module defined by the user: its code, and its settings in addition to the
+                # weights.
                 yield from self._read_definition(type(value))
                 plain = {
                     name: each
@@ -238,13 +239,13 @@ def _is_users_class(kind: type) -> bool:
 
 
 def _number(value: object) -> int:
-    """A number for an object that no other object of this process gets, also after its end."""
+    """A number for an object that is unique in this process, also after the object is freed."""
     reference, number = _numbered.get(id(value), (None, 0))
     if reference is not None and reference() is value:
         return number
     number = next(_numbers)
-    # Without weak references, the next object at this address could not be told apart: then the
-    # number is good for this reading alone.
+    # Without weak references, the next object at this address could not be distinguished, so the
+    # number is valid for this call only.
     with suppress(TypeError):
         _numbered[id(value)] = (weakref.ref(value), number)
     return number

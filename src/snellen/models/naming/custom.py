@@ -45,7 +45,7 @@ class LoadedModels(Mapping[str, Model]):
         self._made: dict[str, Model] = {}
 
     def add(self, name: str, offer: _Offer) -> None:
-        """Offer something under a name, in place of what an earlier file offered under it."""
+        """Add an offer under a name, in place of one from an earlier file."""
         self._offers[name] = offer
 
     def update(self, other: LoadedModels) -> None:

@@ -21,7 +21,7 @@ _OPTIONAL_VALUES = ("batch_limit", "by_row", "concurrency", "first_timeout", "ma
 
 
 class _UserDefaults(ModelDefaults):
-    """What every wrapper of a user's model shares."""
+    """Base of the wrappers of users' models."""
 
     concurrency = 8
 

@@ -1,4 +1,4 @@
-"""Models that are handed over in code: functions, classes, objects, transformers, OpenAI clients.
+"""Models that are passed from code: functions, classes, objects, transformers, OpenAI clients.
 
 `wrap_model` recognises what it is given; what a library defines is recognised by the names of its
 classes, so that none is imported for it.
@@ -31,7 +31,7 @@ _ACCEPTED = (
 )
 _TRANSFORMERS, _PEFT, _OPENAI = "transformers", "peft", "openai"
 _LIBRARIES = frozenset({"torch", "diffusers", "vllm", "sklearn", _TRANSFORMERS, _PEFT, _OPENAI})
-"""Libraries whose objects are no functions of a request, although some can be called."""
+"""Libraries whose objects are not functions of a request, although some are callable."""
 
 
 def is_model(value: object) -> bool:
@@ -53,7 +53,7 @@ def wrap_model(
     capabilities: Capabilities | None = None,
     **options: Any,
 ) -> Model:
-    """A model from an object in this process, to be named like any other in `evaluate`.
+    """Make a model from an object in this process, for use in `evaluate` like any other.
 
     `model` is one of
 
@@ -124,7 +124,8 @@ def _wrap_code(
 
 
 def _remark_on(model: Model, digest: CodeDigest) -> None:
-    """Note that replies count for this process alone, where the identity holds an object."""
+    """Add a remark that replies are reused in this process only, if the identity holds an
+    object."""
     if digest.opaque and isinstance(model, UserModel | UserBatchModel):
         names = ", ".join(digest.opaque[:3]) + (", ..." if len(digest.opaque) > 3 else "")
         model.notes = (

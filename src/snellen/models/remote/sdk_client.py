@@ -2,9 +2,9 @@
 
 Prompts and replies are those of `openai/...` models; the client only carries them. It is neither
 changed nor closed. A plain client is called in threads. An async one keeps connections for one
-event loop, and every run has a loop of its own: where its HTTP client is the library's default,
-each run opens and closes another such; one that the user has configured is used without keeping
-connections.
+event loop, and every run has a loop of its own: if its HTTP client is the library's default, each
+run opens and closes a new one; a client that the user configured is used without keeping
+connections open.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ASKING_OPTIONS = frozenset(
 )  # fmt: skip
 """Options of `openai/...` models that do not concern address, key or transport."""
 _DEFAULT_HTTP_CLIENT = "AsyncHttpxClientWrapper"
-"""Class that the library makes when the user names no HTTP client of his own."""
+"""The library's default HTTP client."""
 
 
 class SdkClient:
@@ -50,7 +50,7 @@ class SdkClient:
         self.on_reply: Callable[[Mapping[str, Any]], object] = lambda reply: None
         self._client = client
         self._secret = secret
-        """Kept, so that it is hidden in every message."""
+        """Stored to redact it from messages."""
         self._is_async = asyncio.iscoroutinefunction(client.post)
         has_default = type(getattr(client, "_client", None)).__name__ == _DEFAULT_HTTP_CLIENT
         self._opens_connections = self._is_async and has_default
@@ -143,7 +143,7 @@ async def _in_thread(work: Callable[[], bytes]) -> bytes:
         try:
             loop.call_soon_threadsafe(settle, value, error)
         except RuntimeError:
-            return  # Ctrl-C closed the loop: nobody waits any more
+            return  # Ctrl-C closed the loop, so no caller is waiting
 
     threading.Thread(target=run, name="snellen-openai", daemon=True).start()
     return await future

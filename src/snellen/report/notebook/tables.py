@@ -82,7 +82,7 @@ def _run_cells(report: Report, page: Path | None, names_benchmark: bool) -> list
 
 
 def _baseline_row(baseline: Baseline) -> str:
-    """What guessing scores, dimmed."""
+    """A row for the score of guessing, dimmed."""
     score = html.text(fmt.score_text(baseline.metric.value))
     cells = ["", html.text(baseline.label), score, *[""] * 6]
     return html.row(

@@ -1,5 +1,5 @@
-"""Which answers are taken for which: gold against given answers of closed questions, and frequent
-wrong answers to open ones."""
+"""Confusion tables: gold against given answers of closed questions, and frequent wrong answers to
+open ones."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _MAX_TEXT = 40
 _MAX_PAIRS = 50_000
 """Different pairs of open answers that are counted."""
 _MIN_TABLE = 10
-"""Questions below which a table of answers says nothing."""
+"""Minimum number of questions for a table of answers."""
 
 
 class AnsweredSample(Protocol):
-    """What is counted of a sample: that of its first pass, if it was asked in several."""
+    """The counted part of a sample; of several passes, the first."""
 
     @property
     def kind(self) -> Kind: ...

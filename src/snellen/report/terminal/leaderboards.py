@@ -150,8 +150,8 @@ def _row_name(name: str, info: RunInfo) -> str:
 
 
 def _comparison_title(info: RunInfo, alike: Sequence[RunInfo], data_differ: bool) -> str:
-    """The benchmark, how the set differs from its plain setting, and what else tells it from the
-    other sets; `alike` are all runs of the benchmark."""
+    """The benchmark, how the set differs from its plain setting, and what else distinguishes it
+    from the other sets; `alike` are all runs of the benchmark."""
     words = [one.label for one in deviations(info) if one.key not in _NOT_IN_TITLES]
     if extent_asked(info) != COMPLETE:
         words.append(extent_asked(info))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def print_traceback(runs: Sequence[RunFolder], console: Console) -> None:
-    """Print the most frequent traceback among the failures of the runs, and where all of them are;
-    nothing where no model raised an error of its own."""
+    """Print the most frequent traceback among the failures of the runs, and where all of them are
+    stored; nothing if no model raised one."""
     from rich.text import Text
 
     tracebacks = Counter(failure.traceback for run in runs for failure in _errors_in_code(run))

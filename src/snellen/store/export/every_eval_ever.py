@@ -1,7 +1,7 @@
 """Runs in the schema of Every Eval Ever, version 0.3.0: a record of the numbers, and a line for
 each scored question.
 
-A record lies at `data/<benchmark>/<developer>/<model>/<uuid>.json`, its lines beside it in
+A record lies at `data/<benchmark>/<developer>/<model>/<uuid>.json`, its lines next to it in
 `<uuid>_samples.jsonl`, as the project's datastore has them. Percentages are proportions from 0 to
 1, as in its registry of metrics. Questions without a score have no line, because a line must have
 one; the record says how many they are.
@@ -95,7 +95,7 @@ def _run_files(run: RunFolder, evaluator: Evaluator) -> Iterator[ExportedFile]:
 
 
 class _Key(NamedTuple):
-    """What names a run: equal exports of one run have equal names."""
+    """The names of a run's files: equal exports of one run have equal names."""
 
     benchmark: str
     model: str

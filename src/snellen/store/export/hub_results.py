@@ -36,7 +36,7 @@ OWN_TASK = ResultTarget()
 
 
 def hub_results_yaml(runs: Sequence[RunFolder], target: ResultTarget = OWN_TASK) -> str:
-    """The entries of one file. Raises UsageError for a run that is no result of a whole
+    """The entries of one file. Raises UsageError for a run that is not a result of a whole
     benchmark, or whose data set or task is not known."""
     models = list(dict.fromkeys(run.info.model for run in runs))
     if len(models) > 1:
@@ -123,5 +123,5 @@ def _notes(report: Report) -> str:
 
 
 def _scalar(text: str) -> str:
-    """A YAML scalar; JSON's strings are some."""
+    """A YAML scalar; JSON strings are valid YAML."""
     return json.dumps(text, ensure_ascii=False)

@@ -228,8 +228,7 @@ def _sample(model: str, one: AskedPass, read_image: ReadImage) -> Json:
 
 
 def _choices(options: Mapping[str, str]) -> list[str] | None:
-    """The options as a list, in which a label's place is its letter's: a label that is left out
-    has an empty text."""
+    """The options as a list in the order of their letters; a missing letter has an empty text."""
     if not options:
         return None
     last = max(map(ord, options)) if all(len(label) == 1 for label in options) else 0

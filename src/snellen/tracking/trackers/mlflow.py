@@ -1,4 +1,4 @@
-"""MLflow: a run of the experiment `snellen`, or of that which MLFLOW_EXPERIMENT_NAME names."""
+"""MLflow: a run of the experiment `snellen`, or of the one in MLFLOW_EXPERIMENT_NAME."""
 
 from __future__ import annotations
 

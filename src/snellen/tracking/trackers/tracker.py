@@ -1,4 +1,4 @@
-"""What an experiment tracker is, what is logged, and how one is named: `--track KIND:WHERE`."""
+"""Experiment trackers, the metrics that are logged, and their names (`--track KIND:WHERE`)."""
 
 from __future__ import annotations
 
