@@ -51,6 +51,8 @@ def build_server(served: ServedRuns, starter: RunStarter | None = None) -> MCPSe
 
 
 def _add_reading_tools(server: MCPServer[Any], served: ServedRuns) -> None:
+    """Add the tools that only read: they return JSON text, `samples` also images."""
+
     @_tool(server)
     def runs(
         model: Annotated[str, Field(description="part of the model's name")] = "",

@@ -28,6 +28,7 @@ def _print_notice(sentence: str) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Serve the pages until Ctrl-C."""
     from snellen.view.run_view import RunLibrary
     from snellen.view.server import PageServer
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen watch`."""
     parser.add_argument(
         "checkpoints", metavar="CHECKPOINTS",
         help="the folder in which they appear, a pattern such as 'runs/*/checkpoint-*', or the "
