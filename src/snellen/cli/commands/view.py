@@ -17,7 +17,7 @@ def add(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--annotator", metavar="NAME",
-        help="who is named in annotations (default: the user of this machine)",
+        help="author of annotations (default: the user of this machine)",
     )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the browser")
     add_moved_data(parser)
