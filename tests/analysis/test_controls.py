@@ -23,6 +23,7 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.request import Media, Request
 from snellen.core.sample import MediaRef, Sample
 from snellen.prompts.control import ImagePool, shuffle_options
+from snellen.report.format import run_labels
 from snellen.report.page.html import write_overview
 from snellen.store.runs import RunFolder, find_runs
 from snellen.view.run_view import RunLibrary
@@ -122,7 +123,7 @@ def test_the_viewer_and_the_overview_show_the_gains(
     assert 'id="gains"' not in RunLibrary([blind.path]).numbers(blind.path.name)["result"]
     assert "control" in result
     assert "blind" in result
-    assert {view.head()["name"] for view in shelf.views()} >= {
+    assert set(run_labels([view.report() for view in shelf.views()])) >= {
         "knowing (limit 60)", "knowing (blind, limit 60)",
     }  # fmt: skip
     two = [runs[f"knowing {which}"] for which in ("plain", "blind")]

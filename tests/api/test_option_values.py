@@ -103,6 +103,23 @@ def test_benchmarks_that_cannot_be_asked(
         snellen.evaluate(*arguments, out=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"name": 5}, "data cannot be called 5; expected a name such as 'shapes'"),
+        ({"columns": "label"}, "columns are of type str; expected our name to yours"),
+        ({"columns": {"goldd": "label"}}, "unknown column role 'goldd'; did you mean gold"),
+    ],
+)
+def test_mistakes_in_data(arguments: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(snellen.SnellenError, match=sentence):
+        snellen.Data(ROWS, **arguments)
+
+
+def test_data_print_no_rows() -> None:
+    assert repr(snellen.Data(ROWS, name="odd")) == "Data(name='odd', columns={}, kind=None)"
+
+
 def test_progress_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(snellen.SnellenError, match="progress is 'bar'; expected True, False"):
         snellen.evaluate(yes, ROWS, out=tmp_path, progress="bar")  # type: ignore[arg-type]
@@ -121,6 +138,10 @@ def test_why_samples_failed_is_shown(results: snellen.Results) -> None:
     for shown in (repr(results["fails"]), results["fails"]._repr_html_()):
         assert reason in shown
     assert "requests failed (" not in repr(results)
+    # An error is no reply.
+    sample = results["fails"].samples()[0]._repr_html_()
+    assert ">failure<" in sample
+    assert ">reply<" not in sample
 
 
 def test_a_wrong_sample_shows_what_was_expected(results: snellen.Results) -> None:

@@ -86,12 +86,6 @@ def compare(
             f"level {level:g} and power {power:g}: expected fractions from 0.5 to below 1"
         )
     folders = _distinct(runs)
-    if len(folders) < 2:
-        count = "one run is" if folders else "none is"
-        raise UsageError(
-            f"two runs of a benchmark are compared, or more; {count} given, each folder counted "
-            "once"
-        )
     comparison = compare_runs(
         folders,
         comparison_names(folders, shared_limit=False),

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from snellen.core.errors import DataError, StorageError, UsageError
+from snellen.data.columns import check_column_keys
 from snellen.data.media.value_images import CellValues
 from snellen.data.tables.arrow_columns import KeptColumns, Record, batches, inferred_table
 from snellen.data.tables.parquet import ROWS_MARK, RowsDigest
@@ -45,7 +46,7 @@ class Data:
     files: `question`, `image`, `A`, `B`, ..., `answer`.
     """
 
-    rows: Any
+    rows: Any = field(repr=False)
     name: str = DEFAULT_NAME
     """Name of the benchmark in tables and folders."""
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -54,16 +55,24 @@ class Data:
     """The kind of all questions; None infers it row by row."""
 
     def __post_init__(self) -> None:
-        """Raises UsageError for a name that cannot be that of a file, or an unknown kind."""
+        """Raises UsageError for a name that cannot be that of a file, an unknown kind, and columns
+        that are no mapping of names that Snellen knows."""
         if isinstance(self.rows, Iterator):
             # Read once, so that the value can be used in several calls.
             object.__setattr__(self, "rows", list(self.rows))
-        if not self.name or self.name != Path(self.name).name or self.name.startswith("."):
+        is_text = isinstance(self.name, str) and bool(self.name)
+        if not is_text or self.name != Path(self.name).name or self.name.startswith("."):
             raise UsageError(
                 f"data cannot be called {self.name!r}; expected a name such as 'shapes'"
             )
         if self.kind not in (None, "choice", "yes_no", "open"):
             raise UsageError(f"kind is {self.kind!r}; expected 'choice', 'yes_no' or 'open'")
+        if not isinstance(self.columns, Mapping):
+            raise UsageError(
+                f"columns are of type {type(self.columns).__name__}; expected our name to yours, "
+                'such as {"gold": "label"}'
+            )
+        check_column_keys(self.columns)
 
 
 def is_table(value: object) -> bool:

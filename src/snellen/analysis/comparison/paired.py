@@ -192,6 +192,12 @@ def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference
 def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
     """Indices of the runs of each benchmark with two or more runs, and the names of the other
     benchmarks."""
+    if len(runs) < 2:
+        count = "one run is" if runs else "none is"
+        raise UsageError(
+            f"two runs of a benchmark are compared, or more; {count} given, each folder counted "
+            "once"
+        )
     indices: dict[str, list[int]] = defaultdict(list)
     for index, run in enumerate(runs):
         indices[run.info.benchmark].append(index)

@@ -33,8 +33,9 @@ def sample_html(record: Record, thumbnail: ReadThumbnail) -> str:
     body = [head, images, question, _options(record)]
     for index, turn in enumerate(record.passes):
         several = f" {index + 1} of {len(record.passes)}" if len(record.passes) > 1 else ""
+        kind = "failure" if isinstance(turn.output, Failure) else "reply"
         body += [
-            _label(f"reply{several}"),
+            _label(f"{kind}{several}"),
             f'<pre style="{_PRE}">{html.text(reply_text(turn))}</pre>',
         ]
     body.append(html.notes(_facts(record), ""))
