@@ -140,7 +140,7 @@ def test_replies_from_the_store_are_told(
     assert len(answers.asked) == ROWS
     said = capsys.readouterr().err
     assert "5 replies were in the store, made on 20" in said
-    assert f" by {first.path.absolute()}; --fresh asks anew" in said
+    assert f" by {first.path.absolute()}; use --fresh to ask again" in said
     (second,) = (run for run in find_runs(tmp_path / "out") if run.path != first.path)
     assert second.info.reused.runs == {str(first.path.absolute()): 5}
 
@@ -178,14 +178,14 @@ def test_a_judge_that_changes_its_mind(server: StandIn, tmp_path: Path) -> None:
     ("noted", "sentence"),
     [
         ([], ""),
-        ([(None, None)], "m: 1 reply was in the store; --fresh asks anew"),
+        ([(None, None)], "m: 1 reply was in the store; use --fresh to ask again"),
         (
             [(0.0, "/a"), (86_400.0, "/b"), (90_000.0, "/b")],
             "m: 3 replies were in the store, made from 1970-01-01 to 1970-01-02 by /b and 1 other; "
-            "--fresh asks anew",
+            "use --fresh to ask again",
         ),
         # A clock that was wrong, or a damaged row.
-        ([(-1e300, "/a")], "m: 1 reply was in the store by /a; --fresh asks anew"),
+        ([(-1e300, "/a")], "m: 1 reply was in the store by /a; use --fresh to ask again"),
     ],
 )
 def test_the_sentence(noted: list[tuple[float | None, str | None]], sentence: str) -> None:

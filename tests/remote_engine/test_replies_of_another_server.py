@@ -59,14 +59,12 @@ def test_replies_of_another_server_are_named(
 
     # The same command with another server, then with the same one: nothing is asked.
     err = run(second)
-    assert (
-        f"stored ones of {whole.info.created[:10]} at {host(first)}, not at {host(second)}" in err
-    )
+    assert f"stored on {whole.info.created[:10]} at {host(first)}, not at {host(second)}" in err
     again = run(first)
-    assert f"at {host(first)}; --fresh" in again
+    assert f"at {host(first)}; use --fresh" in again
 
     # A part of the questions is another run, which takes all replies from the store.
-    assert f"at {host(first)}; --fresh asks anew" in run(second, "--limit", "2")
+    assert f"at {host(first)}; use --fresh to ask again" in run(second, "--limit", "2")
     part = next(each for each in find_runs(out) if each.info.config.limit == 2)
     assert part.info.reused.addresses == (host(first),)
     labels = [deviation.label for deviation in deviations(part.info)]

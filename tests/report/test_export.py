@@ -76,8 +76,8 @@ def test_markdown():
         "| --- | ---: | ---: | ---: |\n"
         "| 50% & more  | 62.5 | 30.6–86.3 | 8 |\n"
         "| none | – | – | 0 |\n\n"
-        "Intervals: of the score on questions like these, drawn as they were, not on these very "
-        "questions.\n"
+        "Intervals are for the score on new questions sampled like these, not for these questions "
+        "only.\n"
     ).replace("more  |", "more |")
 
 

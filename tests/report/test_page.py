@@ -51,9 +51,9 @@ def test_what_differs_from_the_plain_setting_stands_at_the_top(tmp_path):
     )
     report = msgspec.structs.replace(report, run=msgspec.structs.replace(report.run, config=config))
     text = write_html(write_run(tmp_path, report, records, pictures)).read_text()
-    assert "<b>Not the plain setting:</b> blind, limit 12, 3 draws</p>" in text
+    assert "<b>Differs from the plain setting:</b> blind, limit 12, 3 draws</p>" in text
     plain = write_run(tmp_path / "plain", *build_report(count=12))
-    assert "Not the plain setting" not in write_html(plain).read_text()
+    assert "Differs from the plain setting" not in write_html(plain).read_text()
 
 
 def test_torn_last_line_and_another_place(tmp_path):
@@ -104,7 +104,7 @@ def test_500_samples_of_the_heaviest_pictures_stay_under_15_mb(tmp_path, picture
     data = page_data(page)
     assert len(data["samples"]) == 500
     text = page.read_text()
-    assert "500 of 520 samples are here" in text
+    assert "500 of 520 samples are shown" in text
     assert (len(data["pictures"]) == 500) == (pictures == 1)
     assert ("images left out" in text) == (pictures == 2)
 

@@ -319,7 +319,7 @@ def test_a_run_appears_and_a_view_is_saved(browser, tmp_path):
             expect(page.locator("table.list-of-runs")).to_be_visible()
             assert page.url.endswith("#/?view=list&text=o")
             page.get_by_role("button", name="delete the view Those with an o").click()
-            expect(page.locator(".saved")).to_contain_text("No view has a name yet.")
+            expect(page.locator(".saved")).to_contain_text("There are no saved views yet.")
 
 
 def test_damaged_folders_and_no_folders_are_said(page, browser, tmp_path):
@@ -332,7 +332,7 @@ def test_damaged_folders_and_no_folders_are_said(page, browser, tmp_path):
     with served(tmp_path) as server:
         for empty in opened(browser, server.url):
             empty.goto(server.url)
-            expect(empty.locator(".nothing")).to_contain_text("There is no run here yet")
+            expect(empty.locator(".nothing")).to_contain_text("There are no runs yet")
 
 
 def test_files_have_the_same_first_page(browser, tmp_path):

@@ -122,6 +122,8 @@ def _evaluate(
     warned: Notify | None,
     serving: Notify | None,
 ) -> Results:
+    """Run every model on every benchmark, with servers and replicas open meanwhile; see
+    `evaluate`."""
     check_fresh(options.fresh)
     limits = request_limits(options.retries, options.max_failures, options.budget)
     prices = Prices(options.prices)

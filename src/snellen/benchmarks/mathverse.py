@@ -125,6 +125,8 @@ def _flow(
     )
 
     def flow(sample: Sample) -> Flow:
+        """Ask, extract the answer, and if no rule accepts it, ask judges to compare it with the
+        gold answer."""
         read = yield from ask_and_extract(sample, scoring)
         if isinstance(read, Record):
             return read

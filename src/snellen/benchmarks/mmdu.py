@@ -106,6 +106,8 @@ def _flow(
     """Ask turn by turn, with the model's own replies in the dialogue; a judge grades each reply."""
 
     def flow(sample: Sample) -> Flow:
+        """Ask the turns of a dialogue in order, each with the model's earlier replies, and have
+        each reply judged."""
         questions = msgspec.json.decode(sample.hint, type=tuple[str, ...])
         user_turns = user_messages(questions, sample.media)
         dialogue: tuple[Message, ...] = ()

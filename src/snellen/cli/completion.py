@@ -75,6 +75,7 @@ def _names() -> dict[str, list[str]]:
 def _commands(
     parser: argparse.ArgumentParser, path: tuple[str, ...] = (), help: str = ""
 ) -> Iterator[CompletedCommand]:
+    """A command and, recursively, its subcommands, read from the parser."""
     groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     arguments = [one for one in parser._actions if one not in groups]
     plain = [one for one in arguments if not one.option_strings]
@@ -119,6 +120,7 @@ def _kinds(action: argparse.Action) -> tuple[str, ...]:
 
 
 def bash_script(commands: Sequence[CompletedCommand], names: Mapping[str, Sequence[str]]) -> str:
+    """The script for bash: tables of words by command and flag, and one completion function."""
     lines = [_HEADER.format(shell="bash")]
     for kind, values in names.items():
         lines.append(f"_snellen_{kind}={shlex.quote(' '.join(values))}")
@@ -149,6 +151,8 @@ def zsh_script(commands: Sequence[CompletedCommand], names: Mapping[str, Sequenc
 
 
 def fish_script(commands: Sequence[CompletedCommand], names: Mapping[str, Sequence[str]]) -> str:
+    """The script for fish: one `complete` line for each subcommand, positional argument and
+    flag."""
     lines = [_HEADER.format(shell="fish"), "complete -c snellen -e", "complete -c snellen -f"]
     for kind, values in names.items():
         lines.append(f"function __snellen_{kind}")

@@ -98,6 +98,8 @@ _cancellation: ContextVar[_Cancellation | None] = ContextVar("_cancellation", de
 
 
 def _run_in_thread(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine under an event loop in another thread and wait for its result; cancel it on
+    Ctrl-C and on cancellation of the caller."""
     ended = Event()
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
 

@@ -175,7 +175,7 @@ class ReusedReplies(Struct, frozen=True, omit_defaults=True):
             text += f" by {name}{more}"
         if self.addresses:
             text += f", at {' and '.join(self.addresses)}"
-        return f"{text}; {again} asks anew"
+        return f"{text}; use {again} to ask again"
 
 
 def _iso(seconds: float | None) -> str:

@@ -197,6 +197,7 @@ def _report(run: RunFolder) -> Report:
 
 
 def _run_row(name: str, run: RunFolder) -> dict[str, Any]:
+    """A run as a row of the listing; score and interval are included once it has a report."""
     info: RunInfo = run.info
     row: dict[str, Any] = {
         "run": name,

@@ -36,7 +36,7 @@ _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _STARTS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
 
 RunName = Annotated[str, Field(description="name of a run, as `runs` lists it")]
-Offset = Annotated[int, Field(ge=0, description="how many to pass over")]
+Offset = Annotated[int, Field(ge=0, description="number of items to skip")]
 
 
 def build_server(served: ServedRuns, starter: RunStarter | None = None) -> MCPServer[Any]:
@@ -51,6 +51,8 @@ def build_server(served: ServedRuns, starter: RunStarter | None = None) -> MCPSe
 
 
 def _add_reading_tools(server: MCPServer[Any], served: ServedRuns) -> None:
+    """Add the tools that only read: they return JSON text, `samples` also images."""
+
     @_tool(server)
     def runs(
         model: Annotated[str, Field(description="part of the model's name")] = "",
@@ -63,7 +65,7 @@ def _add_reading_tools(server: MCPServer[Any], served: ServedRuns) -> None:
 
     @_tool(server)
     def status(run: RunName) -> str:
-        """How far a run is, what it has spent (requests, tokens, money), and what failed."""
+        """Progress of a run, what it has spent (requests, tokens, money), and what failed."""
         return served.status(run)
 
     @_tool(server)
@@ -75,7 +77,7 @@ def _add_reading_tools(server: MCPServer[Any], served: ServedRuns) -> None:
     def compare(
         runs: Annotated[list[str], Field(min_length=2, description="names of runs")],
         common: Annotated[bool, Field(description="only samples that all runs share")] = False,
-        baseline: Annotated[bool, Field(description="every run with the first alone")] = False,
+        baseline: Annotated[bool, Field(description="compare only with the first run")] = False,
     ) -> str:
         """Compare runs on the same samples: paired differences, intervals, tests, ranks."""
         return served.compare(runs, common, baseline)
@@ -127,7 +129,7 @@ def _add_start_tool(server: MCPServer[Any], starter: RunStarter) -> None:
     def start_run(
         model: Annotated[str, Field(description="one that may be asked")],
         benchmark: Annotated[str, Field(description="e.g. eyechart:split=test")],
-        limit: Annotated[int | None, Field(ge=1, description="a random sample of so many")] = None,
+        limit: Annotated[int | None, Field(ge=1, description="size of a random sample")] = None,
         wait_seconds: Annotated[float, Field(ge=0, le=3600)] = 60.0,
     ) -> str:
         """Ask a model about a benchmark, which may cost money, within the server's budget. Returns

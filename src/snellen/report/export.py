@@ -113,7 +113,7 @@ def to_markdown(runs: Sequence[Report]) -> str:
         lines = table(sheet.header, sheet.rows, right=sheet.number_columns)
         blocks += [f"**{literal(sheet.title)}**", "\n".join(lines)]
     if any(report.summary.headline.interval for report in runs):
-        blocks.append(f"Intervals: of {fmt.ESTIMAND}.")
+        blocks.append(f"Intervals are for {fmt.ESTIMAND}.")
     return "\n\n".join(blocks) + "\n"
 
 

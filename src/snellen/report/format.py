@@ -24,7 +24,7 @@ CIRCULAR = "circular"
 BASELINES = GUESSES
 """Metrics that no model earned. They are displayed next to the headline, dimmed."""
 
-ESTIMAND = "the score on questions like these, drawn as they were, not on these very questions"
+ESTIMAND = "the score on new questions sampled like these, not for these questions only"
 """What an interval describes, unless something else is said."""
 
 METRIC_LABELS = {
@@ -240,10 +240,10 @@ def _parameter_qualifiers(runs: Sequence[RunInfo]) -> list[list[str]]:
 
 
 def _fresh_qualifier(run: RunInfo, runs: Sequence[RunInfo]) -> Iterable[str]:
-    """The name under which replies were requested anew, if the runs differ in it."""
+    """The name under which replies were requested again, if the runs differ in it."""
     fresh = run.config.fresh
     if fresh and len({each.config.fresh for each in runs}) > 1:
-        yield f"asked anew, {fresh}"
+        yield f"asked again, {fresh}"
 
 
 def table_order(runs: Sequence[RunInfo]) -> list[int]:

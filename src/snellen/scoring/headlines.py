@@ -188,6 +188,7 @@ def sums_of_subset(is_kept: Callable[[Record], bool], sums: SumsOf) -> SumsOf:
     import numpy as np
 
     def of_records(records: Sequence[Record]) -> HeadlineSums | None:
+        """Sums over the records that are kept; the rows of all others are zero."""
         indices = [index for index, record in enumerate(records) if is_kept(record)]
         subset_sums = sums([records[index] for index in indices])
         if subset_sums is None:

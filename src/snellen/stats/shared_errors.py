@@ -84,6 +84,8 @@ class _SharedErrorModel:
     """The model of shared errors; whatever does not depend on the draw is computed once."""
 
     def __init__(self, answers: SystemAnswers, systems: list[int], others: list[int]) -> None:
+        """`systems` and `others` are the columns of the compared systems, and of those that
+        difficulty is estimated from."""
         self._systems_right = answers.right[:, systems]
         self._others_right = answers.right[:, others]
         self._totals = self._others_right.sum(axis=1).astype(np.intp)

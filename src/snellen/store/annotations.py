@@ -131,6 +131,8 @@ def append_change(folder: Path, change: AnnotationChange) -> AnnotationChange:
 
 
 def _append_line(path: Path, line: bytes) -> None:
+    """Append a line in one write and sync it; an unfinished last line is ended first. Raises
+    OSError."""
     # Run folders may come from other people: a link is not followed to another file.
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o644)

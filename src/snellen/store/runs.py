@@ -343,6 +343,7 @@ def _compact_passes(record: Record | Repeat) -> tuple[Pass, ...]:
 
 
 def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> Repeat:
+    """A repeat without what summaries do not need; equal repeats of closed questions are shared."""
     compact = msgspec.structs.replace(
         repeat,
         passes=_compact_passes(repeat),

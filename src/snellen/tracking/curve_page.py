@@ -81,6 +81,7 @@ def curve_page(curve: Curve, out: Path | None = None) -> str:
 
 
 def _board(curve: Curve, benchmark: str, out: Path | None) -> CurveBoard:
+    """A benchmark of the curve: chart, sentences, and the rows of its table."""
     points = curve.of(benchmark)
     latest = [point.sentence for point in curve.points if point.benchmark == benchmark][-1]
     best = best_step(points)
@@ -109,6 +110,7 @@ def _board(curve: Curve, benchmark: str, out: Path | None) -> CurveBoard:
 
 
 def _row(point: CurvePoint, out: Path | None, is_best: bool, is_last: bool) -> CurveRow:
+    """A point as a row, with the difference from the previous step."""
     previous = max(point.differences, key=lambda one: one.step, default=None)
     outcomes = [
         f"{fmt.count_text(count)} {fmt.OUTCOME_LABELS[outcome]}"

@@ -92,6 +92,7 @@ def _point(
     epoch: float | None,
     stamp: str,
 ) -> CurvePoint:
+    """The point of a run: its score, its differences from earlier steps, and what they show."""
     report = run.report()
     summary, benchmark = report.summary, run.info.benchmark
     points = curve.of(benchmark)

@@ -237,6 +237,8 @@ class RunCatalog:
                 self._unread[path] = (state, _folder_label(root, base, path))
 
     def _read_until(self, deadline: float) -> None:
+        """Read rows of unread folders until `deadline` (of `time.monotonic`), at least one; save
+        new rows to the index."""
         stored = self._stored or {}
         fresh: dict[str, IndexedRun] = {}
         for path in sorted(self._unread):
@@ -263,6 +265,8 @@ class RunCatalog:
         return [path for path in self._stored or () if path not in self._entries]
 
     def _put(self, path: str, folder: str, run: IndexedRun) -> None:
+        """Add or replace the row of a folder under the next number of a change. A row that the page
+        already has from the snapshot keeps the snapshot's number."""
         self._serial += 1
         row = run.row
         scored = run.state if row.value is not None or row.problem else ""

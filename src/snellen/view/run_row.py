@@ -201,6 +201,7 @@ def _damaged_row(folder: Path, problem: str) -> CatalogRow:
 
 
 def _described_row(folder: Path, info: RunInfo) -> CatalogRow:
+    """The row of a run without its numbers, made of `run.json` alone."""
     config, counts = info.config, info.counts
     origin = info.data.origin
     is_own = origin is not None and origin.kind in ("own", "predictions")
@@ -291,6 +292,7 @@ def _identity(info: RunInfo) -> Iterator[tuple[str, str]]:
 
 
 def _scored_row(row: CatalogRow, headline: Metric, metrics: dict[str, Metric]) -> CatalogRow:
+    """The row with its score, interval, metrics and, if the score is withheld, the reason."""
     flags = row.flags
     if headline.value is None and not row.is_unfinished:
         why = headline.note or "no sample has a score, or too many failed or are missing"

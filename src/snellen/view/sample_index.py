@@ -193,6 +193,8 @@ class SampleIndex:
         return True
 
     def _add(self, file_index: int, offset: int, line: bytes) -> None:
+        """Index one line of a file: its offset and the values that samples are filtered and sorted
+        by. Raises DataError."""
         try:
             row = _decode_row(line)
         except msgspec.DecodeError as error:

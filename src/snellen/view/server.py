@@ -217,6 +217,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(
         self, status: HTTPStatus, kind: str, body: bytes, part: tuple[int, int] | None = None
     ) -> None:
+        """Send a response with headers against sniffing and framing; `part` is the offset of a part
+        of a file and the file's size, in bytes."""
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

@@ -474,7 +474,7 @@ def _settings_of(run: RunRecords) -> dict[str, str]:
         **{f"asked with {name}": value for name, value in sampling_of(config).items()},
         "limit": "–" if config.limit is None else str(config.limit),
         "failures": info.failures,
-        "asked anew": config.fresh or "–",
+        "asked again": config.fresh or "–",
         **{
             role: f"{identity.provider}/{identity.name}"
             for role, identity in sorted(config.roles.items())

@@ -174,7 +174,7 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
         **{key: str(value) for key, value in config.identity.facts.items()},
         "reply tokens": str(config.max_new_tokens),
         "run seed": str(config.seed),
-        **({"asked anew": config.fresh} if config.fresh else {}),
+        **({"asked again": config.fresh} if config.fresh else {}),
         **({"at": run.address} if run.address else {}),
         **dict(_sampling(run, _MODEL)),
     }

@@ -171,6 +171,7 @@ def is_option(parameter: str) -> bool:
 
 
 def _options(run: RunInfo) -> _Description | None:
+    """Options of the benchmark that differ from their defaults."""
     parameters, plain = run.config.parameters, _plain(run).parameters
     differing = {
         key: value

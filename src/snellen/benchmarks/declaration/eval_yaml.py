@@ -171,6 +171,8 @@ def _put_around(template: str, frame: str) -> str:
 
 
 def _load_yaml(data: bytes, where: str) -> object:
+    """Load YAML without aliases and of limited depth, as files of the hub are not trusted. Raises
+    DataError, and MissingExtra without pyyaml."""
     try:
         import yaml
     except ImportError as error:

@@ -85,6 +85,8 @@ def hub_task_declaration(spec: str) -> Declaration | None:
 def _declaration(
     benchmark: HubBenchmark, task: HubTask, plain: DatasetName, where: str
 ) -> Declaration:
+    """The declaration of a task; the split, config and revision of the name take precedence over
+    the task's own. Raises DataError and UnknownName."""
     address = SCHEME + plain.name
     config = plain.config or (task.config if task.config != "default" else None)
     parts = {"config": config, "split": plain.split or task.split, "revision": plain.revision}

@@ -75,6 +75,8 @@ class Judged:
         return options
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        """The flow and summary of a judged benchmark. Raises UsageError if rotations are
+        requested."""
         declaration, variant = resolved.declaration, resolved.variant
         if variant.circular not in (None, "off"):
             raise UsageError(f"{declaration.name} is asked once; it has no options to rotate")

@@ -69,6 +69,7 @@ def rows_to_samples(
     """
 
     def generate() -> Iterator[Sample]:
+        """Yield a sample for each row. Raises DataError if two rows have the same id."""
         row_of_id: dict[str, int] = {}
         golds_are_indices: bool | None = None
         for row in rows if keep is None else filter(keep, rows):

@@ -98,6 +98,7 @@ class RuleScoring:
         return allowed_values(options)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        """The flow and summary of a benchmark that rules score, with or without rotations."""
         declaration, variant = resolved.declaration, resolved.variant
         options = resolved.options
         mode = circular_mode(variant, self.circular)
@@ -130,6 +131,8 @@ class RuleScoring:
         return parts
 
     def _ask_config(self, resolved: ResolvedVariant) -> AskConfig:
+        """How questions are asked: parsers of the rule, prompt template, few-shot examples,
+        limits."""
         declaration, variant = resolved.declaration, resolved.variant
         parsers = parsers_of(resolved.rule, self.rules)
         config = AskConfig(
@@ -222,6 +225,8 @@ class YesNo:
         return allowed_values(options)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        """The flow and summary of yes/no questions that count in units. Raises UsageError if
+        rotations are requested."""
         declaration, variant = resolved.declaration, resolved.variant
         options, name = resolved.options, declaration.name
         if variant.circular not in (None, "off"):

@@ -44,6 +44,7 @@ def judge_flow(
     """Ask, then have the reply compared with the reference. Without judges it is ungraded."""
 
     def flow(sample: Sample) -> Flow:
+        """Ask the model, then judges whether its reply agrees with the gold answer."""
         messages = prompt(sample, template=template)
         output = yield from ask_model(sample, messages, settings)
         if not isinstance(output, Generated):

@@ -107,6 +107,7 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
     """
 
     def flow(sample: Sample) -> Flow:
+        """Ask the model, then the judges. A reply without an answer scores 0 without a judge."""
         messages = scoring.build_messages(sample)
         output = yield from ask_model(sample, messages, scoring.settings)
         if not isinstance(output, Generated):
@@ -209,6 +210,8 @@ def extracted_flow(scoring: ExtractedScoring) -> Callable[[Sample], Flow]:
     """Ask, parse by rules, and have judges copy out the answer if no rule matches."""
 
     def flow(sample: Sample) -> Flow:
+        """Ask the model and extract its answers; with several extractors, the score is the grade of
+        their consensus."""
         read = yield from ask_and_extract(sample, scoring)
         if isinstance(read, Record):
             return read

@@ -60,6 +60,8 @@ def point_graded_flow(
     """
 
     def flow(sample: Sample) -> Flow:
+        """Ask the model, then the judges, who grade the judged part of the reply on the sample's
+        scale. A reply without an answer, or without that part, scores 0 without a judge."""
         scale = scale_of(sample)
         messages = build_messages(sample)
         output = yield from ask_model(sample, messages, settings)

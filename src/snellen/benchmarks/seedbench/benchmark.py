@@ -168,6 +168,7 @@ class SeedScoring:
         return {**options, **drawing}
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
+        """The flow and summary of a SEED-Bench version, by ranking or by generated answers."""
         variant, options = resolved.variant, resolved.options
         drawing = split_drawing_options(variant)
         self._check(drawing.parameters, few_shot_parameters(options))

@@ -177,6 +177,8 @@ def validity_note(records: Sequence[Record]) -> str:
 def _group_mean(
     group: DimensionGroup, metrics_by_dimension: Mapping[str, Metric], sums: Mapping[str, GroupSums]
 ) -> Metric:
+    """The mean over the dimensions of a group; without a value, and with a note, if a dimension has
+    none."""
     values = {name: cell.value for name, cell in metrics_by_dimension.items()}
     value = average(values, group.members)
     scored = sum(

@@ -11,6 +11,7 @@ from snellen.core.errors import UsageError
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen compare`."""
     add_runs(parser)
     add_common(parser, "compare")
     parser.add_argument(

@@ -22,6 +22,7 @@ PAGES = "pages"
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen export`."""
     add_runs(parser)
     parser.add_argument(
         "--to", required=True, metavar="FORMAT", choices=(*_FORMATS, *_FOLDERS, PAGES),

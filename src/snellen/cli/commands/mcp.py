@@ -32,6 +32,8 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Serve runs over standard input and output until the client closes them. Raises MissingExtra
+    without `mcp`, and UsageError."""
     if find_spec("mcp") is None:
         raise MissingExtra("serving runs to other programs", "mcp", "mcp")
     from snellen.engine.limits.spending import Budget

@@ -99,8 +99,8 @@ def _complete_before(run: RunFolder) -> str:
     address = f" at {info.address}" if info.address else ""
     other = f", not at {run.unasked_address}" if run.unasked_address else ""
     return (
-        f"{info.model} on {info.benchmark}: nothing was asked, the replies are stored ones of "
-        f"{info.created[:10]}{address}{other}; --fresh asks anew"
+        f"{info.model} on {info.benchmark}: nothing was asked; the replies were stored on "
+        f"{info.created[:10]}{address}{other}; use --fresh to ask again"
     )
 
 

@@ -17,7 +17,7 @@ def add(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--annotator", metavar="NAME",
-        help="who is named in annotations (default: the user of this machine)",
+        help="author of annotations (default: the user of this machine)",
     )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the browser")
     add_moved_data(parser)
@@ -28,6 +28,7 @@ def _print_notice(sentence: str) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Serve the pages until Ctrl-C."""
     from snellen.view.run_view import RunLibrary
     from snellen.view.server import PageServer
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen watch`."""
     parser.add_argument(
         "checkpoints", metavar="CHECKPOINTS",
         help="the folder in which they appear, a pattern such as 'runs/*/checkpoint-*', or the "
@@ -37,7 +38,7 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--every", type=float, default=30.0, metavar="SECONDS",
-        help="time between two looks for new checkpoints (default: 30)",
+        help="time between two scans for new checkpoints (default: 30)",
     )  # fmt: skip
     end = parser.add_mutually_exclusive_group()
     end.add_argument("--once", action="store_true", help="evaluate what is there, then end")
@@ -47,7 +48,7 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     end.add_argument(
         "--for", dest="seconds", type=argument_type(parse_duration), metavar="TIME",
-        help="end after e.g. 90s, 15m, 12h or 2d; an evaluation that was begun is finished",
+        help="end after e.g. 90s, 15m, 12h or 2d; an evaluation in progress is finished",
     )  # fmt: skip
     parser.add_argument(
         "--base", metavar="MODEL",
@@ -55,7 +56,7 @@ def add(parser: ArgumentParser) -> None:
         "and below LoRA adapters (default: as the adapter says)",
     )  # fmt: skip
     parser.add_argument("--group", metavar="NAME",
-                        help="keep the scores of this grouping too, e.g. category")  # fmt: skip
+                        help="also keep the scores by this grouping, e.g. category")  # fmt: skip
     parser.add_argument(
         "--fail-on-regression", action="store_true",
         help="end at the first regression; exit code 1 while the latest checkpoint is one",

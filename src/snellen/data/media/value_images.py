@@ -107,6 +107,8 @@ class CellValues:
         return self._plain(value["path"], not holds_videos, holds_videos)
 
     def _array(self, value: Any, holds_images: bool, holds_videos: bool) -> Any:
+        """The image of an array as PNG bytes; another array as lists of numbers. Raises DataError
+        for an array in an image column that is not an image."""
         import numpy as np
 
         try:

@@ -157,6 +157,8 @@ class _PrecisionMonitor:
                 self._decide()
 
     def annotate(self, summary: Summary) -> Summary:
+        """Add the anytime interval to a summary, and a notice that says why or that the run did not
+        stop."""
         mean = self._anytime_mean.mean
         if mean is None:
             return summary

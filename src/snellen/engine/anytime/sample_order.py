@@ -147,6 +147,8 @@ class AnytimeMean:
         finite: bool = False,
         prediction: float | None = None,
     ) -> None:
+        """`units` are in the order of asking; `mixture` holds the bets of the confidence sequence;
+        `prediction` is in 0..1."""
         self._prediction = prediction
         # Sequences take values in 0..1: a unit counts as its weighted sum over the largest unit.
         self._largest = max(sum(unit.sample_weights()) for unit in units)

@@ -144,6 +144,8 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
         return repeated_flow
 
     def flow(sample: Sample) -> Flow:
+        """Ask a sample with its prepared images; a sample that the model cannot take is recorded as
+        unsupported."""
         reason = unsupported_reason(sample, plan.model.capabilities) if unsupported_reason else None
         prepared = prepare(sample) if prepare is not None and reason is None else sample
         if reason is None and is_text_only and prepared.media:

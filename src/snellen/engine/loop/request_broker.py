@@ -81,6 +81,8 @@ class ModelClient:
         abort_signal: AbortSignal | None = None,
         fresh: str = "",
     ) -> None:
+        """A broker of one model; `fresh` names the replies that are asked again, and is part of
+        their key in the store."""
         self._identity = model.identity.digest() + (f"/fresh/{fresh}" if fresh else "")
         self.is_recording = abilities(model).by_row
         """Whether the model is a recording, which answers by row id, not by the prompt."""

@@ -119,6 +119,8 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
     """Drive the flows of the pending samples in an event loop of their own."""
 
     async def main() -> None:
+        """Drive the flows of all pending samples; the broker counts requests, spending and reused
+        replies."""
         models = {MAIN: plan.model, **plan.roles}
         for model in models.values():
             if isinstance(model, SelfReportingModel):
@@ -251,6 +253,8 @@ class RunState:
     def __init__(
         self, plan: RunPlan, writer: RunWriter, info: RunInfo, total: int, done: set[str]
     ) -> None:
+        """`total` counts the samples of the run, `done` are the ids of those that earlier starts
+        finished."""
         self.plan, self.writer, self.info = plan, writer, info
         self.total, self.done, self.failed = total, len(done), 0
         self.broker: RequestBroker | None = None

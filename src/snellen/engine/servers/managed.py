@@ -65,6 +65,8 @@ class ManagedModel(RemoteModel):
         connect: Callable[[str], RemoteModel],
         identify: Callable[[Identity], Identity],
     ) -> None:
+        """`connect` opens the model at the URL of its server; `identify` replaces its identity by
+        one without that URL."""
         self.name = name
         """The model's name in runs; for a folder, its name without the path."""
         self._server = server

@@ -85,6 +85,8 @@ class _Reader:
             yield from self._read_object(value, name)
 
     def _read_object(self, value: Any, name: str) -> Iterator[str]:
+        """Texts of a value that is not plain data: code, modules, instances, objects of libraries.
+        An object of unknown content is represented by a number."""
         if isinstance(value, functools.partial):
             yield "partial"
             yield from self.read(value.func, name)
@@ -150,6 +152,8 @@ class _Reader:
                     yield from self.read(member, f"{value.__name__}.{name}")
 
     def _read_function(self, function: FunctionType) -> Iterator[str]:
+        """Texts of a function: its source, and the defaults, closure and globals that it uses. A
+        function of a library is represented by its name."""
         code = function.__code__
         if not is_users_file(code.co_filename):
             yield f"function {function.__module__}.{function.__qualname__}"

@@ -70,6 +70,7 @@ class ServerModel(RemoteModel):
         account: str,
         origin: ServerOrigin,
     ) -> None:
+        """`account` identifies URL and key; `origin` is the server that requests are sent to."""
         self.identity = identity
         self.capabilities = capabilities_of(config)
         self.account = account

@@ -55,6 +55,7 @@ def runs_html(runs: Sequence[RunWithPage], remarks: Iterable[str] = ()) -> str:
 
 
 def _run_cells(report: Report, page: Path | None, names_benchmark: bool) -> list[str]:
+    """The cells of a run: benchmark, model, score with its drawing, n, outcomes, settings, page."""
     headline = report.summary.headline
     chance = report.summary.metrics.get(CHANCE)
     bar = ""

@@ -125,6 +125,8 @@ class AnswerTally:
 
 
 def _confusion_table(title: str, pairs: Counter[tuple[str, str]]) -> ConfusionTable:
+    """A table of gold (rows) against given answers (columns) with shares in 0..1; rare labels are
+    merged into one row and column."""
     golds, given = Counter[str](), Counter[str]()
     for (gold, answer), samples in pairs.items():
         golds[gold] += samples

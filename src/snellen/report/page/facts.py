@@ -112,7 +112,7 @@ def _scoring(report: Report) -> Iterator[ReportFact]:
     yield ReportFact("headline", fmt.metric_label(report.summary.headline.name))
     if interval is not None:
         yield ReportFact("interval", f"{fmt.level_text(interval)}, {interval.method}")
-        yield ReportFact("interval of", fmt.ESTIMAND)
+        yield ReportFact("interval for", fmt.ESTIMAND)
     effect = {
         "exclude": "failed and missing samples are left out",
         "count-wrong": "failed and missing samples count as wrong",
@@ -141,7 +141,7 @@ def _run(run: RunInfo, folder: Path) -> Iterator[ReportFact]:
     if run.finished:
         yield ReportFact("finished", _time(run.finished))
     if run.config.fresh:
-        yield ReportFact("asked anew under the name", run.config.fresh)
+        yield ReportFact("asked again under the name", run.config.fresh)
     requests = f"{fmt.count_text(counts.sent)} sent, {fmt.count_text(counts.reused)} from the store"
     yield ReportFact("requests, latest start", requests)
     if run.reused.replies:

@@ -78,7 +78,7 @@ const samplesView = ({ outcomes, picture, columns }) => {
     return make("div", { class: `pictures${sample.media.length > 2 ? " many" : ""}`, "data-pictures": "" }, sample.media.map((digest, at) => {
       const name = named[digest] || (many ? `Image ${at + 1}` : "The image");
       const shown = picture(digest, { alt: `${name}${many && !named[digest] ? ` of ${sample.media.length}` : ""} of sample ${sample.id}` });
-      if (!shown) return make("p", { class: "absent" }, `${name} is not kept here (${digest.slice(0, 12)})`);
+      if (!shown) return make("p", { class: "absent" }, `${name} is not on this machine (${digest.slice(0, 12)})`);
       return make("figure", { "data-digest": digest }, shown, many ? make("figcaption", {}, name) : null);
     }));
   };
@@ -116,7 +116,7 @@ const samplesView = ({ outcomes, picture, columns }) => {
       : [["answer", sample.answer === null ? outcomes[sample.outcome] : valueText(sample.answer, sample.options)]];
     return facts([
       ["id", sample.id],
-      ["place in the data", sample.position === undefined ? null : (sample.position + 1).toLocaleString("en")],
+      ["position in the data", sample.position === undefined ? null : (sample.position + 1).toLocaleString("en")],
       ...(turns ? [] : read),
       ["gold", turns ? null : sample.gold.length > 3 ? `${sample.gold.length} accepted answers` : goldText(sample.gold, sample.options) || "none"],
       ["score", sample.score === null ? "not scored" : rounded(sample.score)],

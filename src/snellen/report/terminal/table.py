@@ -108,7 +108,7 @@ def _print_estimand(runs: Sequence[Report], console: Console) -> None:
     from rich.text import Text
 
     if any(report.summary.headline.interval for report in runs):
-        console.print(Text(f"intervals: of {fmt.ESTIMAND}", style="dim"))
+        console.print(Text(f"intervals are for {fmt.ESTIMAND}", style="dim"))
 
 
 def _print_notices(runs: Sequence[Report], console: Console) -> None:

@@ -88,6 +88,8 @@ def _facts(run: RunFolder) -> dict[str, _SampleFacts]:
 def _sample_annotations(
     annotation: Annotation, run: RunFolder, found: _SampleFacts
 ) -> AnnotatedSample:
+    """An annotation with the facts of its sample; those of the run only if it is about the
+    reply."""
     is_reply = annotation.about == "reply"
     return AnnotatedSample(
         run=run.name if is_reply else "",

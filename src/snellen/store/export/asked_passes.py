@@ -94,6 +94,7 @@ def reply_text(record: Record, sample_pass: Pass, options: Mapping[str, str]) ->
 def _pass_of(
     draw: Record, sample_pass: Pass, number: int, index: int, prompt: tuple[Message, ...]
 ) -> AskedPass:
+    """One pass of a draw as an entry; `number` counts draws from 1, `index` passes from 0."""
     output = sample_pass.output
     options = sample_pass.options or draw.options
     alone = len(draw.passes) == 1

@@ -68,6 +68,8 @@ def every_eval_ever_files(
 
 
 def _run_files(run: RunFolder, evaluator: Evaluator) -> Iterator[ExportedFile]:
+    """The record of a run, and its lines if a sample has a score. Raises UsageError without a
+    headline."""
     report, records = run.report(), ordered_records(run)
     if report.summary.headline.value is None:
         raise UsageError(
@@ -122,6 +124,7 @@ class _Key(NamedTuple):
 
 
 def _record(report: Report, evaluator: Evaluator, key: _Key) -> Json:
+    """The record without the reference to its lines."""
     info = report.run
     return {
         "schema_version": SCHEMA_VERSION,
@@ -154,6 +157,7 @@ def _model_id(info: RunInfo) -> str:
 
 
 def _model_info(info: RunInfo, model: str) -> Json:
+    """The model, and how it is deployed and available as far as its provider shows."""
     identity = info.config.identity
     provider = identity.provider
     deployment = "self_deployed" if provider in _LOCAL_PROVIDERS else "unknown"
@@ -201,6 +205,8 @@ def _results(report: Report, key: _Key) -> list[Json]:
 def _result(
     info: RunInfo, identifier: str, name: str, metric: Metric, summary: Summary | None = None
 ) -> Json:
+    """A metric as an evaluation result; percentages become proportions from 0 to 1. With `summary`,
+    outcomes and baselines are added."""
     assert metric.value is not None
     factor = 0.01 if metric.unit == "percent" else 1.0
     own = metric.name if metric.name == "accuracy" else f"snellen.{info.benchmark}.{metric.name}"
@@ -258,6 +264,7 @@ def _generation(info: RunInfo) -> Json:
 
 
 def _source_data(info: RunInfo) -> Json:
+    """The data: a data set of the hub, a URL, or another source, with digest and number of rows."""
     data = info.data
     details = {"sha256": data.digest, "rows": str(data.rows)}
     origin = data.origin
@@ -295,6 +302,7 @@ def _source_data(info: RunInfo) -> Json:
 
 
 def _line(record: Record, key: _Key) -> Json:
+    """The line of a scored question, with the replies of all its passes."""
     passes = list(asked_passes(record))
     first = passes[0]
     raw, reference = record.question, list(record.gold)

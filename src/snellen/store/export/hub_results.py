@@ -47,6 +47,8 @@ def hub_results_yaml(runs: Sequence[RunFolder], target: ResultTarget = OWN_TASK)
 
 
 def _entry(run: RunFolder, target: ResultTarget) -> str:
+    """The YAML entry of a run. Raises UsageError if its data set or task is unknown, or if it is
+    not a result of the whole benchmark."""
     report = run.report()
     _check_whole(run, report)
     info, headline = report.run, report.summary.headline

@@ -90,6 +90,7 @@ def _header(run: RunFolder) -> Json:
 
 
 def _spec(info: RunInfo, ids: list[str]) -> Json:
+    """The log's `eval`: task, data set, model and settings."""
     config = info.config
     sampling = config.sampling.get("model")
     generation: Json = {"max_tokens": config.max_new_tokens}
@@ -133,6 +134,7 @@ def _spec(info: RunInfo, ids: list[str]) -> Json:
 
 
 def _results(info: RunInfo, summary: Summary, passes: Iterable[AskedPass]) -> Json:
+    """The log's `results`: the run's metrics, and how many replies have a score."""
     replies = list(passes)
     metrics = {summary.headline.name: summary.headline, **summary.metrics}
     scored = sum(one.score is not None for one in replies)
@@ -193,6 +195,7 @@ def _samples(run: RunFolder, read_image: ReadImage) -> Iterator[Json]:
 
 
 def _sample(model: str, one: AskedPass, read_image: ReadImage) -> Json:
+    """A reply as a sample of the log, with its images as attachments."""
     record, attachments = one.record, dict[str, str]()
     images = [_image(digest, read_image, attachments) for digest in record.media]
     text = {"type": "text", "text": record.question}

@@ -69,6 +69,7 @@ def lmms_eval_files(runs: Sequence[RunFolder]) -> list[ExportedFile]:
 
 
 def _results(reports: Sequence[Report], samples: dict[str, list[Json]], stamp: str) -> Json:
+    """The results file of lmms-eval, keyed by task."""
     infos = [report.run for report in reports]
     first = infos[0]
     tasks = [info.benchmark for info in infos]
@@ -149,6 +150,7 @@ def _task_config(info: RunInfo) -> Json:
 
 
 def _config(info: RunInfo) -> Json:
+    """The settings of the run under the names of lmms-eval's `config`."""
     seed = info.config.seed
     facts = ",".join(f"{name}={value}" for name, value in info.config.identity.facts.items())
     return {

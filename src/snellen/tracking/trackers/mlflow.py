@@ -25,6 +25,7 @@ class MlflowTracker:
         self._curve = ""
 
     def log(self, metrics: RunMetrics) -> None:
+        """Log metrics and tags to the curve's run, or to a run of its own that is then closed."""
         client = self._connect()
         if metrics.step is None:
             run = self._create(metrics.name)

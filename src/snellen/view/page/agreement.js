@@ -32,7 +32,7 @@ const agreementOf = (scores) => {
   return leaders === 1 ? `${scores.indexOf(best) + 1} best` : "mixed";
 };
 
-/** Every value of `agreementOf` for so many runs, in the order of a list of choices. */
+/** Every value of `agreementOf` for a number of runs, in the order of the choices. */
 const agreementValues = (count) => {
   const each = (text) => Array.from({ length: count }, (_, at) => text(at + 1));
   return ["all right", ...each((at) => `only ${at} right`), ...(count > 2 ? each((at) => `only ${at} wrong`) : []), "mixed",

@@ -27,7 +27,7 @@ const runLink = (run, text, attributes = {}) => make("a", { href: `#/run/${encod
 const flagChip = ([code, label, sentence], differs = false) =>
   make("span", { class: `flag ${code}${differs ? " differs" : ""}`, title: sentence }, differs ? `≠ ${label}` : label);
 
-const progressText = (run) => make("span", { class: run.status === "running" ? "live" : "halted", title: run.status === "running" ? "goes on, or was killed" : "was interrupted" },
+const progressText = (run) => make("span", { class: run.status === "running" ? "live" : "halted", title: run.status === "running" ? "in progress, or was killed" : "was interrupted" },
   `${numberText(run.done)} of ${numberText(run.samples)}`);
 
 /** Score and interval over the range of the metric, as a line of the cell. `chance`: a mark. */

@@ -24,7 +24,7 @@ class SavedViews {
   show({ views, writable, file }) {
     Object.assign(this, { views, writable });
     this.form.hidden = !writable;
-    this.hint.textContent = writable ? `The views lie in ${file}. The address of the page is a view too: bookmark it.` : "Views cannot be saved here, but the address of the page is one: bookmark it.";
+    this.hint.textContent = writable ? `Views are stored in ${file}. The address of the page is also a view: bookmark it.` : "Views cannot be saved here, but the address of the page is a view: bookmark it.";
     this.draw();
   }
 
@@ -35,7 +35,7 @@ class SavedViews {
       remove?.addEventListener("click", () => this.change({ name, remove: true }));
       return make("li", {}, make("a", { href: address ? `#/?${address}` : "#/", "aria-current": address === here ? "true" : null }, name), remove);
     }));
-    if (!this.views.length) this.list.replaceChildren(make("li", { class: "soft" }, "No view has a name yet."));
+    if (!this.views.length) this.list.replaceChildren(make("li", { class: "soft" }, "There are no saved views yet."));
   }
 
   /** Returns whether it was stored. */

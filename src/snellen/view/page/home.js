@@ -130,7 +130,7 @@ class HomePage {
     const damaged = runs.filter((run) => run.status === "damaged").length;
     const items = [];
     if (!runs.length && !this.catalog.more) {
-      items.push(make("div", { class: "nothing" }, make("p", {}, "There is no run here yet. Runs appear on this page as they are made:"), make("pre", { class: "command" }, "snellen run -m random -b eyechart --limit 100")));
+      items.push(make("div", { class: "nothing" }, make("p", {}, "There are no runs yet. Runs appear on this page as soon as they start:"), make("pre", { class: "command" }, "snellen run -m random -b eyechart --limit 100")));
     } else if (!found.length && !this.catalog.more) items.push(make("p", { class: "nothing" }, "No run fits the search and the filters."));
     if (damaged && this.state.view !== "list") {
       const filters = { ...this.state.filters, status: ["damaged"] };
@@ -182,9 +182,9 @@ class HomePage {
         ["77.5", "The score of the newest complete run of the model with the setting of the column. Click: the run."],
         ["(77.5) ≠ limit 100", "The run is not comparable with the column: it differs in what follows ≠."],
         ["1 of 3", "There are three runs of this model and benchmark. Click: all of them."],
-        ["12 of 900", "The run goes on, was interrupted or was killed: so many samples are done."],
+        ["12 of 900", "The run is in progress, was interrupted or was killed: finished samples of all."],
         ["n 900", "Samples that have a score."],
-        ["baseline", "What guessing scores on the questions of the column: a row, not a model."],
+        ["baseline", "The score of guessing on the questions of the column, which is not a model."],
       ].flatMap(([sign, meaning]) => [make("dt", {}, sign), make("dd", {}, meaning)]),
       ...Object.entries(known.meanings).flatMap(([code, meaning]) => [make("dt", {}, flagChip([code, known.settings[code], meaning])), make("dd", {}, meaning)]))));
   }
@@ -243,7 +243,7 @@ class HomePage {
       });
       return make("li", {}, make("label", {}, radio, make("span", {}, [...facts, ...gone].join(", ") || "as above", make("span", { class: "soft" }, ` – ${counted(setting.count, "run")}, ${counted(setting.models.size, "model")}`))));
     });
-    this.dialog(`Settings of ${column.label}`, make("p", { class: "soft" }, "Numbers are comparable where all of these are equal. The cells of the column are held against one of them; the first is that of most models, and of the others only what differs from it is named."), make("ul", { class: "settings-list" }, items));
+    this.dialog(`Settings of ${column.label}`, make("p", { class: "soft" }, "Numbers are comparable where all of these are equal. The cells of the column are compared with one of them; the first is that of most models, and of the others only what differs from it is named."), make("ul", { class: "settings-list" }, items));
   }
 
   dialog(heading, ...content) {

@@ -44,7 +44,7 @@ class ReplyTable {
     const odd = PARTS.filter((name) => new Set(this.samples.filter(Boolean).map((each) => JSON.stringify(each[name]))).size > 1);
     return [
       missing.length ? make("p", { class: "absent" }, `Not in ${missing.join(", ")}.`) : null,
-      odd.length ? make("p", { class: "absent" }, `Not the same in all runs: ${odd.join(", ")}. Shown is that of ${this.names[this.first]}.`) : null,
+      odd.length ? make("p", { class: "absent" }, `Not the same in all runs: ${odd.join(", ")}. Showing that of ${this.names[this.first]}.`) : null,
     ];
   }
 
