@@ -132,7 +132,7 @@ def test_a_sample_shows_pictures_prompt_reply_evidence_and_every_pass(page):
     passes = sample.locator(".pass")
     # The page fills a sample in when its `toggle` event comes, which is after the key.
     sync_api.expect(passes).to_have_count(2)
-    assert passes.nth(0).locator("header strong").inner_text() == "Pass 1 of 4"
+    assert passes.nth(0).locator("header h3").inner_text() == "Pass 1 of 4"
     assert "Please select the correct answer" in passes.nth(1).inner_text()
     assert len(passes.nth(1).locator("mark").inner_text()) == 1
     assert "by the rule" in passes.nth(1).inner_text()

@@ -126,7 +126,7 @@ def _differences_table(
         p,
     )
     first = ("benchmark",) if has_benchmarks else ()
-    return TextTable("", 1 + has_benchmarks, (*first, *head, "finds", "needs"), rows)
+    return TextTable("", 1 + has_benchmarks, (*first, *head, "detectable", "needed"), rows)
 
 
 def _bounds_text(pair: PairDifference) -> str:
@@ -267,7 +267,7 @@ def legend(comparison: RunComparison) -> str:
     if pair_count > 1:
         adjusted = f", adjusted by Holm for {pair_count} comparisons"
         alone = "interval: of each pair alone; "
-    p = f"p by {tests}{adjusted}; told apart: p below {level}; "
+    p = f"p by {tests}{adjusted}; significant: p below {level}; "
     if all(pair.p is None for pair in comparison.pairs):
         p = ""
     failed = (
@@ -278,9 +278,9 @@ def legend(comparison: RunComparison) -> str:
     )
     power = f"a power of {100 * comparison.power:g} % at the {level} level"
     return (
-        f"{failed}{alone}samples: won and lost; {p}finds: the least true difference found with "
-        f"{power}; needs: samples that find the far and the near end of the interval "
-        "with that power, – where it includes 0"
+        f"{failed}{alone}samples: won and lost; {p}detectable: the smallest true difference "
+        f"that is detected with {power}; needed: samples that detect the far and the near end of "
+        "the interval with that power, – if it includes 0"
     )
 
 

@@ -86,7 +86,15 @@ def _sizes_table(items: ItemAnalysis) -> TextTable:
         )
         for size in items.sizes
     ]
-    heads = ("samples", "pairs in order", "error", "largest", "random: in order", "error", "finds")
+    heads = (
+        "samples",
+        "pairs in order",
+        "error",
+        "largest",
+        "random: in order",
+        "error",
+        "detectable",
+    )
     return TextTable("subsets, on models that had no part in choosing them", 0, heads, rows)
 
 
