@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,7 @@ import numpy as np
 import pytest
 
 import snellen
-from snellen.api.options import RunOptions, change_options, check_options
+from snellen.api.options import RunOptionChanges, RunOptions, change_options, check_options
 
 ROWS = [{"question": f"Is {number} even?", "answer": "no"} for number in (1, 3, 5)]
 
@@ -61,6 +65,57 @@ def test_mistakes(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(snellen.SnellenError) as caught:
         check_options(change_options(RunOptions(), changes))
     assert str(caught.value) == sentence
+
+
+WIDER = {
+    "load": "Sequence[Path | str] | Path | str",
+    "fresh": "str | bool | None",
+    "extractors": "Sequence[AnyModel] | AnyModel",
+    "judges": "Sequence[AnyModel] | AnyModel",
+}
+"""Arguments that take more than the field of the same name holds."""
+
+
+def test_arguments_by_name_have_the_types_of_the_fields() -> None:
+    arguments = {
+        name: annotation.__forward_arg__
+        for name, annotation in RunOptionChanges.__annotations__.items()
+    }
+    held = {field.name: str(field.type) for field in dataclasses.fields(RunOptions)}
+    assert arguments == {**held, **WIDER}
+
+
+USER_SCRIPT = """\
+import snellen
+
+def yes(request: snellen.Generate) -> str:
+    return "yes"
+
+snellen.evaluate(yes, "eyechart", limit=3, out="runs", load="a.py", fresh=True, html=False)
+snellen.evaluate(yes, "eyechart", limt=3)
+snellen.plan("random", "eyechart", limit="3")
+async def main() -> None:
+    await snellen.aevaluate(yes, "eyechart", progress=True, judges="random")
+    await snellen.aevaluate(yes, "eyechart", limt=3)
+"""
+
+
+@pytest.mark.release
+def test_a_type_checker_finds_mistakes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(USER_SCRIPT)
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(script)],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(Path(snellen.__file__).parents[1])},
+    )  # fmt: skip
+    errors = [line for line in checked.stdout.splitlines() if ": error: " in line]
+    assert [line.partition(": error: ")[2].partition('"; ')[0] for line in errors] == [
+        'Unexpected keyword argument "limt" for "evaluate',
+        'Argument "limit" to "plan" has incompatible type "str',
+        'Unexpected keyword argument "limt" for "aevaluate',
+    ]
+    assert [line.split(":")[1] for line in errors] == ["7", "8", "11"]
 
 
 def test_options_of_another_type() -> None:

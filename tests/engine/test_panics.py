@@ -162,7 +162,7 @@ def test_an_odd_error_of_a_replica_fails_its_batch_alone() -> None:
         return Odd()
 
     good = Generated("A")
-    short = Failure("request", "0 outputs came back for 1 requests")
+    short = Failure("request", "0 outputs came back for 1 request")
     first, failed, *others = of_pool(start)
     assert [first, *others] == [good, short, good]
     assert isinstance(failed, Failure)

@@ -217,7 +217,7 @@ class Lazy:
     ("name", "replies"),
     [
         ("Mixed", ["A", "A", "the model returned int; expected text or an Output", "no"]),
-        ("Short", ["1 outputs came back for 4 requests; answer_batch returns a list with one"] * 4),
+        ("Short", ["1 output came back for 4 requests; answer_batch returns a list with one"] * 4),
         ("Text", ["one str came back for 4 requests; answer_batch returns a list with one"] * 4),
         ("Lazy", ["B", "A", "A", "A"]),
     ],

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 from snellen.api._budget import Prices, request_limits
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
@@ -22,6 +22,7 @@ from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api._sampling import is_greedy
 from snellen.api.options import (
     STORE_FILE,
+    RunOptionChanges,
     RunOptions,
     change_options,
     check_options,
@@ -62,7 +63,7 @@ def evaluate(
     fetching: FetchProgress | None = None,
     warned: Notify | None = None,
     serving: Notify | None = None,
-    **changes: Any,
+    **changes: Unpack[RunOptionChanges],
 ) -> Results:
     """Run every model on every benchmark; a complete run is only reported.
 
@@ -102,14 +103,24 @@ async def aevaluate(
     models: AnyModel | Iterable[AnyModel] | Mapping[str, AnyModel],
     benchmarks: BenchmarkLike,
     options: RunOptions = RunOptions(),  # noqa: B008 - frozen
-    **arguments: Any,
+    *,
+    command: str = "",
+    progress: ProgressChoice = None,
+    fetching: FetchProgress | None = None,
+    warned: Notify | None = None,
+    serving: Notify | None = None,
+    **changes: Unpack[RunOptionChanges],
 ) -> Results:
     """As `evaluate`, for async code: the event loop keeps running while models are asked.
 
     Cancelling keeps what is finished, as Ctrl-C does, and returns once the runs have ended.
     Callbacks are called in another thread.
     """
-    return await run_in_thread(partial(evaluate, models, benchmarks, options, **arguments))
+    call = partial(
+        evaluate, models, benchmarks, options, command=command, progress=progress,
+        fetching=fetching, warned=warned, serving=serving, **changes,
+    )  # fmt: skip
+    return await run_in_thread(call)
 
 
 def _evaluate(

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from snellen.api._option_values import check_types, clean_value
 from snellen.api.flags import (
@@ -212,6 +212,36 @@ class RunOptions(RequestOptions):
     html: bool = option(True, "--no-html", "write no report.html", is_inverted=True)
     cluster: RayCluster | None = None
     """Where models run as replicas on Ray, instead of in this process."""
+
+
+class RunOptionChanges(TypedDict, total=False):
+    """The fields of `RunOptions` as `evaluate` and `plan` take them by name, so that type checkers
+    and editors know them. Wider than the fields where `change_options` takes more."""
+
+    load: Sequence[Path | str] | Path | str
+    serve_timeout: float | None
+    retries: int | None
+    max_failures: str | None
+    budget: str | None
+    prices: Sequence[str]
+    out: Path | str
+    store: Path | str | None
+    fresh: str | bool | None
+    limit: int | None
+    seed: int
+    variant: Variant
+    recipes: bool
+    repeats: int
+    sampling: Sampling
+    extractors: Sequence[AnyModel] | AnyModel
+    judges: Sequence[AnyModel] | AnyModel
+    judge_repeats: int
+    clip: AnyModel
+    serve: str | None
+    until: str | None
+    require_answers: bool
+    html: bool
+    cluster: RayCluster | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

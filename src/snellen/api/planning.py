@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 from msgspec import Struct
 
@@ -17,6 +17,7 @@ from snellen.api._resolve import MissingRequirement, OfflineResolver, Unavailabl
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api.options import (
     STORE_FILE,
+    RunOptionChanges,
     RunOptions,
     change_options,
     check_options,
@@ -76,7 +77,7 @@ def plan(
     probe: bool = False,
     aims: Aims | None = None,
     like: Sequence[Path | str] = (),
-    **changes: Any,
+    **changes: Unpack[RunOptionChanges],
 ) -> Planned:
     """What `evaluate` would do with the same arguments. No model is asked, no server started.
 

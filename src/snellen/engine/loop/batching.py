@@ -207,11 +207,19 @@ def _list_of_outputs(values: object, count: int) -> list[object]:
     wanted = "answer_batch returns a list with one for each, in their order"
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         kind = type(values).__name__
-        raise ModelError(f"one {kind} came back for {count} requests; {wanted}")
+        noun = "request" if count == 1 else "requests"
+        raise ModelError(f"one {kind} came back for {count} {noun}; {wanted}")
     outputs = list(values)
     if len(outputs) != count:
-        raise ModelError(f"{len(outputs)} outputs came back for {count} requests; {wanted}")
+        raise ModelError(f"{describe_mismatch(len(outputs), count)}; {wanted}")
     return outputs
+
+
+def describe_mismatch(outputs: int, requests: int) -> str:
+    """How many outputs came back for how many requests, in words."""
+    output_noun = "output" if outputs == 1 else "outputs"
+    request_noun = "request" if requests == 1 else "requests"
+    return f"{outputs} {output_noun} came back for {requests} {request_noun}"
 
 
 def as_output(value: object) -> Output:

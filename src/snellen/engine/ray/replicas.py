@@ -19,6 +19,7 @@ from snellen.core.request import Request
 from snellen.engine.loop.batching import (
     ImageDigests,
     QueuedRequest,
+    describe_mismatch,
     failure_from_error,
     queued_request,
     select_batch,
@@ -214,7 +215,7 @@ class ReplicaPool:
         try:
             outputs = await replica.answer([queued.request for queued in batch])
             if len(outputs) != len(batch):
-                raise ModelError(f"{len(outputs)} outputs came back for {len(batch)} requests")
+                raise ModelError(describe_mismatch(len(outputs), len(batch)))
         except ReplicaLost as error:
             slot.mark_lost(replica)
             await self._requeue(batch, error)
