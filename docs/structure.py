@@ -49,9 +49,9 @@ The engine and the store are another quarter of the functions, in a seventh of t
 even one question resumable, with a lock, a lease for requests in flight, replies by digest, counts
 of what was spent, and one line for each record. A seventh of the files read the command and check
 its options, prices and roles before anything is asked; an eighth are the nouns of `core`. The rest
-is a file for each step: find the benchmark, build it, index its table, write the prompt, parse the
-reply, score it with an interval. What a plain run need not ask (few-shot examples, controls, gates,
-judges, units, replicas, submissions) returns before its file is entered.
+is a file for each step: find the benchmark, build it, index its table, phrase the question, parse
+the reply, score it with an interval. What a plain run need not ask (few-shot examples, controls,
+gates, judges, units, replicas, submissions) returns before its file is entered.
 
 | | first | now |
 | --- | ---: | ---: |"""

@@ -52,7 +52,7 @@ def _header(results: Results) -> Iterator[str]:
 def _study(study: Study, found: dict[str, Found]) -> Iterator[str]:
     yield from (f"### {study.title}", "")
     yield f"{_sentence(study.procedure)} Source: {study.source.rstrip('.')}. (`{study.key}`)"
-    yield from ("", f"Told: how often {study.event}." if _is_share(study) else study.event, "")
+    yield from ("", f"Measured: how often {study.event}." if _is_share(study) else study.event, "")
     yield "| case | value | standard error | promised | repeats |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     for case in study.cases:

@@ -196,7 +196,7 @@ def test_ctrl_c_is_told_with_how_to_go_on(
         (["--epochs", "0"], "--epochs 0: expected a number above 0"),
         (["--learning-rate", "nan"], "--learning-rate nan: expected a number above 0"),
         ([*PAIR, "--targets", "head.*"], "no layer that can be tuned is named 'head.*'"),
-        ([*PAIR, "--targets", "("], "'(' is no regular expression"),
+        ([*PAIR, "--targets", "("], "'(' is not a regular expression"),
         (["--halves", "--runs", "x"], "--halves makes two of each task"),
     ],
 )

@@ -286,7 +286,7 @@ def test_what_can_be_compared(results: snellen.Results, form: str) -> None:
     ("runs", "options", "sentence"),
     [
         ((), {}, "at least two|two runs|fewer"),
-        ((5,), {}, "int is no run"),
+        ((5,), {}, "int is not a run"),
         (("nowhere",), {}, "no run in nowhere"),
         ((), {"level": 95}, "expected fractions"),
     ],
@@ -306,7 +306,7 @@ def test_open_runs(results: snellen.Results, tmp_path: Path) -> None:
         snellen.open_runs(tmp_path)
     with pytest.raises(snellen.SnellenError, match="no folder of runs is named"):
         snellen.open_runs()
-    with pytest.raises(snellen.SnellenError, match="is no run folder"):
+    with pytest.raises(snellen.SnellenError, match="is not a run folder"):
         snellen.open_run(tmp_path)
 
 

@@ -23,7 +23,7 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         (("parity", "--tolerance", "x"), "argument --tolerance: got 'x'; expected a number"),
         (
             (*RUN, "--timeout", "1"),
-            "--timeout is no flag but an option of the model; put it behind the model's name: "
+            "--timeout is not a flag but an option of the model; put it behind the model's name: "
             "-m MODEL:timeout=VALUE",
         ),
         ((*RUN, "--batch-size=4"), "-m MODEL:batch_size=VALUE"),

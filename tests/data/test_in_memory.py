@@ -277,7 +277,7 @@ def test_a_kind_for_all_questions(tmp_path: Path) -> None:
         ),
         (
             [{"image": torch.ones(2, 2, requires_grad=True)}],
-            "data, row 1, column image: a Tensor is no array here: Can't call numpy",
+            "data, row 1, column image: a Tensor cannot be read as an array: Can't call numpy",
         ),
         (
             [{"image": np.zeros((3, 4, 4), np.float32)}],

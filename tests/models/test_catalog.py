@@ -263,7 +263,7 @@ def test_a_fact_that_is_not_known_fulfils_nothing() -> None:
         ("", "expected open or closed or all, or a fact"),
         ("open,", "expected open or closed or all, or a fact"),
         ("sise<10", "unknown fact 'sise'; did you mean size?"),
-        ("size<ten", "'ten' is no number"),
+        ("size<ten", "'ten' is not a number"),
         ("size~7", "size is a number; use <"),
         ("name<7", "name has no order; use ="),
     ],

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright import sync_api
 
+# A busy machine draws slowly; what never comes still fails.
+sync_api.expect.set_options(timeout=20_000)
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

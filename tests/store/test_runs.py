@@ -60,7 +60,7 @@ def test_failures_are_owed_again(tmp_path: Path) -> None:
 
 
 def test_no_run_folder_gives_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no run folder"):
+    with pytest.raises(UsageError, match="is not a run folder"):
         open_run(tmp_path)
     with pytest.raises(UsageError, match="no run in"):
         find_runs(tmp_path)

@@ -106,7 +106,10 @@ def test_mistakes_are_one_sentence_before_anything_is_asked(
         (["ckpts", "-b", "eyechrat"], "unknown benchmark 'eyechrat'"),
         (["ckpts", "-b", "eyechart", "--until", "±1"], "leave it out, and choose their number"),
         (["ckpts", "-b", "eyechart", "--every", "0"], "--every is 0; expected seconds above 0"),
-        (["ckpts", "-b", "eyechart", "--for", "soon"], "'soon' is no time; expected e.g. 90s"),
+        (
+            ["ckpts", "-b", "eyechart", "--for", "soon"],
+            "'soon' is not a duration; expected e.g. 90s",
+        ),
         (["ckpts", "-b", "eyechart", "--track", "excel:x"], "--track excel:x: expected tensorbo"),
         (["http://u:p@h/v1", "-b", "eyechart"], "the address of h holds a user or a password"),
         (["http://h/v1#a", "-b", "eyechart"], "give the address alone"),

@@ -114,11 +114,11 @@ def test_no_other_page_may_write(server, run, headers):
     [
         ({"sample": "99", "flag": True}, "has no sample '99'"),
         ({"sample": "3"}, "changes nothing"),
-        ({"sample": "3", "flag": "yes"}, "no annotation"),
-        ({"sample": "3", "flag": True, "path": "/etc/passwd"}, "no annotation"),
-        ({"sample": "3", "note": "x" * (MAX_NOTE + 1)}, "no annotation"),
-        ({"sample": "3", "add": ["x" * 81]}, "no annotation"),
-        ({"sample": "3", "add": [str(at) for at in range(21)]}, "no annotation"),
+        ({"sample": "3", "flag": "yes"}, "not an annotation"),
+        ({"sample": "3", "flag": True, "path": "/etc/passwd"}, "not an annotation"),
+        ({"sample": "3", "note": "x" * (MAX_NOTE + 1)}, "not an annotation"),
+        ({"sample": "3", "add": ["x" * 81]}, "not an annotation"),
+        ({"sample": "3", "add": [str(at) for at in range(21)]}, "not an annotation"),
         ({"run": "../other", "sample": "3", "flag": True}, "no run"),
     ],
 )
@@ -153,7 +153,7 @@ def test_lines_that_are_no_annotations_are_named(server, run):
     told = ask(server, "/api/annotations", run=run.name).json
     assert told["reply"]["1"]["flag"] is True
     assert told["notices"] == [
-        f"{run.name}/{ANNOTATIONS_FILE}: left out what is no annotation (lines 2)"
+        f"{run.name}/{ANNOTATIONS_FILE}: left out what is not an annotation (lines 2)"
     ]
 
 

@@ -112,7 +112,7 @@ def _distinct(runs: Iterable[Any]) -> list[RunFolder]:
                 found.setdefault(folder.path.resolve(), folder)
         else:
             raise UsageError(
-                f"{type(run).__name__} is no run; expected runs, Results, or folders of runs"
+                f"{type(run).__name__} is not a run; expected runs, Results, or folders of runs"
             )
     return list(found.values())
 

@@ -66,7 +66,7 @@ def ray_cluster(arguments: Namespace) -> RayCluster | None:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
@@ -76,5 +76,5 @@ def _amount(text: str) -> float:
     except ValueError:
         amount = -1.0
     if not 0 <= amount < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 up")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
     return amount

@@ -162,7 +162,7 @@ def parse_duration(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"{text!r} is no time; expected e.g. 90s, 15m, 12h or 2d")
+        raise UsageError(f"{text!r} is not a duration; expected e.g. 90s, 15m, 12h or 2d")
     return seconds
 
 

@@ -65,7 +65,7 @@ class CommandLineParser(argparse.ArgumentParser):
         option = word.lstrip("-").replace("-", "_")
         if "-m" in flags and option in _model_options():
             self.error(
-                f"{word} is no flag but an option of the model; put it behind the model's name: "
+                f"{word} is not a flag but an option of the model; put it behind the model's name: "
                 f"-m MODEL:{option}=VALUE"
             )
         near = _suggestion(word, list(flags))

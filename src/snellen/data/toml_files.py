@@ -20,6 +20,6 @@ def read_toml(path: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{path} is no TOML: {error}") from error
     except RecursionError:
-        raise DataError(f"{path} is no description: its lists stand too deep in each other") from (
-            None
-        )
+        raise DataError(
+            f"{path} is not a description: its lists stand too deep in each other"
+        ) from (None)

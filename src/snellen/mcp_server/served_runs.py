@@ -72,7 +72,7 @@ class ServedRuns:
         self.folders = [Path(folder) for folder in folders]
         for folder in self.folders:
             if not folder.is_dir():
-                raise UsageError(f"{folder} is no folder; give run folders, or a folder of runs")
+                raise UsageError(f"{folder} is not a folder; give run folders, or a folder of runs")
 
     def runs(self) -> dict[str, RunFolder]:
         """All runs by name: the name of the folder, with ~2 and so on if it occurs again."""

@@ -204,7 +204,7 @@ def _read_pipeline_class(folder: Path) -> str:
     try:
         kind = json.loads((folder / _INDEX).read_text(encoding="utf-8")).get("_class_name")
     except FileNotFoundError:
-        raise UsageError(f"{folder} has no {_INDEX}, so it is no diffusers pipeline") from None
+        raise UsageError(f"{folder} has no {_INDEX}, so it is not a diffusers pipeline") from None
     except (OSError, ValueError, AttributeError) as error:
         raise UsageError(f"{folder / _INDEX} cannot be read as JSON: {error}") from error
     return str(kind)

@@ -139,7 +139,7 @@ def _append_line(path: Path, line: bytes) -> None:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is no file")
+            raise OSError("it is not a regular file")
         if status.st_size + len(line) > MAX_FILE_BYTES:
             raise OSError(f"it has reached {MAX_FILE_BYTES // 1_000_000} MB")
         content = line + b"\n"

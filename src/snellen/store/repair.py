@@ -246,7 +246,7 @@ def _integrity_errors(connection: sqlite3.Connection) -> tuple[str, ...]:
 def _open_read_only(path: Path) -> sqlite3.Connection:
     """Open a store for reading, whatever its schema."""
     if not path.is_file():
-        raise UsageError(f"{path} is no store: there is no such file; expected a store.sqlite")
+        raise UsageError(f"{path} is not a store: there is no such file; expected a store.sqlite")
     # Without a WAL file no process has the store open; `immutable` then reads it without creating
     # files beside it.
     mode = "mode=ro" if _add_suffix(path, "-wal").exists() else "mode=ro&immutable=1"
@@ -266,8 +266,8 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
 
 def _unusable_error(path: Path, error: Exception) -> StorageError:
     return StorageError(
-        f"nothing can be saved of the response store {path}, or it is no store ({error}); move it "
-        "away: finished samples are kept in the run folders, only the others are asked again"
+        f"nothing can be saved of the response store {path}, or it is not a store ({error}); move "
+        "it away: finished samples are kept in the run folders, only the others are asked again"
     )
 
 

@@ -128,7 +128,7 @@ class ReplyOrigin(NamedTuple):
 class ResponseStore:
     """Outputs by request digest. `path=None` keeps them in memory only.
 
-    Raises StorageError when the file cannot be opened, is no store, or the disk is full.
+    Raises StorageError when the file cannot be opened, is not a store, or the disk is full.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -377,7 +377,7 @@ def connect(path: Path | None) -> sqlite3.Connection:
 
 def _damaged_error(path: Path | None, error: Exception) -> StorageError:
     return StorageError(
-        f"the response store {path} is damaged or is no store ({error}); save what is sound with "
-        f"`snellen doctor {path} --repair`, or move it away or choose another file with --store: "
-        "finished samples are kept in the run folders, only the others are asked again"
+        f"the response store {path} is damaged or is not a store ({error}); save what is sound "
+        f"with `snellen doctor {path} --repair`, or move it away or choose another file with "
+        "--store: finished samples are kept in the run folders, only the others are asked again"
     )

@@ -98,7 +98,8 @@ def open_run(path: Path | str) -> RunFolder:
     path = Path(path)
     if not _is_run(path):
         raise UsageError(
-            f"{path} is no run folder: it has no {RUN_FILE}; give a folder that `snellen run` made"
+            f"{path} is not a run folder: it has no {RUN_FILE}; give a folder that "
+            "`snellen run` made"
         )
     return RunFolder(path)
 

@@ -48,7 +48,7 @@ def decode_change(body: bytes) -> ChangeRequest:
     try:
         request = msgspec.json.decode(body, type=ChangeRequest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"this is no annotation: {error}") from error
+        raise UsageError(f"this is not an annotation: {error}") from error
     if request.flag is None and request.note is None and not (request.add or request.remove):
         raise UsageError("this annotation changes nothing: it has no flag, note or label")
     return request
@@ -105,7 +105,8 @@ def _notices(log: AnnotationLog, folder: Path) -> list[str]:
     if not log.unreadable:
         return []
     lines = ", ".join(map(str, log.unreadable[:5]))
-    return [f"{folder.name}/{ANNOTATIONS_FILE}: left out what is no annotation (lines {lines})"]
+    file = f"{folder.name}/{ANNOTATIONS_FILE}"
+    return [f"{file}: left out what is not an annotation (lines {lines})"]
 
 
 def has_annotations(folder: Path) -> bool:

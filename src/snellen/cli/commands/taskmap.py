@@ -42,7 +42,7 @@ def _fractions(text: str) -> tuple[float, ...]:
     try:
         fractions = tuple(float(Fraction(part.strip())) for part in text.split(","))
     except (ValueError, ZeroDivisionError):
-        raise ArgumentTypeError(f"{text!r} is no list such as {THRESHOLDS}") from None
+        raise ArgumentTypeError(f"{text!r} is not a list such as {THRESHOLDS}") from None
     if any(not 0 < fraction <= 1 for fraction in fractions):
         raise ArgumentTypeError(f"{text!r}: expected fractions above 0, at most 1")
     return fractions

@@ -116,7 +116,9 @@ class CellValues:
         except (TypeError, ValueError, RuntimeError) as error:
             # Such as a tensor on an accelerator, or one that records gradients.
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise DataError(f"a {type(value).__name__} is no array here: {reason}") from error
+            raise DataError(
+                f"a {type(value).__name__} cannot be read as an array: {reason}"
+            ) from error
         is_image = array.dtype == np.uint8 and (
             array.ndim == 2 or (array.ndim == 3 and array.shape[2] in (1, 3, 4))
         )

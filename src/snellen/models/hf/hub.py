@@ -81,14 +81,16 @@ def hub_error(name: str, error: Exception, revision: str | None = None) -> Usage
             f"listed at {page}"
         )
     if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
-        return UsageError(f"{page} has no {CONFIG}, so it is no model that transformers can load")
+        return UsageError(
+            f"{page} has no {CONFIG}, so it is not a model that transformers can load"
+        )
     if settings.offline:
         return UsageError(
-            f"the model {name!r} is no folder and not in the hub's cache, and HF_HUB_OFFLINE is "
+            f"the model {name!r} is not a folder and not in the hub's cache, and HF_HUB_OFFLINE is "
             f"set; {by_hand}"
         )
     reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return UsageError(
-        f"the model {name!r} is no folder, not in the hub's cache, and {settings.hf_endpoint} "
+        f"the model {name!r} is not a folder, not in the hub's cache, and {settings.hf_endpoint} "
         f"cannot be asked ({reason}); check the connection, or {by_hand}"
     )

@@ -106,7 +106,7 @@ def target_layers(loaded: LoadedModel, targets: str) -> tuple[str, ...]:
         try:
             matches = [name for name in linear if re.fullmatch(targets, name)]
         except re.error as error:
-            raise UsageError(f"{targets!r} is no regular expression: {error}") from error
+            raise UsageError(f"{targets!r} is not a regular expression: {error}") from error
         if not matches:
             example = f", e.g. {linear[0]!r}" if linear else ""
             raise UsageError(

@@ -89,7 +89,7 @@ def find_adapter(name: str) -> Path:
     config = folder / _ADAPTER_CONFIG
     if not config.is_file():
         raise UsageError(
-            f"{name} has no {_ADAPTER_CONFIG}, so it is no adapter; expected what peft's "
+            f"{name} has no {_ADAPTER_CONFIG}, so it is not an adapter; expected what peft's "
             "save_pretrained writes"
         )
     try:

@@ -133,7 +133,7 @@ def _condition(part: str) -> FilterCondition:
         raise UsageError(f"filter {part!r}: {condition.fact} is a number; use <, <=, =, >= or >")
     if number and not re.fullmatch(r"\d+(\.\d+)?", condition.value):
         raise UsageError(
-            f"filter {part!r}: {condition.value!r} is no number; {condition.fact} is "
+            f"filter {part!r}: {condition.value!r} is not a number; {condition.fact} is "
             f"{FILTER_FIELDS[condition.fact].meaning}, e.g. {condition.fact}{condition.sign}10"
         )
     if condition.sign in _ORDERS and not number and condition.fact != "released":

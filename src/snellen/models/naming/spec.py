@@ -74,6 +74,6 @@ def refuse_password(spec: str) -> None:
         )
     if query is not None:
         raise UsageError(
-            f"the address of {query[1]} holds a ? and what follows it, which is no part of a base "
+            f"the address of {query[1]} holds a ? and what follows it, which is not part of a base "
             f"URL, and addresses are recorded with the run; leave it out, {advice}"
         )

@@ -94,7 +94,7 @@ def wrap_model(
         )
     if answers_requests(model) or _is_function(model):
         return _wrap_code(model, name, revision, capabilities)
-    raise UsageError(f"{_describe(model)} is no model; expected {_ACCEPTED}")
+    raise UsageError(f"{_describe(model)} is not a model; expected {_ACCEPTED}")
 
 
 def _wrap_code(

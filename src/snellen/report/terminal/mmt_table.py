@@ -117,7 +117,7 @@ def _check(reports: Sequence[Report]) -> None:
         raise UsageError("a table needs at least one run, got none")
     other = [report.run.name for report in reports if report.run.benchmark != NAME]
     if other:
-        raise UsageError(f"{other[0]} is no run of {NAME}; give runs of {NAME} alone")
+        raise UsageError(f"{other[0]} is not a run of {NAME}; give runs of {NAME} alone")
     infos = [report.run for report in reports]
     check_comparable(infos, [info.name for info in infos], "table")
 

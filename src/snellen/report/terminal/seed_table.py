@@ -80,7 +80,7 @@ def shared_version(runs: Sequence[Report]) -> Version:
     versions."""
     other = [report.run.name for report in runs if report.run.benchmark != NAME]
     if other:
-        raise UsageError(f"{other[0]} is no run of {NAME}; give runs of {NAME} alone")
+        raise UsageError(f"{other[0]} is not a run of {NAME}; give runs of {NAME} alone")
     versions = sorted({report.run.config.parameters["version"] for report in runs})
     if len(versions) != 1:
         raise UsageError(f"the runs are of the versions {', '.join(versions)}; give runs of one")

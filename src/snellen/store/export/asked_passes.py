@@ -103,7 +103,7 @@ def _pass_of(
     if isinstance(output, Failure):
         failure = f"{output.kind}: {output.message}"
     elif reply is None:
-        failure = "the reply is no text"
+        failure = "the reply is not text"
     answer = getattr(sample_pass.answer, "value", None)
     return AskedPass(
         record=draw,
