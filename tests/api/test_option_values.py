@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,14 @@ def test_a_run_is_not_compared_with_itself(results: snellen.Results) -> None:
         match="two runs of a benchmark are compared, or more; one run is given",
     ):
         snellen.compare(results[0], results[0])
+
+
+@pytest.mark.parametrize("path", [None, 5, ["runs"], b"runs"])
+@pytest.mark.parametrize("opening", [snellen.open_run, snellen.open_runs])
+def test_what_is_no_path_of_a_run(opening: Callable[[Any], object], path: Any) -> None:
+    with pytest.raises(snellen.SnellenError) as caught:
+        opening(path)
+    assert str(caught.value) == (
+        f"a run cannot be opened from a value of type {type(path).__name__}; expected the path of "
+        "its folder, such as 'snellen-results/RUN'"
+    )
