@@ -188,8 +188,8 @@ def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
     check_repeats("--judge-repeats", repeats)
     if repeats > 1 and (not judges or are_verdicts_recorded(judges)):
         raise UsageError(
-            "--judge-repeats asks judges again; name a model with --judge (the verdicts of a "
-            "column are recorded once)"
+            "--judge-repeats asks judges again; name a model with --judge (in Python: judges); the "
+            "verdicts of a column are recorded once"
         )
 
 
