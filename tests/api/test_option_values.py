@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,45 @@ def test_a_run_is_not_compared_with_itself(results: snellen.Results) -> None:
         match="two runs of a benchmark are compared, or more; one run is given",
     ):
         snellen.compare(results[0], results[0])
+
+
+@pytest.mark.parametrize("path", [None, 5, ["runs"], b"runs"])
+@pytest.mark.parametrize("opening", [snellen.open_run, snellen.open_runs])
+def test_what_is_no_path_of_a_run(opening: Callable[[Any], object], path: Any) -> None:
+    with pytest.raises(snellen.SnellenError) as caught:
+        opening(path)
+    assert str(caught.value) == (
+        f"a run cannot be opened from a value of type {type(path).__name__}; expected the path of "
+        "its folder, such as 'snellen-results/RUN'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("models", "changes", "sentence"),
+    [
+        ([], {}, "no model is named; name one with -m, or start a server with --serve (in Python: "
+            "models, or serve=...)"),
+        ("random", {"judge_repeats": 3}, "--judge-repeats asks judges again; name one with --judge "
+            "(in Python: judges)"),
+        ("random", {"variant": snellen.Variant(circular="yes")},  # type: ignore[arg-type]
+            "circular is 'yes'; expected one of off, early, full"),
+        ("random", {"variant": snellen.Variant(failures="drop")},
+            "failures is 'drop'; expected one of exclude, count-wrong, withhold"),
+        ("random", {"prices": "other:input=1,output=1"},
+            "--price names other, and no such model is asked (in Python: prices)"),
+        ("random", {"prices": "input=1"},
+            "--price 'input=1': expected MODEL:input=2.5,output=10 (in Python: prices)"),
+    ],
+)  # fmt: skip
+def test_sentences_name_the_argument(
+    tmp_path: Path, models: Any, changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(snellen.SnellenError) as caught:
+        snellen.evaluate(models, "eyechart", out=tmp_path, **changes)
+    assert str(caught.value) == sentence
+
+
+def test_a_plan_names_the_argument(tmp_path: Path) -> None:
+    with pytest.raises(snellen.SnellenError) as caught:
+        snellen.plan([], "eyechart", out=tmp_path)
+    assert str(caught.value) == "no model is named; name one with -m (in Python: models)"

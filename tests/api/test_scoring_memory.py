@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,43 @@ def test_columns_of_the_questions(tmp_path: Path) -> None:
     assert snellen.score(snellen.Data(rows, columns=names), LISTED).score == 75.0
 
 
+@pytest.mark.parametrize(
+    ("predictions", "name", "model"),
+    [
+        (REPLIES, None, "predictions"),
+        (LISTED, "mine v2", "mine v2"),
+        ("replies.csv", None, "replies.csv"),
+        (Path("replies.csv"), "mine", "mine"),
+    ],
+)
+def test_the_model_has_a_name(tmp_path: Path, predictions: Any, name: str, model: str) -> None:
+    pd.DataFrame(REPLIES.items(), columns=["id", "prediction"]).to_csv("replies.csv", index=False)
+    scored = snellen.score(ROWS, predictions, name=name)
+    assert scored.report.run.model == model
+    assert scored.report.run.config.identity.name == model
+    assert model in repr(scored)
+
+
+def test_rows_with_replies_are_predictions() -> None:
+    said = [{**row, "said": reply} for row, reply in zip(ROWS, LISTED, strict=True)]
+    assert snellen.score(said, "said").report.run.model == "predictions"
+
+
+def test_scores_are_copied() -> None:
+    scored = snellen.score(ROWS, REPLIES, name="mine")
+    pickled = pickle.loads(pickle.dumps(scored))  # noqa: S301 - own bytes
+    for same in (pickled, copy.deepcopy(scored)):
+        assert (same.score, same.interval, same.n) == (75.0, scored.interval, 4)
+        assert repr(same) == repr(scored)
+        assert same._repr_html_() == scored._repr_html_()
+        assert same.samples().to_dicts() == scored.samples().to_dicts()
+        assert same.benchmark.name == scored.benchmark.name
+        with pytest.raises(
+            snellen.SnellenError, match="has the facts of its benchmark and no data"
+        ):
+            same.benchmark.open()
+
+
 def test_missing_replies_are_missing(tmp_path: Path) -> None:
     scored = snellen.score(ROWS, {"a": "Yes", "b": None})
     assert scored.summary.outcomes["missing"] == 3
@@ -108,3 +147,9 @@ def test_missing_replies_are_missing(tmp_path: Path) -> None:
 def test_mistakes(questions: Any, predictions: Any, sentence: str) -> None:
     with pytest.raises(snellen.SnellenError, match=sentence):
         snellen.score(questions, predictions)
+
+
+@pytest.mark.parametrize("name", ["", 5])
+def test_names_that_are_none(name: Any) -> None:
+    with pytest.raises(snellen.SnellenError, match=f"name is {name!r}; expected what tables call"):
+        snellen.score(ROWS, REPLIES, name=name)

@@ -40,7 +40,9 @@ class Prices:
         for override in overrides:
             name, _, price = override.rpartition(":")
             if not name:
-                raise UsageError(f"--price {override!r}: expected MODEL:input=2.5,output=10")
+                raise UsageError(
+                    f"--price {override!r}: expected MODEL:input=2.5,output=10 (in Python: prices)"
+                )
             # A model named by its server's address goes by the name behind it.
             self._overrides[name.rpartition("#")[2]] = parse_price(price)
 
@@ -69,7 +71,9 @@ class Prices:
         names = {name for alias, model in named_models for name in (alias, *_names(model))}
         for name in self._overrides:
             if name not in names:
-                raise UsageError(f"--price names {name}, and no such model is asked")
+                raise UsageError(
+                    f"--price names {name}, and no such model is asked (in Python: prices)"
+                )
         if budget is None or not budget.is_money:
             return
         for alias, model in named_models:
@@ -80,12 +84,14 @@ class Prices:
             if price is None:
                 raise UsageError(
                     f"a budget in USD needs the price of {name}, which is not known; give it in "
-                    f"USD per million tokens: --price '{name}:input=2.5,output=10'"
+                    f"USD per million tokens: --price '{name}:input=2.5,output=10' "
+                    "(in Python: prices=[...])"
                 )
             if price.currency != "USD":
                 raise UsageError(
                     f"a budget in USD cannot be kept with {name}: its price is in "
-                    f"{price.currency}; give it in USD: --price '{name}:input=2.5,output=10'"
+                    f"{price.currency}; give it in USD: --price '{name}:input=2.5,output=10' "
+                    "(in Python: prices=[...])"
                 )
 
 

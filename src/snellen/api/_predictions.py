@@ -24,7 +24,8 @@ a list of dicts, a frame, a table, `Data`; a run or its samples; or the name of 
 
 _FOLDER = "in-memory"
 """Folder of the cache for rows that do not belong to a run."""
-_NAME = "predictions"
+NAME_IN_MEMORY = "predictions"
+"""Name of predictions in memory, in tables and as a file."""
 _REPLY_ROLES = ("id", "prediction")
 """Columns that belong to the predictions, if these are separate from the data."""
 
@@ -63,6 +64,8 @@ class ScoringInputs(NamedTuple):
     predictions: Path | str | None
     data: Path | str | None
     columns: ColumnNames
+    name: str
+    """Name of the predictions, that of their file if they have one."""
 
 
 def scoring_inputs(
@@ -75,6 +78,7 @@ def scoring_inputs(
     """Write inputs in memory to files of the cache. Raises UsageError for values that cannot be
     stored."""
     folder = Settings.from_environment().cache / _FOLDER
+    name = _name_of_file(benchmark if predictions is None else predictions)
     names = ColumnNames(columns)
     is_kept = is_in_memory(benchmark)
     if is_kept:
@@ -90,7 +94,7 @@ def scoring_inputs(
         data = keep_data(as_data(data), folder)
     if is_kept and isinstance(predictions, str) and not Path(predictions).exists():
         names = names._replace(call={**columns, "prediction": predictions})
-        predictions = None
+        name, predictions = NAME_IN_MEMORY, None
     elif predictions is not None and not isinstance(predictions, str | PurePath):
         own = predictions.columns if isinstance(predictions, Data) else {}
         names = names._replace(replies=own if _has_columns(predictions) else None)
@@ -99,7 +103,11 @@ def scoring_inputs(
             where = replace(where, columns=names.split(True)[0])
         open_table = partial(_open_table, str(benchmark), where)
         predictions = _predictions_file(predictions, folder, open_table)
-    return ScoringInputs(str(benchmark), predictions, data, names)
+    return ScoringInputs(str(benchmark), predictions, data, names, name)
+
+
+def _name_of_file(source: object) -> str:
+    return Path(source).name if isinstance(source, str | PurePath) else NAME_IN_MEMORY
 
 
 def _open_table(benchmark: str, variant: Variant) -> Table:
@@ -114,7 +122,7 @@ def _predictions_file(predictions: Any, folder: Path, open_table: Callable[[], T
         predictions = {sample.id: sample.reply for sample in predictions if sample.failure is None}
     if _has_columns(predictions):
         rows = predictions.rows if isinstance(predictions, Data) else predictions
-        return keep_rows(Data(rows, _NAME), folder)
+        return keep_rows(Data(rows, NAME_IN_MEMORY), folder)
     if isinstance(predictions, Mapping):
         return _keep_replies(predictions, predictions.values(), folder)
     replies, ids = _column(predictions)
@@ -127,7 +135,7 @@ def _keep_replies(ids: Iterable[object], replies: Iterable[Any], folder: Path) -
     rows = [
         {"id": str(name), "prediction": reply} for name, reply in zip(ids, replies, strict=True)
     ]
-    return keep_rows(Data(rows, _NAME), folder)
+    return keep_rows(Data(rows, NAME_IN_MEMORY), folder)
 
 
 def _has_columns(value: object) -> bool:

@@ -214,7 +214,7 @@ class OfflineResolver:
 
         Raises UsageError if no model is named, or several for one server."""
         if not models:
-            raise UsageError("no model is named; name one with -m")
+            raise UsageError("no model is named; name one with -m (in Python: models)")
         if not self._servers.serve:
             return [self._open(model) for model in models]
         names = served_names(models)

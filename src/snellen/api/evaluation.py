@@ -274,7 +274,8 @@ class _LiveModelOpener(NamedTuple):
         if not self.servers.serve:
             if not models:
                 raise UsageError(
-                    "no model is named; name one with -m, or start a server with --serve"
+                    "no model is named; name one with -m, or start a server with --serve (in "
+                    "Python: models, or serve=...)"
                 )
             return [self._open_replicas(model) for model in models]
         names = served_names(models)

@@ -320,7 +320,9 @@ def variant_with_roles(options: RunOptions) -> Variant:
     Raises UsageError if verdicts are to be repeated and there is no judge."""
     check_repeats("--judge-repeats", options.judge_repeats)
     if options.judge_repeats > 1 and not options.judges:
-        raise UsageError("--judge-repeats asks judges again; name one with --judge")
+        raise UsageError(
+            "--judge-repeats asks judges again; name one with --judge (in Python: judges)"
+        )
     return replace(
         options.variant,
         extractor=bool(options.extractors),

@@ -95,7 +95,7 @@ def plan_studies(
         if len(members) != 2:
             raise UsageError(
                 f"--detect and --no-worse plan a study of two models; {name} has {len(members)} "
-                f"({', '.join(models)}): name two with -m"
+                f"({', '.join(models)}): name two with -m (in Python: models)"
             )
         first, second = (runs[index].model_name for index in members)
         spread: Spread = measured or assumed_spread(aims, assumptions.accuracy)

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from snellen.api.frames import RowExport, Rows
@@ -416,7 +416,7 @@ def _has_names(run: Run, names: tuple[str, ...]) -> bool:
 
 def open_run(path: Path | str) -> Run:
     """Open a run folder. Raises UsageError if it is not one."""
-    return Run(open_folder(path).path)
+    return Run(open_folder(_checked_path(path)).path)
 
 
 def open_runs(*paths: Path | str) -> Results:
@@ -426,9 +426,21 @@ def open_runs(*paths: Path | str) -> Results:
         raise UsageError("no folder of runs is named; expected open_runs('snellen-results')")
     folders: dict[Path, Path] = {}
     for path in paths:
-        for run in find_runs(path):
+        for run in find_runs(_checked_path(path)):
             folders.setdefault(run.path.resolve(), run.path)
     return Results(map(Run, folders.values()))
+
+
+def _checked_path(path: object) -> Path:
+    """The path of a run. Raises UsageError for a value that is none."""
+    if isinstance(path, RunFolder):
+        return path.path
+    if isinstance(path, str | PurePath):
+        return Path(path)
+    raise UsageError(
+        f"a run cannot be opened from a value of type {type(path).__name__}; expected the path of "
+        "its folder, such as 'snellen-results/RUN'"
+    )
 
 
 def printed_text(print_to: Callable[[Console], None]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from msgspec import structs
 
@@ -49,7 +49,9 @@ DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
 
 
 class Scored(NamedTuple):
-    """The numbers of recorded predictions. `warnings` are about the predictions file."""
+    """The numbers of recorded predictions. `warnings` are about the predictions file.
+
+    Can be pickled; a copy's `benchmark` has its facts, and its functions raise UsageError."""
 
     benchmark: Benchmark
     summary: Summary
@@ -60,7 +62,12 @@ class Scored(NamedTuple):
     readings: LabelComparison | None = None
     """How parsing agrees with human labels, if labels were named."""
     run: RunInfo | None = None
-    """The predictions as a run of their own, for the tables of runs: its model is the file."""
+    """The predictions as a run of their own, for the tables of runs: its model is the name of the
+    file, or that of the call."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        benchmark = _without_functions(self.benchmark)
+        return Scored, tuple(self._replace(benchmark=benchmark))
 
     @property
     def score(self) -> float | None:
@@ -100,11 +107,33 @@ class Scored(NamedTuple):
         return Report(self.run, self.summary)
 
 
+def _without_functions(benchmark: Benchmark) -> Benchmark:
+    """The benchmark without open data and closures, which cannot be pickled."""
+    functions: dict[str, Any] = {
+        field.name: _refuse_call
+        for field in fields(benchmark)
+        if callable(getattr(benchmark, field.name))
+    }
+    return replace(
+        benchmark,
+        **functions,
+        options=dict(benchmark.options),
+        parameters=dict(benchmark.parameters),
+    )
+
+
+def _refuse_call(*_: object) -> NoReturn:
+    raise UsageError(
+        "a copied Scored has the facts of its benchmark and no data; call snellen.score again"
+    )
+
+
 def score(
     benchmark: BenchmarkLike,
     predictions: PredictionsLike = None,
     *,
     data: BenchmarkLike = None,
+    name: str | None = None,
     variant: Variant = Variant(),  # noqa: B008 - frozen
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
@@ -121,19 +150,22 @@ def score(
     predictions as a dict id -> reply, a list or column of replies in the order of the rows, a frame
     with ids, or the samples of a run. With rows in memory, `predictions` may name their column.
     A predictions file that also has gold answers needs no `data`; one that has everything may be
-    given as the `benchmark`. `where` keeps the rows with these values, by column. `variant.rule`
-    says whose rules parse the replies. `judges` grade replies if the benchmark asks judges, and the
-    `extractor` parses replies that no rule can: models, whose replies are kept in `store`, or
-    `column:NAME` for a column of the predictions file. Judges that are models are asked
-    `judge_repeats` times for each verdict. `labels` names a column that says what each
-    reply answers (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`); parsing is
-    compared with it. A judge's server, as of vllm/ORG/NAME, is started and stopped; `serving` gets
-    lines about it. Raises UsageError subclasses, also for a judge or extractor that would be asked
-    nothing.
+    given as the `benchmark`. `name` stands for the model in tables; by default it is the name of
+    the file, or "predictions" for values in memory. `where` keeps the rows with these values, by
+    column. `variant.rule` says whose rules parse the replies. `judges` grade replies if the
+    benchmark asks judges, and the `extractor` parses replies that no rule can: models, whose
+    replies are kept in `store`, or `column:NAME` for a column of the predictions file. Judges that
+    are models are asked `judge_repeats` times for each verdict. `labels` names a column that says
+    what each reply answers (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`); parsing
+    is compared with it. A judge's server, as of vllm/ORG/NAME, is started and stopped; `serving`
+    gets lines about it. Raises UsageError subclasses, also for a judge or extractor that would be
+    asked nothing.
     """
+    if name is not None and not (isinstance(name, str) and name):
+        raise UsageError(f"name is {name!r}; expected what tables call the model, such as 'mine'")
     columns = canonical_keys(columns or {})
     inputs = scoring_inputs(benchmark, predictions, data, variant, columns)
-    benchmark, predictions, data, names = inputs
+    benchmark, predictions, data, names, file_name = inputs
     check_column_keys(names.single)
     check_judge_repeats(judge_repeats, judges)
     variant = replace(
@@ -147,8 +179,8 @@ def score(
     with Servers(Path(store).parent, notify=serving) as servers:
         roles = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
         scored = _score_files(benchmark, predictions, data, variant, names, where, roles)
-    path = predictions if predictions is not None else benchmark
-    return scored._replace(run=_as_run(scored, Path(path), variant, where, roles))
+    run = _as_run(scored, file_name if name is None else name, variant, where, roles)
+    return scored._replace(run=run)
 
 
 def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
@@ -156,14 +188,14 @@ def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:
     check_repeats("--judge-repeats", repeats)
     if repeats > 1 and (not judges or are_verdicts_recorded(judges)):
         raise UsageError(
-            "--judge-repeats asks judges again; name a model with --judge (the verdicts of a "
-            "column are recorded once)"
+            "--judge-repeats asks judges again; name a model with --judge (in Python: judges); the "
+            "verdicts of a column are recorded once"
         )
 
 
 def _as_run(
     scored: Scored,
-    path: Path,
+    name: str,
     variant: Variant,
     where: Mapping[str, str] | None,
     roles: RecordedRoles,
@@ -181,11 +213,11 @@ def _as_run(
     total = scored.summary.total
     return RunInfo(
         name="",
-        model=f"{path.name}{rows}",
+        model=f"{name}{rows}",
         benchmark=benchmark.name,
         title=benchmark.title,
         config=RunConfig(
-            identity=Identity("recorded", path.name),
+            identity=Identity("recorded", name),
             benchmark=benchmark.name,
             version=benchmark.version,
             parameters=dict(benchmark.parameters),

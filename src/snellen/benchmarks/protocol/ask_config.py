@@ -66,10 +66,10 @@ def allowed_values(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
     return {**options, "prompt": tuple(wordings)}
 
 
-def check_allowed(flag: str, value: str, allowed: Sequence[str]) -> str:
-    """The value, if it is allowed. Raises UsageError."""
+def check_allowed(name: str, value: str, allowed: Sequence[str]) -> str:
+    """The value of an option, if it is allowed. Raises UsageError."""
     if value not in allowed:
-        raise UsageError(f"--{flag} {value!r}: expected one of {', '.join(allowed)}")
+        raise UsageError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
     return value
 
 

@@ -241,7 +241,9 @@ class Servers:
         listed = _list_models(run_coroutine(server.ensure_ready()))
         if len(listed) != 1:
             listing = f"lists {', '.join(listed)}" if listed else "lists no models"
-            raise UsageError(f"the server {listing}; name the one to ask with -m")
+            raise UsageError(
+                f"the server {listing}; name the one to ask with -m (in Python: models)"
+            )
         name = listed[0]
         folder = _model_folder(name) if Path(name).is_absolute() else None
         model = ManagedModel(
