@@ -89,7 +89,7 @@ def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) ->
         tab.keyboard.press("7")
         tab.get_by_label("your name").fill("Ada")
         cards.nth(1).locator(".note").fill('two, "or" three')
-        assert tab.locator("#progress").inner_text() == "2 of 9 labelled"
+        sync_api.expect(tab.locator("#progress")).to_have_text("2 of 9 labelled", timeout=20_000)
         tab.locator("#show").focus()
         tab.locator("#show").select_option("open")
         assert cards.filter(visible=True).count() == 7
@@ -99,7 +99,7 @@ def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) ->
                 tab.locator(f"#{name}").click()
             download.value.save_as(tmp_path / f"labels.{name}")
         tab.reload()
-        assert tab.locator("#progress").inner_text() == "2 of 9 labelled"
+        sync_api.expect(tab.locator("#progress")).to_have_text("2 of 9 labelled", timeout=20_000)
         opened.close()
     assert not said
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)
