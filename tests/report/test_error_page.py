@@ -98,6 +98,7 @@ def test_people_label_and_save(runs: list[RunFolder], tmp_path: Path, capsys) ->
             with tab.expect_download() as download:
                 tab.locator(f"#{name}").click()
             download.value.save_as(tmp_path / f"labels.{name}")
+        tab.wait_for_timeout(500)  # what a page stores reaches the browser a moment later
         tab.reload()
         sync_api.expect(tab.locator("#progress")).to_have_text("2 of 9 labelled", timeout=20_000)
         opened.close()
