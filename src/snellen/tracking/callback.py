@@ -7,11 +7,12 @@ import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from snellen.api import resolve_benchmark
 from snellen.api.evaluation import evaluate
 from snellen.api.options import (
+    RunOptionChanges,
     RunOptions,
     as_list,
     change_options,
@@ -69,7 +70,7 @@ class SnellenCallback(TrainerCallback):  # type: ignore[misc]
         tracks: Sequence[str] = (),
         trainer: Any = None,
         stop_on_regression: bool = False,
-        **changes: Any,
+        **changes: Unpack[RunOptionChanges],
     ) -> None:
         """`when`: at each evaluation or save of the Trainer, or at an interval in steps; only at
         evaluations can a score choose the best checkpoint.

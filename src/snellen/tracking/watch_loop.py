@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from snellen.api import resolve_benchmark
 from snellen.api.evaluation import evaluate
 from snellen.api.options import (
+    RunOptionChanges,
     RunOptions,
     as_list,
     change_options,
@@ -92,7 +93,7 @@ def watch(
     *,
     command: str = "",
     messages: WatchMessages | None = None,
-    **changes: Any,
+    **changes: Unpack[RunOptionChanges],
 ) -> Curve:
     """Evaluate checkpoints as they appear, in the order of their steps; returns their curve.
 
