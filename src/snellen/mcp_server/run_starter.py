@@ -84,13 +84,14 @@ class RunStarter:
             )  # fmt: skip
             if results.skipped:
                 raise UsageError(f"{model} was not asked: {results.skipped[0].reason}")
-        except BaseException as error:  # noqa: BLE001
-            # Whatever ended it, the caller must not wait for ever.
-            self._spent += self._difference(before, _run_spending(self.out))
-            future.set_exception(error)
+            outcome: list[str] | BaseException = [run.name for run in results.runs]
+        except BaseException as error:  # noqa: BLE001 - whatever ended it, the caller waits for it
+            outcome = error
+        self._spent += self._difference(before, _run_spending(self.out))
+        if isinstance(outcome, BaseException):
+            future.set_exception(outcome)
         else:
-            self._spent += self._difference(before, _run_spending(self.out))
-            future.set_result([run.name for run in results.runs])
+            future.set_result(outcome)
 
     def _difference(
         self,
