@@ -17,14 +17,12 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import HasIds
 from snellen.core.errors import DataError
-from snellen.core.sample import Kind, Rotation, Row, Sample
+from snellen.core.sample import ROTATION_STRIDE, Kind, Rotation, Row, Sample
 from snellen.data.columns import REPLY_COLUMNS, gold_column, row_gold, row_id
 from snellen.data.tables.cells import INDEXED_ANSWER
 
 GROUP_COLUMNS = ("split", "l2-category", "category")
-_ROTATION_STRIDE = 1_000_000
-"""MMBench files hold rotation r of question i as the row with index i + r * 1,000,000."""
-_STRIDE_DIGITS = len(str(_ROTATION_STRIDE))
+_STRIDE_DIGITS = len(str(ROTATION_STRIDE))
 _SEVERAL_TYPES = frozenset({"multi", "multi_select", "multiple_answers"})
 """Values of the column `type` of questions with any number of right options."""
 MULTI_LABEL_INSTRUCTION = (
@@ -313,7 +311,7 @@ def _base_of_id(name: str) -> str | None:
     if len(name) < _STRIDE_DIGITS or not name.isdecimal():
         return None
     index = int(name)
-    return str(index % _ROTATION_STRIDE) if index >= _ROTATION_STRIDE else None
+    return str(index % ROTATION_STRIDE) if index >= ROTATION_STRIDE else None
 
 
 def _is_rotation(base: Sample, rotation: Sample) -> bool:
