@@ -10,7 +10,7 @@ from scipy import stats
 
 from snellen.curate.statistics.positions import balance_of_counts, measure_positions
 from snellen.curate.statistics.shortcuts import (
-    Question,
+    ChoiceQuestion,
     adjust_tests,
     measure_picks,
     measure_shortcuts,
@@ -37,7 +37,7 @@ WORDS = [
 ]
 
 
-def made_questions(seed: int, n: int, *, longest: float = 0.0) -> list[Question]:
+def made_questions(seed: int, n: int, *, longest: float = 0.0) -> list[ChoiceQuestion]:
     """Options of random words; the right one is the longest in a share of questions, else any."""
     draw = random.Random(seed)
     questions = []
@@ -46,16 +46,16 @@ def made_questions(seed: int, n: int, *, longest: float = 0.0) -> list[Question]
         right = draw.randrange(4)
         if draw.random() < longest:
             right = max(range(4), key=lambda index: len(options[index]))
-        questions.append(Question(f"What is {draw.choice(WORDS)}?", options, right))
+        questions.append(ChoiceQuestion(f"What is {draw.choice(WORDS)}?", options, right))
     return questions
 
 
 def test_by_hand() -> None:
     """Three questions: right is the longest; one of two longest, and right; all equally long."""
     questions = [
-        Question("", ["aaa", "b"], 0),
-        Question("", ["aa", "bb", "c"], 1),
-        Question("", ["a", "b", "c", "d"], 0),
+        ChoiceQuestion("", ["aaa", "b"], 0),
+        ChoiceQuestion("", ["aa", "bb", "c"], 1),
+        ChoiceQuestion("", ["a", "b", "c", "d"], 0),
     ]
     (test,) = measure_shortcuts(questions, ["longest"])
     assert (test.n, test.right, test.share) == (2, 2, 1.0)
@@ -67,21 +67,21 @@ def test_by_hand() -> None:
 
 
 def test_questions_with_one_option_are_ignored() -> None:
-    assert measure_shortcuts([Question("", ["a"], 0)]) == []
+    assert measure_shortcuts([ChoiceQuestion("", ["a"], 0)]) == []
     assert measure_shortcuts([]) == []
     with pytest.raises(KeyError):
         measure_shortcuts([], ["no such rule"])
 
 
 def test_equal_probabilities_are_a_binomial_test() -> None:
-    questions = [Question("", ["aa", "b", "c", "d"], int(index > 40)) for index in range(100)]
+    questions = [ChoiceQuestion("", ["aa", "b", "c", "d"], int(index > 40)) for index in range(100)]
     (test,) = measure_shortcuts(questions, ["longest"])
     law = stats.binom(100, 0.25)
     assert test.p == pytest.approx(2 * min(law.sf(40), law.cdf(41)))
 
 
 def test_clusters_widen_the_interval_and_leave_p() -> None:
-    alone = [Question("", ["aa", "b"], index % 2) for index in range(40)]
+    alone = [ChoiceQuestion("", ["aa", "b"], index % 2) for index in range(40)]
     paired = [
         question._replace(cluster=index // 4 * 2 + index % 2)
         for index, question in enumerate(alone)
@@ -146,7 +146,7 @@ def test_positions_by_hand() -> None:
     assert balance.counts == {2: (0, 3), 4: (10, 2, 0, 0)}
     assert balance.n == 15
     assert balance.by_place == (10, 5, 0, 0)
-    assert balance.expected_by_place == (4.5, 4.5, 3.0, 3.0)
+    assert balance.chance_by_place == (4.5, 4.5, 3.0, 3.0)
     assert balance.freedom == 4
     with pytest.raises(ValueError, match="index below 2"):
         measure_positions([(2, 2)])

@@ -39,7 +39,7 @@ class PositionBalance(Struct, frozen=True):
         )
 
     @property
-    def expected_by_place(self) -> tuple[float, ...]:
+    def chance_by_place(self) -> tuple[float, ...]:
         """The same if every place of a question were equally likely."""
         places = max(self.counts, default=0)
         return tuple(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Question(NamedTuple):
+class ChoiceQuestion(NamedTuple):
     """A multiple-choice question with one right option."""
 
     text: str
@@ -85,7 +85,7 @@ class PickTable(NamedTuple):
 
 
 def measure_shortcuts(
-    questions: Iterable[Question], rules: Sequence[str] = tuple(SHORTCUT_RULES)
+    questions: Iterable[ChoiceQuestion], rules: Sequence[str] = tuple(SHORTCUT_RULES)
 ) -> list[ShortcutTest]:
     """Test each rule on these questions, corrected for their number; rules that apply to no
     question are left out.
@@ -98,7 +98,7 @@ def measure_shortcuts(
 
 
 def pick_tables(
-    questions: Iterable[Question], rules: Sequence[str] = tuple(SHORTCUT_RULES)
+    questions: Iterable[ChoiceQuestion], rules: Sequence[str] = tuple(SHORTCUT_RULES)
 ) -> Mapping[str, PickTable]:
     """What each rule picks of each question with two options or more."""
     import numpy as np
