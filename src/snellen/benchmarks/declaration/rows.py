@@ -90,7 +90,7 @@ def rows_to_samples(
             row_of_id[sample.id] = row.index
             yield sample
 
-    return _join_rotations(generate()) if _may_rotate(rows) else generate()
+    return join_rotations(generate()) if may_rotate(rows) else generate()
 
 
 def _gold_is_option_text(row: Row) -> bool:
@@ -116,7 +116,7 @@ def _gold_from_index(row: Row) -> Row:
     return replace(row, cells={**row.cells, column: row.cells[INDEXED_ANSWER]})
 
 
-def _may_rotate(rows: Iterable[Row]) -> bool:
+def may_rotate(rows: Iterable[Row]) -> bool:
     """Whether some row may be a rotation of another, judged by the ids alone."""
     if not isinstance(rows, HasIds):
         return True
@@ -124,7 +124,8 @@ def _may_rotate(rows: Iterable[Row]) -> bool:
     return bool(large) and not large.isdisjoint(rows.ids())
 
 
-def _join_rotations(all_samples: Iterator[Sample]) -> Iterator[Sample]:
+def join_rotations(all_samples: Iterable[Sample]) -> Iterator[Sample]:
+    """The samples without those that are rotations of another, which get them as `rotations`."""
     samples_by_id = {sample.id: sample for sample in all_samples}
     rotations: dict[str, list[Sample]] = {}
     for sample in samples_by_id.values():
@@ -182,6 +183,12 @@ def list_options(question: str, options: Mapping[str, str]) -> str:
     """A question of which several options may be right, with the options and how to answer."""
     listed = "".join(f"\n{label}. {text}" for label, text in options.items())
     return f"{question}{listed}\n{MULTI_LABEL_INSTRUCTION}"
+
+
+def names_kind(text: str) -> bool:
+    """Whether a cell of the column `type` is the name of a kind of question."""
+    name = text.strip().lower()
+    return name in _KINDS or name in _SEVERAL_TYPES
 
 
 def _takes_several(cells: Mapping[str, str]) -> bool:
