@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy import float64, intp
     from numpy.typing import NDArray
 
-_EXACT_UNITS = 20_000
-"""Units up to which the distribution of the number of flags is computed, not approximated."""
 _LEVEL = 0.95
 
 
@@ -84,9 +82,6 @@ def expected_flags(probabilities: NDArray[float64], units: NDArray[intp]) -> Exp
     _, first, sizes = np.unique(units[known], return_index=True, return_counts=True)
     of_unit = probabilities[known][first]
     mean = float((of_unit * sizes).sum())
-    if len(of_unit) > _EXACT_UNITS:
-        spread = 1.96 * float(np.sqrt((of_unit * (1 - of_unit) * sizes**2).sum()))
-        return Expected(mean, max(0, round(mean - spread)), round(mean + spread))
     low, high = _range(_distribution(of_unit, sizes))
     return Expected(mean, low, high)
 

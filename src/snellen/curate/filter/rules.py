@@ -152,15 +152,16 @@ def check_rule(rule: Rule, models: int) -> None:
             f"the rule {rule.name} needs {rule.kind} models: name some with --{rule.kind}, or runs "
             "of them with --runs"
         )
-    if rule.flags_the_right and rule.threshold(models) > models:
+    threshold = rule.threshold(models)
+    if rule.flags_the_right and threshold > models:
         raise UsageError(
-            f"the rule {rule.name} flags what more than {rule.threshold(models) - 1} models answer, "
-            f"and there are {models}: it could flag nothing; name more models, or a smaller number"
+            f"the rule {rule.name} flags what more than {threshold - 1} models answer, and there "
+            f"are {models}: it could flag nothing; name more models, or a smaller number"
         )
-    if not rule.flags_the_right and rule.threshold(models) >= models:
+    if not rule.flags_the_right and threshold >= models:
         raise UsageError(
-            f"the rule {rule.name} flags what at most {rule.threshold(models)} of {models} models "
-            "answer, which is everything; name more models, or a smaller number"
+            f"the rule {rule.name} flags what at most {threshold} of {models} models answer, which "
+            "is everything; name more models, or a smaller number"
         )
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from snellen.cli.flags import add_action
 
-ACTIONS: dict[str, str] = {}
+ACTIONS: dict[str, str] = {
+    "filter": "flag items that models answer without the picture, or that no model answers with it",
+}
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
 
