@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LEVEL = 0.95
 
 
-class Expected(NamedTuple):
+class ExpectedFlags(NamedTuple):
     """The number of items flagged if every model guessed, each for itself."""
 
     mean: float
@@ -70,7 +70,7 @@ def flag_probabilities(rule: Rule, right: NDArray[float64], models: int) -> NDAr
     return np.array(flagged, dtype=np.float64)[inverse]
 
 
-def expected_flags(probabilities: NDArray[float64], units: NDArray[intp]) -> Expected:
+def expected_flags(probabilities: NDArray[float64], units: NDArray[intp]) -> ExpectedFlags:
     """The number of flagged items if each is flagged with its probability.
 
     `units` (items,) numbers the units: the items of a unit (a pair) are flagged together, others
@@ -83,7 +83,7 @@ def expected_flags(probabilities: NDArray[float64], units: NDArray[intp]) -> Exp
     of_unit = probabilities[known][first]
     mean = float((of_unit * sizes).sum())
     low, high = _range(_distribution(of_unit, sizes))
-    return Expected(mean, low, high)
+    return ExpectedFlags(mean, low, high)
 
 
 def _distribution(probabilities: NDArray[float64], sizes: NDArray[intp]) -> NDArray[float64]:

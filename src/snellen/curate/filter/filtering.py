@@ -180,7 +180,7 @@ def _decisions(judged: JudgedItems, drop: bool) -> Iterator[Decision]:
     verdicts = np.stack([run.verdicts for run in judged.runs], axis=1)  # (items, runs)
     brief = BriefEvidence([run.name for run in judged.runs])
     passed = ", ".join(each.rule.name for each in judged.applied)
-    flagged, undecided = judged.flagged(), judged.undecided()
+    flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
     for position, name in enumerate(index.ids):
         if position in index.problems:
             yield Decision(name, "flag", STEP, UNREADABLE, index.problems[position])

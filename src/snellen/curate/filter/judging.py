@@ -19,7 +19,7 @@ from snellen.curate.filter.rules import (
     judge,
     parse_rule,
 )
-from snellen.curate.filter.verdicts import ItemIndex, RunVerdicts, Verdict, join_pairs
+from snellen.curate.filter.verdicts import ItemIndex, ItemVerdict, RunVerdicts, join_pairs
 
 if TYPE_CHECKING:
     from numpy import bool_, float64, int8, intp
@@ -67,13 +67,13 @@ class JudgedItems:
     others: tuple[JudgedRule, ...]
     """Rules that decide nothing, to compare."""
 
-    def flagged(self) -> NDArray[bool_]:
+    def flagged_mask(self) -> NDArray[bool_]:
         """Items that an applied rule flags (items,)."""
         return self._some_rule_says(Judgement.FLAG)
 
-    def undecided(self) -> NDArray[bool_]:
+    def undecided_mask(self) -> NDArray[bool_]:
         """Items that no rule flags, and that one cannot judge (items,)."""
-        return self._some_rule_says(Judgement.UNDECIDED) & ~self.flagged()
+        return self._some_rule_says(Judgement.UNDECIDED) & ~self.flagged_mask()
 
     def _some_rule_says(self, judgement: Judgement) -> NDArray[bool_]:
         import numpy as np
@@ -127,8 +127,8 @@ def _judge_rule(
     import numpy as np
 
     verdicts = np.stack([each for kind, each in joined if kind == rule.kind])  # (models, items)
-    right = (verdicts == Verdict.RIGHT).sum(axis=0)
-    silent = (verdicts == Verdict.SILENT).sum(axis=0)
+    right = (verdicts == ItemVerdict.RIGHT).sum(axis=0)
+    silent = (verdicts == ItemVerdict.SILENT).sum(axis=0)
     models = len(verdicts)
     once = index.guess_once**index.sizes
     anew = index.guess_once ** (index.sizes * index.passes)

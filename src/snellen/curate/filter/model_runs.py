@@ -87,7 +87,7 @@ def run_models(
     for kind, names in models.items():
         if not names:
             continue
-        before = _spent(runs_folder, budget)
+        before = _spending(runs_folder, budget)
         results = evaluate(
             list(names),
             data,
@@ -104,7 +104,7 @@ def run_models(
         for lost in results.lost:
             if reports.notify is not None:
                 reports.notify(str(lost))
-        budget = _remaining(budget, _spent(runs_folder, budget) - before)
+        budget = _remaining(budget, _spending(runs_folder, budget) - before)
     return made
 
 
@@ -147,7 +147,7 @@ def _write_askable(table: ItemTable, folder: Path) -> Path:
     return path
 
 
-def _spent(runs: Path, budget: str | None) -> float:
+def _spending(runs: Path, budget: str | None) -> float:
     """What the runs of a folder have spent so far, in the unit of the budget."""
     if budget is None or not runs.is_dir() or not any(runs.glob("*/run.json")):
         return 0.0

@@ -11,7 +11,7 @@ from msgspec import Struct
 from snellen.curate.filter.chance import expected_flags
 from snellen.curate.filter.judging import JudgedItems, JudgedRule
 from snellen.curate.filter.rules import Judgement, ModelKind
-from snellen.curate.filter.verdicts import RunVerdicts, Verdict
+from snellen.curate.filter.verdicts import ItemVerdict, RunVerdicts
 from snellen.curate.step import Status
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def summarise(
 ) -> FilterResult:
     """Count what was judged. `dropped`: whether flagged items are dropped."""
     index = judged.index
-    flagged, undecided = int(judged.flagged().sum()), int(judged.undecided().sum())
+    flagged, undecided = int(judged.flagged_mask().sum()), int(judged.undecided_mask().sum())
     unreadable = len(index.problems)
     askable = int(judged.askable.sum())
     return FilterResult(
@@ -171,22 +171,22 @@ def _count_model(run: RunVerdicts, judged: JudgedItems) -> ModelCount:
 
     index = judged.index
     verdicts = run.verdicts[judged.askable]
-    replied = judged.askable & (run.verdicts != Verdict.SILENT)
+    replied = judged.askable & (run.verdicts != ItemVerdict.SILENT)
     chances = (index.guess_once**index.passes)[replied]
     return ModelCount(
         model=run.name,
         kind=run.kind,
         run=str(run.path),
-        right=int((verdicts == Verdict.RIGHT).sum()),
-        wrong=int((verdicts == Verdict.WRONG).sum()),
-        silent=int((verdicts == Verdict.SILENT).sum()),
+        right=int((verdicts == ItemVerdict.RIGHT).sum()),
+        wrong=int((verdicts == ItemVerdict.WRONG).sum()),
+        silent=int((verdicts == ItemVerdict.SILENT).sum()),
         chance=float(np.nansum(chances)),
     )
 
 
 def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
     """A row for each value of each column, in the order of the data."""
-    flagged, undecided = judged.flagged(), judged.undecided()
+    flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
     for column, (codes, values) in judged.index.groups.items():
         size = len(values)
 

@@ -44,7 +44,7 @@ _MAX_REPLY = 2_000
 _PAIR = 2
 
 
-class Verdict(IntEnum):
+class ItemVerdict(IntEnum):
     """What a run says about an item."""
 
     SILENT = -1
@@ -53,7 +53,7 @@ class Verdict(IntEnum):
     RIGHT = 1
 
 
-_WORDS = {Verdict.RIGHT: "right", Verdict.WRONG: "wrong", Verdict.SILENT: "no reply"}
+_WORDS = {ItemVerdict.RIGHT: "right", ItemVerdict.WRONG: "wrong", ItemVerdict.SILENT: "no reply"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class RunVerdicts:
     kind: ModelKind
     path: Path
     verdicts: NDArray[int8]
-    """`Verdict` by item, each for itself, (items,)."""
+    """`ItemVerdict` by item, each for itself, (items,)."""
     places: NDArray[int64]
     """Where the item's line begins in `samples.jsonl`; in `failures.jsonl` as -2 - offset; -1 if
     the run has none."""
@@ -222,7 +222,7 @@ def read_verdicts(
     """
     import numpy as np
 
-    verdicts = np.full(len(index), int(Verdict.SILENT), dtype=np.int8)
+    verdicts = np.full(len(index), int(ItemVerdict.SILENT), dtype=np.int8)
     places = np.full(len(index), -1, dtype=np.int64)
     check_content = run.info.config.data != data
     right_above = 0.5 if run.info.config.repeats > 1 else 1.0 - 1e-9
@@ -266,13 +266,13 @@ def _check_rotated(record: _JudgedRecord, run: RunFolder) -> None:
         )
 
 
-def _verdict(record: _JudgedRecord, protocol: Protocol, right_above: float) -> Verdict:
+def _verdict(record: _JudgedRecord, protocol: Protocol, right_above: float) -> ItemVerdict:
     if record.unscored is not None or record.score is None:
-        return Verdict.SILENT
+        return ItemVerdict.SILENT
     score = record.score
     if protocol == "once":
         score = record.values.get("vanilla", score)
-    return Verdict.RIGHT if score > right_above else Verdict.WRONG
+    return ItemVerdict.RIGHT if score > right_above else ItemVerdict.WRONG
 
 
 def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
@@ -286,7 +286,9 @@ def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
     severity = np.array([1, 0, 2], dtype=np.int8)[verdicts + 1]
     worst = np.full(len(units), 2, dtype=np.int8)
     np.minimum.at(worst, units, severity)
-    return np.array([Verdict.WRONG, Verdict.SILENT, Verdict.RIGHT], dtype=np.int8)[worst[units]]
+    return np.array([ItemVerdict.WRONG, ItemVerdict.SILENT, ItemVerdict.RIGHT], dtype=np.int8)[
+        worst[units]
+    ]
 
 
 def evidence_at(run: RunVerdicts, position: int) -> Evidence:
@@ -347,7 +349,7 @@ class BriefEvidence:
         """The evidence of an item's verdicts, shape (runs,)."""
         key = verdicts.tobytes()
         if key not in self._made:
-            words = [_WORDS[Verdict(verdict)] for verdict in verdicts.tolist()]
+            words = [_WORDS[ItemVerdict(verdict)] for verdict in verdicts.tolist()]
             self._made[key] = tuple(
                 Evidence(name, verdict=word) for name, word in zip(self._names, words, strict=True)
             )
