@@ -8,7 +8,10 @@ from typing import Any
 
 from snellen.cli.flags import add_action
 
-ACTIONS: dict[str, str] = {}
+ACTIONS: dict[str, str] = {
+    "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
+    "back",
+}
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
 
