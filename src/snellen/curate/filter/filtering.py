@@ -32,7 +32,7 @@ from snellen.curate.filter.verdicts import (
     run_kind,
 )
 from snellen.curate.items import ItemTable, open_items
-from snellen.curate.step import STEP_FILE, Step, open_step
+from snellen.curate.step import Step, open_step
 from snellen.report.format import plural
 from snellen.report.terminal.comparison import comparison_names
 from snellen.store.runs import RunFolder, distinct_runs
@@ -104,7 +104,7 @@ def filter_items(
         columns = rules.by or _group_columns(table)
         is_circular = options.circular != "off"
         index = index_items(table, columns, is_circular, rules.pairs)
-        made = _run_models(named, table, index, step, options, reports)
+        made = run_models(named, table, bool(index.problems), step.folder, options, reports)
         verdicts = _read_runs([*stored, *made], index, table, is_circular)
         judged = judge_items(index, verdicts, chosen, rules.min_replies)
         for decision in _decisions(judged, rules.drop):
@@ -143,23 +143,6 @@ def _group_columns(table: ItemTable) -> tuple[str, ...]:
     if SOURCE_COLUMN in table.columns and SOURCE_COLUMN not in groups:
         return (*groups, SOURCE_COLUMN)
     return groups
-
-
-def _run_models(
-    named: Mapping[ModelKind, Sequence[AnyModel]],
-    table: ItemTable,
-    index: ItemIndex,
-    step: Step,
-    options: FilterOptions,
-    reports: Reports,
-) -> list[KindedRun]:
-    try:
-        return run_models(named, table, bool(index.problems), step.folder, options, reports)
-    except UsageError:
-        # A name that cannot be used: the folder stays free for the corrected command.
-        if not step.decisions and not step.was_complete:
-            (step.folder / STEP_FILE).unlink(missing_ok=True)
-        raise
 
 
 def _read_runs(

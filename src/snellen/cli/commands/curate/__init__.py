@@ -9,7 +9,10 @@ from typing import Any
 from snellen.cli.flags import add_action
 
 ACTIONS: dict[str, str] = {
-    "filter": "flag items that models answer without the picture, or that no model answers with it",
+    "filter": "flag items that models answer without the picture, or that no model answers with "
+    "it",
+    "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
+    "back",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
