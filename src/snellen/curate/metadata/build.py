@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import UnknownName, UsageError
 from snellen.core.flow import run_flow
 from snellen.core.media import digest_bytes
 from snellen.core.model import AnyModel
@@ -27,8 +27,8 @@ from snellen.curate.decisions import Decision
 from snellen.curate.items import Item
 from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
 from snellen.curate.metadata.distractors import WRITTEN, find_strategy, read_settings
-from snellen.curate.metadata.draw import balance_positions, fill_evenly
 from snellen.curate.metadata.drafts import Drafter, DraftRules, MediaFiles, QuestionDraft
+from snellen.curate.metadata.draw import balance_positions, fill_evenly
 from snellen.curate.metadata.outcomes import RecordOutcomes
 from snellen.curate.metadata.question_counts import QuestionCounts, count_questions
 from snellen.curate.metadata.record_file import RecordFile, RecordProblem
@@ -55,7 +55,7 @@ class MetadataQuestionOptions:
     alike_length: bool = False
     """Choose wrong options whose lengths are next to the right one's, so that the length says
     nothing."""
-    require_licence: bool = False
+    require_license: bool = False
     """Leave records out for which nobody states a licence."""
 
 
@@ -123,6 +123,11 @@ class _Build:
             for name, space in template_file.spaces.items()
         }
         spaces = {**file.header.spaces, **named}
+        for template in self._templates:
+            if template.space and template.space not in spaces:
+                raise UnknownName(
+                    f"category space of the subtask {template.subtask!r}", template.space, spaces
+                )
         self._rules = DraftRules(
             options.seed,
             file.header,
@@ -146,7 +151,7 @@ class _Build:
             files = MediaFiles(folders, digests, str(self._file.path))
             for pool in self._catalogue.pools:
                 drafter = Drafter(pool, self._catalogue, files, self._rules)
-                drawn = _Drawing(self, pool, drafter, outcomes)
+                drawn = _RecordDraw(self, pool, drafter, outcomes)
                 drafts += drawn.run(self._options.per_subtask)
                 available[pool.template.subtask] = {
                     name: len(rows) for name, rows in pool.rows.items()
@@ -168,7 +173,7 @@ class _Build:
         return counts
 
     def _refuse(self, record: MetadataRecord) -> RecordProblem | None:
-        if self._options.require_licence and not self._file.header.license_of(record):
+        if self._options.require_license and not self._file.header.license_of(record):
             return RecordProblem(
                 "licence",
                 f"neither it nor its source {record.source!r} states a licence",
@@ -202,7 +207,7 @@ class _Build:
     def ask(self, jobs: Iterator[Job[QuestionDraft | RecordProblem]]) -> list[Result[Any]]:
         """Results of jobs, in the order of the jobs."""
         if self._models is None:
-            return [Result(job.id, run_flow(job.steps(), _refuse_request), ()) for job in jobs]
+            return [Result(job.id, run_flow(job.steps, _refuse_request), ()) for job in jobs]
         every = list(jobs)
         results: dict[str, Result[Any]] = {}
         self._models.drive(
@@ -223,7 +228,7 @@ class _Build:
         return self._models is not None and bool(self._models.abort_reason)
 
 
-class _Drawing:
+class _RecordDraw:
     """Draws the records of one template until there are enough questions.
 
     A record of which none can be made gives its place to the next of the same source; a source that
@@ -271,7 +276,7 @@ class _Drawing:
                 row, slot = rows[place % len(rows)], place // len(rows)
                 record = catalogue.record(row)
                 job_id = self._drafter.item_id(record.id) + (f"#{slot}" if slot else "")
-                jobs.append(Job(job_id, _steps(self._drafter, record, slot)))
+                jobs.append(Job(job_id, self._drafter.draft(record, slot)))
                 sources.append((name, row))
             self._next[name] += count
         by_id = {job.id: source for job, source in zip(jobs, sources, strict=True)}
@@ -290,18 +295,11 @@ class _Drawing:
                 self._outcomes.refuse(row, result.id, result.value)
 
 
-def _steps(drafter: Drafter, record: MetadataRecord, slot: int) -> Any:
-    return lambda: drafter.draft(record, slot)
-
-
 def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
     """One of each source after the other: a larger limit appends to a smaller one's list."""
     longest = max((len(drafts) for drafts in made.values()), default=0)
     return [
-        drafts[index]
-        for index in range(longest)
-        for drafts in made.values()
-        if index < len(drafts)
+        drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)
     ]
 
 
@@ -363,4 +361,3 @@ def _refuse_request(request: Request) -> Output:
 def _count_lines(path: Path) -> int:
     with path.open("rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
-

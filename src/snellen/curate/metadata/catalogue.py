@@ -16,8 +16,8 @@ from snellen.core.sample import sampling_key
 from snellen.curate.metadata.distractors import OtherRecords
 from snellen.curate.metadata.record_file import RecordFile, RecordProblem
 from snellen.curate.metadata.records import MetadataRecord
-from snellen.curate.metadata.spaces import CategoryTree
-from snellen.curate.metadata.targets import answer_texts, category_tree, has_targets
+from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
+from snellen.curate.metadata.targets import answer_texts, has_targets
 from snellen.curate.metadata.templates import QuestionTemplate
 from snellen.curate.metadata.text_index import TextIndex
 
@@ -47,8 +47,8 @@ class TemplatePool:
         if self.index is None and not self._observes:
             return
         texts = answer_texts(record, self.template.answer)
-        if self._observes and not (record.space or record.categories):
-            observed = self.observed.setdefault(record.source, Counter())
+        if self._observes and not self._names_space(record):
+            observed: Counter[str] = self.observed.setdefault(record.source, Counter())
             if len(observed) < _MOST_LABELS:
                 observed.update(texts)
         if self.index is not None:
@@ -56,13 +56,29 @@ class TemplatePool:
                 self.index.add(text, row)
 
     def tree(self, record: MetadataRecord, spaces: Mapping[str, CategoryTree]) -> CategoryTree:
-        """The record's category space."""
-        if record.categories or record.space:
-            return category_tree(record, spaces, {})
+        """The category space of a record's answers: its own list, the space that it or the template
+        names, else the answers of the records of its source."""
+        if self._answers_are_labels and record.categories:
+            return CategoryTree(space_of_labels(record.categories))
+        if self._names_space(record):
+            own = record.space if self._answers_are_labels else ""
+            return spaces[own or self.template.space]
         if record.source not in self._trees:
-            observed = self.observed.get(record.source, {})
-            self._trees[record.source] = category_tree(record, spaces, observed)
+            observed: Mapping[str, int] = self.observed.get(record.source, {})
+            self._trees[record.source] = CategoryTree(space_of_labels(observed))
         return self._trees[record.source]
+
+    @property
+    def _answers_are_labels(self) -> bool:
+        """Whether a record's category space is about the answers. That of a picture of a dog says
+        nothing about its weather."""
+        return self.template.answer not in ("relation", "answer", "text", "number") and (
+            not self.template.answer.startswith("annotation.")
+        )
+
+    def _names_space(self, record: MetadataRecord) -> bool:
+        own = self._answers_are_labels and bool(record.space or record.categories)
+        return own or bool(self.template.space)
 
 
 class Catalogue:
@@ -181,5 +197,3 @@ class _PoolRecords:
         for _ in range(_MOST_DRAWS if len(rows) > 1 else 0):
             others = rows[rng.randrange(len(rows))]
             yield self._catalogue.record(others[rng.randrange(len(others))])
-
-

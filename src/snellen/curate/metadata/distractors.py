@@ -7,7 +7,7 @@ in one place, `choose_options` in `options.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -118,41 +118,70 @@ def _propose_categories(context: DistractorContext, settings: CategorySettings) 
         context.rng.shuffle(labels)
         yield from labels
         return
+    # What is true of the picture takes no place among the nearest.
+    true = {option_key(text) for text in (gold, *context.target.true)}
+    nearest = _nearest_labels(context, settings, gold, true)
+    if settings.near != "hierarchy" and nearest:
+        # Labels that are all near the right one show it by being in their middle; so they are those
+        # near a hidden label, which is near the right one.
+        hidden = context.rng.choice(nearest[: settings.among])
+        nearest = _nearest_labels(context, settings, hidden, {*true, option_key(hidden)})
+    first = nearest[: settings.among]
+    context.rng.shuffle(first)
+    yield from first
+    yield from nearest[settings.among :]
+
+
+def _nearest_labels(
+    context: DistractorContext, settings: CategorySettings, label: str, without: Collection[str]
+) -> list[str]:
+    """The labels of the category space, nearest to `label` first, without those of these keys."""
+    tree = context.tree
     if settings.near == "hierarchy":
-        ranked = tree.nearest_by_hierarchy(gold)
+        ranked = tree.nearest_by_hierarchy(label)
     elif settings.near == "text":
-        ranked = tree.nearest_by_text(gold)
+        ranked = tree.nearest_by_text(label)
     else:
         if not settings.vectors:
             raise UsageError(
                 'categories: near = "embedding" needs vectors = "FILE", one '
                 '{"label": ..., "vector": [...]} a line'
             )
-        path = context.folder / settings.vectors
-        ranked = tree.nearest_by_vector(gold, read_vectors(path))
-    # What is true of the picture takes no place among the nearest.
-    true = {option_key(text) for text in (gold, *context.target.true)}
-    wrong = [label for _, label in ranked if option_key(label) not in true]
-    nearest = wrong[: settings.among]
-    context.rng.shuffle(nearest)
-    yield from nearest
-    yield from wrong[settings.among :]
+        ranked = tree.nearest_by_vector(label, read_vectors(context.folder / settings.vectors))
+    return [other for _, other in ranked if option_key(other) not in without]
 
 
 def _propose_other_items(context: DistractorContext, settings: OtherItemSettings) -> Iterator[str]:
-    others: Iterator[MetadataRecord]
-    if settings.near:
-        nearest = list(context.others.similar(context.target.gold, settings.among + 1))
+    if not settings.near:
+        for record in context.others.at_random(context.rng):
+            yield from _other_answer(context, record)
+        return
+    # As for categories: what is similar to a hidden text, which is similar to the right one.
+    gold = option_key(context.target.gold)
+    similar = _similar_answers(context, context.target.gold, settings.among, {gold})
+    if similar:
+        hidden = context.rng.choice(similar)
+        keys = {gold, option_key(hidden)}
+        nearest = _similar_answers(context, hidden, settings.among, keys)
         context.rng.shuffle(nearest)
-        others = iter(nearest)
-    else:
-        others = context.others.at_random(context.rng)
-    for record in others:
-        # What is written about the same picture is true of it.
-        if record.id != context.record.id and not set(record.images) & set(context.record.images):
-            texts = answer_texts(record, context.template.answer)
-            if texts:
-                yield context.rng.choice(texts)
+        yield from nearest
+        yield from similar
+
+
+def _similar_answers(
+    context: DistractorContext, text: str, among: int, without: Collection[str]
+) -> list[str]:
+    records = context.others.similar(text, among + 2)
+    answers = (answer for record in records for answer in _other_answer(context, record))
+    return [answer for answer in answers if option_key(answer) not in without]
+
+
+def _other_answer(context: DistractorContext, record: MetadataRecord) -> Iterator[str]:
+    """One answer of another record; none if it is about the same picture, of which it is true."""
+    if record.id != context.record.id and not set(record.images) & set(context.record.images):
+        texts = answer_texts(record, context.template.answer)
+        if texts:
+            yield context.rng.choice(texts)
 
 
 def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
@@ -166,7 +195,7 @@ def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Itera
 
 
 def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> Iterator[str]:
-    return perturb_number(context.target.gold, settings, context.rng)
+    return perturb_number(context.target.gold, settings, context.rng, context.template.most)
 
 
 def _propose_characters(context: DistractorContext, settings: CharacterSettings) -> Iterator[str]:
@@ -231,9 +260,7 @@ STRATEGIES: dict[str, DistractorStrategy] = {
     "pictures": DistractorStrategy(
         "pictures of other records, for retrieval", NoSettings, _propose_pictures
     ),
-    "numbers": DistractorStrategy(
-        "numbers near the right one", NumberSettings, _propose_numbers
-    ),
+    "numbers": DistractorStrategy("numbers near the right one", NumberSettings, _propose_numbers),
     "boxes": DistractorStrategy(
         "boxes that overlap the right one within bounds", BoxSettings, _propose_boxes
     ),
@@ -243,9 +270,7 @@ STRATEGIES: dict[str, DistractorStrategy] = {
     "characters": DistractorStrategy(
         "the right text with a few characters changed", CharacterSettings, _propose_characters
     ),
-    "orders": DistractorStrategy(
-        "the steps in another order", OrderSettings, _propose_orders
-    ),
+    "orders": DistractorStrategy("the steps in another order", OrderSettings, _propose_orders),
     "keypoints": DistractorStrategy(
         "the points moved, or left and right exchanged", KeypointSettings, _propose_keypoints
     ),

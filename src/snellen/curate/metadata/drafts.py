@@ -27,7 +27,6 @@ from snellen.curate.metadata.record_file import RecordProblem
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen.curate.metadata.spaces import CategoryTree
 from snellen.curate.metadata.targets import (
-    QuestionTarget,
     ask_question,
     find_targets,
     question_fields,
@@ -123,12 +122,12 @@ class Drafter:
     def draft(self, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | RecordProblem]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
 
-        Raises AskFailed and NotJson.
+        Raises AskFailed.
         """
-        template, rules = self._template, self._rules
+        template, seed = self._template, self._rules.seed
         name = self.item_id(record.id)
-        tree = self._pool.tree(record, rules.spaces)
-        rng = seeded_random(rules.seed, f"target/{name}")
+        tree = self._pool.tree(record, self._rules.spaces)
+        rng = seeded_random(seed, f"target/{name}")
         targets = find_targets(record, template, tree, rng)
         if slot >= len(targets):
             reason = "it has nothing that the template can ask for without ambiguity"
@@ -146,7 +145,7 @@ class Drafter:
             return problem
         if size[0]:
             record = structs.replace(record, width=size[0], height=size[1])
-        rng = seeded_random(rules.seed, f"options/{name}")
+        rng = seeded_random(seed, f"options/{name}")
         question = ask_question(record, template, target, tree, rng)
         if question is None:
             fields = question_fields(record, target, tree)
@@ -154,45 +153,64 @@ class Drafter:
             return RecordProblem(
                 "placeholder", f"every phrasing mentions something that it lacks (empty: {empty})"
             )
-        used: dict[str, str] = {}
+        others = self._catalogue.others(self._pool, record.source)
         context = DistractorContext(
-            record, template, target, tree, size,
-            self._catalogue.others(self._pool, record.source), rules.folder, rng,
-        )  # fmt: skip
-        wrong_filter = OptionFilter.for_target(target.gold, target.true, rules.same)
+            record, template, target, tree, size, others, self._rules.folder, rng
+        )
+        used: dict[str, str] = {}
+        try:
+            proposals = yield from self._propose(context, name, question, media, used)
+        except NotJson as error:
+            # Its replies are stored: asking again would change nothing.
+            return RecordProblem("writer", str(error))
+        wrong = choose_options(
+            target.gold,
+            proposals,
+            OptionFilter.for_target(target.gold, target.true, self._rules.same),
+            template.most - 1,
+            alike_length=self._rules.alike_length,
+            rng=rng,
+        )
+        if len(wrong) < template.fewest - 1:
+            needed = template.fewest - 1
+            return RecordProblem("options", f"{needed} wrong options are needed, got {len(wrong)}")
+        draft = QuestionDraft(
+            name,
+            record,
+            template,
+            self._rules.header.license_of(record),
+            question,
+            target.gold,
+            tuple(wrong),
+            media,
+            strategies=tuple(dict.fromkeys(used[text] for text in wrong)),
+        )
+        return self._with_candidates(draft) if template.answer == "picture" else draft
+
+    def _propose(
+        self,
+        context: DistractorContext,
+        name: str,
+        question: str,
+        media: Sequence[MediaRef],
+        used: dict[str, str],
+    ) -> Steps[Iterator[str]]:
+        """What the template's strategies propose, one strategy after the other; `used` gets the
+        strategy of each text. Raises AskFailed and NotJson."""
         proposals: list[Iterator[str]] = []
-        for strategy_name, given in template.strategy_calls():
+        for strategy_name, given in context.template.strategy_calls():
             if strategy_name == WRITTEN:
                 settings = read_settings(WRITTEN, WriterSettings, given)
-                try:
-                    written = yield from write_options(
-                        name, template, question, target.gold, target.true, media,
-                        template.most - 1, settings,
-                    )  # fmt: skip
-                except NotJson as error:
-                    # Its replies are stored: asking again would change nothing.
-                    return RecordProblem("writer", str(error))
-                proposals.append(_marked(iter(written), strategy_name, used))
+                written = yield from write_options(
+                    name, context.template, question, context.target, media, settings
+                )
+                texts = iter(written)
             else:
                 strategy = find_strategy(strategy_name)
                 settings = read_settings(strategy_name, strategy.settings, given)
                 texts = strategy.propose(context, settings)
-                proposals.append(_marked(texts, strategy_name, used))
-        wrong = choose_options(
-            target.gold, chain.from_iterable(proposals), wrong_filter, template.most - 1,
-            alike_length=rules.alike_length, rng=rng,
-        )  # fmt: skip
-        if len(wrong) < template.fewest - 1:
-            return RecordProblem(
-                "options",
-                f"{len(wrong)} wrong options were found; {template.fewest - 1} are needed",
-            )
-        draft = QuestionDraft(
-            name, record, template, rules.header.license_of(record), question, target.gold,
-            tuple(wrong), media,
-            strategies=tuple(dict.fromkeys(used[text] for text in wrong)),
-        )  # fmt: skip
-        return self._with_candidates(draft) if template.answer == "picture" else draft
+            proposals.append(_note_strategy(texts, strategy_name, used))
+        return chain.from_iterable(proposals)
 
     def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | RecordProblem:
         """A retrieval question: the query alone, and the candidates as pictures."""
@@ -203,12 +221,10 @@ class Drafter:
         digests = {ref.digest for ref in (*pictures, *draft.media)}
         if len(digests) < len(pictures) + len(draft.media):
             return RecordProblem("options", "two of the candidate pictures are the same")
-        return replace(
-            draft, media=draft.media[:1], candidates=(draft.media[1], *pictures)
-        )
+        return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
 
 
-def _marked(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:
+def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:
     """The texts, noting which strategy was the first to propose each."""
     for text in texts:
         used.setdefault(text.strip(), strategy)
@@ -227,4 +243,3 @@ def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> RecordProble
         )
     problem = geometry_problem(record, *size)
     return RecordProblem(*problem) if problem else None
-

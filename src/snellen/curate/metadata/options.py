@@ -8,6 +8,7 @@ from itertools import combinations
 from random import Random
 
 from snellen.curate.metadata.equivalence import option_key
+from snellen.curate.statistics.words import count_words
 
 _MAX_PROPOSALS = 2_000
 """Proposals looked at for one item, of strategies that would go on for ever."""
@@ -88,25 +89,10 @@ def _alike_in_length(gold: str, pool: Sequence[str], most: int, rng: Random) -> 
 
 def length_spread(options: Sequence[str]) -> float:
     """Standard deviation (of a population) of the number of words of an item's options."""
-    lengths = [len(text.split()) for text in options]
+    lengths = [count_words(text) for text in options]
     mean = sum(lengths) / len(lengths)
     variance = sum((length - mean) ** 2 for length in lengths) / len(lengths)
     return float(variance**0.5)
-
-
-def extreme_shares(items: Sequence[tuple[str, Sequence[str]]]) -> dict[str, float]:
-    """How often choosing the longest and the shortest option (in characters) is right, and how
-    often chance is, for pairs of right option and all options. Ties are guessed among."""
-    if not items:
-        return {}
-    sums = {"longest": 0.0, "shortest": 0.0, "chance": 0.0}
-    for gold, options in items:
-        lengths = [len(text) for text in options]
-        for name, extreme in (("longest", max(lengths)), ("shortest", min(lengths))):
-            if len(gold) == extreme:
-                sums[name] += 1 / lengths.count(extreme)
-        sums["chance"] += 1 / len(options)
-    return {name: total / len(items) for name, total in sums.items()}
 
 
 def pairs_that_say_the_same(options: Sequence[str]) -> list[tuple[str, str]]:

@@ -12,8 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from snellen.curate.metadata.drafts import QuestionDraft
-from snellen.curate.metadata.options import extreme_shares, length_spread
+from snellen.curate.metadata.options import length_spread
 from snellen.curate.metadata.outcomes import RecordOutcomes
+from snellen.curate.statistics.shortcuts import ChoiceQuestion, measure_shortcuts
+from snellen.curate.statistics.words import count_words
 
 
 class WordCounts(Struct, omit_defaults=True):
@@ -42,6 +44,20 @@ class SubtaskCounts(Struct, omit_defaults=True):
     words: WordCounts | None = None
 
 
+class ShortcutCounts(Struct, omit_defaults=True):
+    """A rule by which an option is chosen without the picture, such as the longest; see
+    `snellen curate statistics`."""
+
+    n: int
+    """Questions whose options the rule tells apart."""
+    right: float
+    """Percent of these where it picks the right option."""
+    expected: float
+    """The same if the right option were any."""
+    p: float
+    """Corrected for the number of rules."""
+
+
 class QuestionCounts(Struct, omit_defaults=True):
     """What was made. In `step.json` as `counts`."""
 
@@ -57,9 +73,8 @@ class QuestionCounts(Struct, omit_defaults=True):
     positions: dict[str, dict[str, int]] = {}
     chance: float | None = None
     """Percent right by guessing."""
-    longest: float | None = None
-    """Percent right by choosing the longest option; near `chance` if the length says nothing."""
-    shortest: float | None = None
+    shortcuts: dict[str, ShortcutCounts] = {}
+    """What choosing without the picture scores, by rule."""
     words: WordCounts | None = None
     media: dict[str, int] = {}
     """Items with one image, several images, and a video, as MMT-Bench's Table A15 divides them."""
@@ -96,10 +111,11 @@ def count_questions(
             _count_places(of_subtask, [places[index] for index in chosen]),
             _count_words(of_subtask),
         )
-    texts = [
-        (draft.gold, (draft.gold, *draft.wrong)) for draft in drafts if not draft.candidates
-    ]
-    shares = extreme_shares(texts)
+    tests = measure_shortcuts(
+        ChoiceQuestion(draft.question, (draft.gold, *draft.wrong), 0)
+        for draft in drafts
+        if not draft.candidates
+    )
     return QuestionCounts(
         records=records,
         items=len(drafts),
@@ -110,8 +126,12 @@ def count_questions(
         options=_count_sizes(drafts),
         positions=_count_places(drafts, places),
         chance=_percent(fmean(1 / draft.size for draft in drafts)) if drafts else None,
-        longest=_percent(shares["longest"]) if shares else None,
-        shortest=_percent(shares["shortest"]) if shares else None,
+        shortcuts={
+            test.rule: ShortcutCounts(
+                test.n, _percent(test.share), _percent(test.expected), round(test.p_adjusted, 4)
+            )
+            for test in tests
+        },
         words=_count_words(drafts),
         media=dict(Counter(map(_medium, drafts))),
         without_licence=sum(not draft.license for draft in drafts),
@@ -143,10 +163,8 @@ def _count_words(drafts: Sequence[QuestionDraft]) -> WordCounts | None:
     with_texts = [draft for draft in drafts if not draft.candidates]
     if not with_texts:
         return None
-    questions = [len(draft.question.split()) for draft in with_texts]
-    options = [
-        len(text.split()) for draft in with_texts for text in (draft.gold, *draft.wrong)
-    ]
+    questions = [count_words(draft.question) for draft in with_texts]
+    options = [count_words(text) for draft in with_texts for text in (draft.gold, *draft.wrong)]
     spreads = [length_spread((draft.gold, *draft.wrong)) for draft in with_texts]
     numbers = (fmean(questions), pstdev(questions), fmean(options), pstdev(options), fmean(spreads))
     return WordCounts(*(round(number, 3) for number in numbers))

@@ -34,16 +34,11 @@ class RecordProblem(NamedTuple):
 
 
 class RecordLine(NamedTuple):
-    number: int
-    """Of the line, from 1."""
+    name: str
+    """The record's id, or `line N` if it cannot be read."""
     offset: int
     record: MetadataRecord | None
     problem: RecordProblem | None = None
-
-    @property
-    def name(self) -> str:
-        """The record's id, or `line N` if it cannot be read."""
-        return self.record.id if self.record and self.record.id else f"line {self.number}"
 
 
 class _Named(msgspec.Struct):
@@ -94,14 +89,10 @@ class RecordFile:
 
     def names(self) -> Iterator[str]:
         """The names of all lines that `__iter__` yields, in order."""
-        decoder = msgspec.json.Decoder(_Named)
         with self.path.open("rb") as file:
             for number, data in enumerate(read_lines(file, self._limits, str(self.path)), 1):
                 if data.strip() and not (number == 1 and _is_header(data)):
-                    try:
-                        yield decoder.decode(data.removeprefix(_BOM)).id or f"line {number}"
-                    except (msgspec.DecodeError, UnicodeDecodeError):
-                        yield f"line {number}"
+                    yield _line_name(data.removeprefix(_BOM), number)
 
     def digest(self) -> str:
         """SHA-256 of the file, in hex."""
@@ -114,16 +105,18 @@ class RecordFile:
         return self._decoder.decode(self._file.readline().removeprefix(_BOM))
 
     def _line(self, number: int, offset: int, data: bytes) -> RecordLine:
+        data = data.removeprefix(_BOM)
         try:
-            record = self._decoder.decode(data.removeprefix(_BOM) if number == 1 else data)
+            record = self._decoder.decode(data)
         except msgspec.ValidationError as error:
             problem = RecordProblem("field", f"{error}; expected the fields of a metadata record")
-            return RecordLine(number, offset, None, problem)
+            return RecordLine(_line_name(data, number), offset, None, problem)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return RecordLine(number, offset, None, RecordProblem("json", f"no JSON: {error}"))
-        problem_found = record_problem(record, self.header)
-        problem = RecordProblem(*problem_found) if problem_found else None
-        return RecordLine(number, offset, record, problem)
+            problem = RecordProblem("json", f"no JSON: {error}")
+            return RecordLine(_line_name(data, number), offset, None, problem)
+        broken = record_problem(record, self.header)
+        name = record.id or f"line {number}"
+        return RecordLine(name, offset, record, RecordProblem(*broken) if broken else None)
 
     def _read_header(self) -> MetadataHeader:
         first = self._file.readline(self._limits.row_mb * 1_000_000)
@@ -141,13 +134,21 @@ class RecordFile:
         return header
 
 
+_decode_name = msgspec.json.Decoder(_Named).decode
+
+
+def _line_name(data: bytes, number: int) -> str:
+    try:
+        return _decode_name(data).id or f"line {number}"
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return f"line {number}"
+
+
 def _is_header(line: bytes) -> bool:
     return line.removeprefix(_BOM).lstrip().startswith(b'{"metadata"')
 
 
-def write_records(
-    path: Path, header: MetadataHeader, records: Iterable[MetadataRecord]
-) -> int:
+def write_records(path: Path, header: MetadataHeader, records: Iterable[MetadataRecord]) -> int:
     """Write a metadata file; it appears when it is complete. Returns the number of records.
 
     Raises StorageError, and whatever `records` raise.

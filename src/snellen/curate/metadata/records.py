@@ -169,9 +169,7 @@ def record_problem(record: MetadataRecord, header: MetadataHeader) -> tuple[str,
     return geometry_problem(record, record.width, record.height)
 
 
-def geometry_problem(
-    record: MetadataRecord, width: int, height: int
-) -> tuple[str, str] | None:
+def geometry_problem(record: MetadataRecord, width: int, height: int) -> tuple[str, str] | None:
     """The first box or point that cannot lie in a picture of this size; 0 is an unknown size."""
     right, bottom = width or math.inf, height or math.inf
     size = f"a picture of {width} x {height} pixels"

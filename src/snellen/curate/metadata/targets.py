@@ -15,7 +15,7 @@ from snellen.curate.metadata.records import (
     count_labels,
     labels_of,
 )
-from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
+from snellen.curate.metadata.spaces import CategoryTree
 from snellen.curate.metadata.templates import QuestionTemplate, fill_placeholders
 
 YES, NO = "Yes", "No"
@@ -112,8 +112,9 @@ def _targets(
         # The options are candidates by number; which pictures they are is up to the strategy.
         yield QuestionTarget("", record.images[1])
     elif answer == "caption":
-        for number, caption in enumerate(record.captions[:1]):
-            yield QuestionTarget(f"caption-{number}" if number else "", caption, true=record.captions)
+        # Captions of one picture say the same: any one of them is asked for, as any one of
+        # another picture's becomes a wrong option.
+        yield QuestionTarget("", rng.choice(record.captions), true=record.captions)
     else:
         for text in answer_texts(record, answer):
             true = true_labels(record, tree) if answer == "label" else ()
@@ -170,9 +171,7 @@ def _relation_targets(record: MetadataRecord) -> Iterator[QuestionTarget]:
         between.setdefault((relation.subject, relation.object), []).append(relation.predicate)
     for number, ((subject, other), predicates) in enumerate(between.items()):
         fields = {"subject": subject, "object": other}
-        yield QuestionTarget(
-            f"relation-{number}", predicates[0], fields, true=tuple(predicates)
-        )
+        yield QuestionTarget(f"relation-{number}", predicates[0], fields, true=tuple(predicates))
 
 
 def question_fields(
@@ -212,20 +211,6 @@ def ask_question(
         if question:
             return question
     return None
-
-
-def category_tree(
-    record: MetadataRecord,
-    spaces: Mapping[str, CategoryTree],
-    observed: Mapping[str, int],
-) -> CategoryTree:
-    """The record's category space: its own list, the named one, else the answers that were seen in
-    records of the same template and source."""
-    if record.categories:
-        return CategoryTree(space_of_labels(record.categories))
-    if record.space in spaces:
-        return spaces[record.space]
-    return CategoryTree(space_of_labels(observed))
 
 
 def format_box(corners: tuple[float, float, float, float]) -> str:

@@ -79,6 +79,9 @@ class QuestionTemplate(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     sources: tuple[str, ...] = ()
     """Data sets whose records it takes; empty: all."""
     options: int | Annotated[tuple[int, int], Meta(description="fewest and most")] = 4
+    space: str = ""
+    """The category space of the answers, where records do not name theirs. Empty: the answers that
+    the records of the same source have."""
     distractors: tuple[str | dict[str, Any], ...] = ()
     """Strategies, the next where the one before has too few: a name, or a table with `by` and the
     strategy's settings. Empty: the one in `ANSWERS`."""
@@ -153,9 +156,7 @@ def _problem(template: QuestionTemplate) -> str | None:
     if not template.subtask.strip():
         return "its name is empty"
     if template.answer not in ANSWERS and not template.answer.startswith("annotation."):
-        return (
-            f"answer = {template.answer!r}; expected {', '.join(ANSWERS)}, or annotation.NAME"
-        )
+        return f"answer = {template.answer!r}; expected {', '.join(ANSWERS)}, or annotation.NAME"
     if not 2 <= template.fewest <= template.most <= MAX_OPTIONS:
         return f"options = {template.options}; expected 2 to {MAX_OPTIONS}, or [fewest, most]"
     if template.answer == "presence" and template.options != 2:

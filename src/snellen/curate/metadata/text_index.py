@@ -56,7 +56,7 @@ class TextIndex:
     def search(self, text: str, count: int) -> list[int]:
         """Labels of the `count` texts that are most similar, best first; ties in the order in which
         they were added. Fewer if fewer share a word."""
-        starts, texts = self._inverted()
+        starts, texts = self._invert()
         total = len(self._labels)
         average = max(1.0, len(self._tokens) / max(1, total))
         found: list[Any] = []
@@ -80,7 +80,7 @@ class TextIndex:
         scores = np.bincount(places, np.concatenate(weights))
         return [self._labels[int(numbers[place])] for place in _top(scores, numbers, count)]
 
-    def _inverted(self) -> tuple[Any, Any]:
+    def _invert(self) -> tuple[Any, Any]:
         """Start of each word's postings, and the texts of all postings in one array."""
         if self._postings is None:
             tokens = np.frombuffer(self._tokens, dtype=np.uintc)

@@ -17,6 +17,7 @@ from snellen.core.media import Source
 from snellen.core.request import Generation, Media, Message, Text, user
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import ask_json
+from snellen.curate.metadata.targets import QuestionTarget
 from snellen.curate.metadata.templates import QuestionTemplate
 
 WRITER = "writer"
@@ -47,13 +48,12 @@ def write_options(
     item: str,
     template: QuestionTemplate,
     question: str,
-    gold: str,
-    true: Sequence[str],
+    target: QuestionTarget,
     media: Sequence[MediaRef],
-    count: int,
     settings: WriterSettings,
 ) -> Steps[tuple[str, ...]]:
     """Ask the writer for wrong options. Raises NotJson and AskFailed."""
+    count = template.most - 1
     number = count + settings.extra
     images = [ref for ref in media if ref.kind == "image"] if settings.picture else []
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in images}
@@ -62,8 +62,8 @@ def write_options(
     for example in template.examples:
         reply = msgspec.json.encode(WrittenOptions(example.options)).decode()
         parts.append(_ask_for(example.question, example.answer, len(example.options)) + reply)
-    others = [text for text in true if text != gold]
-    parts.append(_ask_for(question, gold, number, others).rstrip())
+    others = [text for text in target.true if text != target.gold]
+    parts.append(_ask_for(question, target.gold, number, others).rstrip())
     message: Message = user(
         *(Media("image", ref.digest) for ref in images), Text("\n\n".join(parts))
     )
@@ -80,7 +80,9 @@ def write_options(
 
 
 def _ask_for(question: str, gold: str, number: int, true: Sequence[str] = ()) -> str:
-    also = f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MOST_TRUE])}" if true else ""
+    also = (
+        f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MOST_TRUE])}" if true else ""
+    )
     return f"Question: {question}\nRight answer: {gold}{also}\n{number} wrong options as JSON: "
 
 
