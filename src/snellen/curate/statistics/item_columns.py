@@ -161,7 +161,8 @@ class ItemColumns:
         sample = item.sample
         number = len(self.kinds)
         self._add_groups(item, number)
-        kind = item_kind(item)
+        # A row whose answer is none of its options stays a choice.
+        kind = "choice" if item.problem and sample.options else item_kind(item)
         self.kinds.append(KINDS.index(kind))
         options = list(sample.options.values())
         texts = choice_texts(sample.question, options)

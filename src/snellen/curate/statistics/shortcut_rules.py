@@ -101,7 +101,7 @@ def pick_odd_one_out(texts: ChoiceTexts) -> Picks:
 
 def pick_from_question(texts: ChoiceTexts) -> Picks:
     """The option that repeats the most words of the question, of four letters or more."""
-    words = {term for term in texts.question_terms if _tells(term)}
+    words = set(long_terms(texts))
     if not words:
         return ()
     return _most([len(words.intersection(terms)) for terms in texts.option_terms])
@@ -172,8 +172,14 @@ def _shared_parts(option_terms: Sequence[Sequence[str]]) -> list[float]:
     ]
 
 
-def _tells(term: str) -> bool:
-    return len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()
+def long_terms(texts: ChoiceTexts) -> list[str]:
+    """The words of a question that are not, by their length, function words: of four letters or
+    more, numbers, and all that are not ASCII."""
+    return [
+        term
+        for term in texts.question_terms
+        if len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()
+    ]
 
 
 def _matching(pattern: re.Pattern[str], texts: ChoiceTexts) -> Picks:
