@@ -11,6 +11,7 @@ from snellen.cli.flags import add_action
 ACTIONS: dict[str, str] = {
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
+    "statistics": "count words, options and media, and test what can be guessed without looking",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
