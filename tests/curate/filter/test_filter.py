@@ -9,7 +9,7 @@ from pathlib import Path
 
 import planted
 import pytest
-from planted import TEXT_ONLY_MODELS, UNANSWERABLE, VISION_MODELS, Planted
+from planted import TEXT_ONLY_MODELS, VISION_MODELS, Planted
 
 import snellen
 from snellen.core.errors import UsageError
@@ -73,8 +73,10 @@ def test_each_rule_flags_what_the_tables_say(
     texts, silent = right_counts(made, TEXT_ONLY_MODELS), silent_counts(made, TEXT_ONLY_MODELS)
     assert flags(out, "text-majority") == {name for name, count in texts.items() if count >= 2}
     seen, unseen = right_counts(made, VISION_MODELS), silent_counts(made, VISION_MODELS)
+    blank = made.ids_of("no_picture")
     nobody = {name for name in made.ids if seen[name] == 0 and unseen[name] == 0}
-    assert flags(out, "vision-none") == nobody
+    assert flags(out, "vision-none") == nobody - blank
+    assert flags(out, "no picture") == blank
     undecided = {name for name in made.ids if seen[name] == 0 and unseen[name]}
     assert flags(out, "failed") == undecided != set()
     # The other wordings, from the runs that were made above.
@@ -92,7 +94,9 @@ def test_each_rule_flags_what_the_tables_say(
         # A lucky guess of two models is flagged; what one model alone knows is missed.
         ("text-majority", ("answerable_from_text",), (7, 8), (7, 8)),
         # Two good but hard items are flagged; a wrong key that one model hits by luck is missed.
-        ("vision-none", UNANSWERABLE, (11, 13), (11, 12)),
+        ("vision-none", ("wrong_key", "broken_picture", "lost_picture"), (9, 11), (9, 10)),
+        # No model is needed to see that there is no picture.
+        ("no picture", ("no_picture",), (2, 2), (2, 2)),
     ],
 )
 def test_precision_and_recall_on_planted_items(
@@ -123,13 +127,14 @@ def test_every_item_has_a_decision_and_counts_once(
     result, out = asked
     made_decisions = decisions(out)
     assert list(made_decisions) == list(made.ids)
-    assert (result.kept, result.flagged, result.undecided) == (55, 21, 1)
+    assert (result.kept, result.flagged, result.undecided) == (55, 19, 1)
+    assert result.problems == {"no picture": 2}
     assert result.status == read_step(out).status == "waiting"
-    assert result.items == result.kept + result.flagged + result.undecided == 77
+    assert result.items == 55 + 19 + 1 + 2 == 77
     for column in ("category", "l2-category", "source"):
         groups = [group for group in result.groups if group.column == column]
-        assert sum(group.items for group in groups) == 77
-        assert sum(group.by_any for group in groups) == 21
+        assert sum(group.items for group in groups) == 75
+        assert sum(group.by_any for group in groups) == 19
         assert sum(group.flagged["text-majority"] for group in groups) == 8
     reasoning = next(group for group in result.groups if group.value == "identity_reasoning")
     assert (reasoning.items, reasoning.flagged["text-majority"]) == (4, 4)
@@ -201,7 +206,7 @@ def test_dropping_leaves_the_others_and_what_nobody_could_judge(
     assert [item.id for item in open_items(tmp_path / "out")] == [
         name for name in made.ids if name not in bad
     ]
-    assert (dropped.dropped, dropped.flagged, dropped.undecided) == (21, 0, 1)
+    assert (dropped.dropped, dropped.flagged, dropped.undecided) == (19, 0, 1)
 
 
 def test_a_missing_reply_is_asked_again_and_then_decides(made: Planted, tmp_path: Path) -> None:
@@ -243,7 +248,11 @@ def test_the_first_reply_alone_flags_more(
     assert flags(tmp_path / "once", "text-majority") >= flags(out, "text-majority")
     expected = {rule.rule: rule.expected for rule in once.rules}
     assert expected["text-majority"] == pytest.approx(
-        sum(pair(1 / count_options(made, name)) for name in made.ids)
+        sum(
+            pair(1 / count_options(made, name))
+            for name in made.ids
+            if name not in made.ids_of("no_picture")
+        )
     )
 
 
@@ -258,17 +267,16 @@ def count_options(made: Planted, name: str) -> int:
     return sum(bool(row[label]) for label in "ABCD")
 
 
-def test_guessing_is_what_the_runs_report_as_chance(
-    asked: tuple[FilterResult, Path],
-) -> None:
-    result, _ = asked
+def test_guessing_is_what_the_runs_report_as_chance(tmp_path: Path) -> None:
+    """On the bundled data, all of whose items have pictures."""
+    result = filter_items("eyechart", tmp_path, text_only=["random"], vision=["random"])
     for count in result.models:
         run = snellen.open_run(count.run)
         chance = run.summary.metrics["chance"].value
         assert chance is not None
-        replied = count.right + count.wrong
-        assert count.chance == pytest.approx(chance * replied / 100)
-        assert run.score == pytest.approx(100 * count.right / replied)
+        assert count.right + count.wrong == result.items
+        assert count.chance == pytest.approx(chance * result.items / 100)
+        assert run.score == pytest.approx(100 * count.right / result.items)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +359,7 @@ def test_bad_rows_are_flagged_and_the_others_asked(made: Planted, tmp_path: Path
     assert "none of the options" in found[rows[1]["index"]].reason
     assert found[rows[3]["index"]].rule == "unreadable"
     assert found[rows[5]["index"]].rule == "no answer"
-    assert (result.unreadable, result.without_answer) == (2, 1)
+    assert result.problems == {"unreadable": 2, "no answer": 1}
     expected = {
         row["index"]
         for number, row in enumerate(rows)
@@ -361,6 +369,24 @@ def test_bad_rows_are_flagged_and_the_others_asked(made: Planted, tmp_path: Path
     }
     assert flags(tmp_path / "out", "vision-none") == expected
     assert len(found) == 20
+
+
+class Painter:
+    """A model that looks at the picture, so that a broken one shows."""
+
+    identity = snellen.Identity("test", "painter")
+    capabilities = snellen.Capabilities()
+
+    def answer(self, request: Generate) -> str:
+        return f"{len(request.images())} pictures, so A"
+
+
+def test_a_broken_picture_is_flagged_as_such(made: Planted, tmp_path: Path) -> None:
+    result = filter_items(made.data, tmp_path, vision=[Painter()])
+    assert flags(tmp_path, "unreadable") == made.ids_of("broken_picture", "lost_picture")
+    assert result.undecided == 0
+    reasons = {decisions(tmp_path)[name].reason for name in made.ids_of("lost_picture")}
+    assert all("there is no image file" in reason for reason in reasons)
 
 
 def yes_no_data(folder: Path) -> tuple[Path, list[str]]:

@@ -38,9 +38,6 @@ from snellen.report.terminal.comparison import comparison_names
 from snellen.store.runs import RunFolder, distinct_runs
 
 STEP = "filter"
-UNREADABLE, NO_ANSWER = "unreadable", "no answer"
-"""Rules of flagged items by which no model can be judged: the row cannot be asked, or the data have
-no gold answer."""
 SOURCE_COLUMN = "source"
 _KINDS: tuple[ModelKind, ...] = ("text-only", "vision")
 
@@ -165,10 +162,9 @@ def _decisions(judged: JudgedItems, drop: bool) -> Iterator[Decision]:
     passed = ", ".join(each.rule.name for each in judged.applied)
     flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
     for position, name in enumerate(index.ids):
-        if position in index.problems:
-            yield Decision(name, "flag", STEP, UNREADABLE, index.problems[position])
-        elif not index.has_gold[position]:
-            yield Decision(name, "flag", STEP, NO_ANSWER, "the data have no answer to it")
+        if position in judged.problems:
+            problem = judged.problems[position]
+            yield Decision(name, "flag", STEP, problem.rule, problem.reason)
         elif flagged[position]:
             yield _raise_flag(judged, position, Judgement.FLAG, "drop" if drop else "flag")
         elif undecided[position]:

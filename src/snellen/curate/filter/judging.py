@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,11 +19,31 @@ from snellen.curate.filter.rules import (
     judge,
     parse_rule,
 )
-from snellen.curate.filter.verdicts import ItemIndex, ItemVerdict, RunVerdicts, join_pairs
+from snellen.curate.filter.verdicts import (
+    ItemIndex,
+    ItemVerdict,
+    RunVerdicts,
+    evidence_at,
+    join_pairs,
+)
 
 if TYPE_CHECKING:
     from numpy import bool_, float64, int8, intp
     from numpy.typing import NDArray
+
+
+UNREADABLE, NO_PICTURE, NO_ANSWER = "unreadable", "no picture", "no answer"
+_MOST = 0.9
+"""If this share of the items has a picture or video, an item without one is flagged; with fewer,
+the data are a mixture."""
+
+
+class Problem(NamedTuple):
+    """Why no model can be judged by an item."""
+
+    rule: str
+    """`unreadable` (the row, its picture or its video), `no picture` or `no answer`."""
+    reason: str
 
 
 class JudgedRule(NamedTuple):
@@ -61,8 +81,10 @@ class JudgedItems:
 
     index: ItemIndex
     runs: tuple[RunVerdicts, ...]
+    problems: Mapping[int, Problem]
+    """By position, items that no model can be judged by."""
     askable: NDArray[bool_]
-    """Items that can be asked and have a gold answer (items,)."""
+    """Items without a problem (items,)."""
     applied: tuple[JudgedRule, ...]
     others: tuple[JudgedRule, ...]
     """Rules that decide nothing, to compare."""
@@ -92,8 +114,11 @@ def judge_items(
     """Judge every item by the chosen rules, and by the papers' others to compare.
 
     Raises UsageError if no item has an answer."""
-    askable = index.has_gold.copy()
-    askable[list(index.problems)] = False
+    import numpy as np
+
+    problems = find_problems(index, runs)
+    askable = np.ones(len(index), dtype=np.bool_)
+    askable[list(problems)] = False
     if not askable.any():
         raise UsageError("no item has an answer, so that no model can be right or wrong")
     joined = [(run.kind, join_pairs(run.verdicts, index.units)) for run in runs]
@@ -103,8 +128,33 @@ def judge_items(
 
     others = _other_rules([run.kind for run in runs], chosen)
     return JudgedItems(
-        index, tuple(runs), askable, tuple(map(judge_by, chosen)), tuple(map(judge_by, others))
+        index,
+        tuple(runs),
+        problems,
+        askable,
+        tuple(map(judge_by, chosen)),
+        tuple(map(judge_by, others)),
     )
+
+
+def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, Problem]:
+    """Items that no model can be judged by, by position."""
+    problems = {
+        position: Problem(UNREADABLE, reason) for position, reason in index.problems.items()
+    }
+    for run in runs:
+        for position in run.media_failures:
+            if position not in problems:
+                why = evidence_at(run, position).verdict.removeprefix("no reply: ")
+                problems[position] = Problem(UNREADABLE, why)
+    with_media = int(index.has_media.sum())
+    if with_media >= _MOST * len(index):
+        reason = f"it has no picture, as {with_media} of {len(index)} items have"
+        for position in (~index.has_media).nonzero()[0].tolist():
+            problems.setdefault(position, Problem(NO_PICTURE, reason))
+    for position in (~index.has_gold).nonzero()[0].tolist():
+        problems.setdefault(position, Problem(NO_ANSWER, "the data have no answer to it"))
+    return problems
 
 
 def _other_rules(kinds: Sequence[ModelKind], chosen: Sequence[Rule]) -> Iterator[Rule]:

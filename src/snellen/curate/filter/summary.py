@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +74,8 @@ class GroupCount(Struct, frozen=True):
 
 
 class FilterResult(Struct, frozen=True):
-    """What a filter found. Every item counts once: in `kept`, `flagged`, `dropped`, `undecided`,
-    `unreadable` or `without_answer`."""
+    """What a filter found. Every item counts once: in `kept`, `flagged`, `dropped`, `undecided`, or
+    in `problems`."""
 
     data: str
     folder: str
@@ -87,10 +88,9 @@ class FilterResult(Struct, frozen=True):
     dropped: int
     undecided: int
     """Too few models replied; the next start asks again."""
-    unreadable: int
-    """Rows that cannot be asked; flagged too."""
-    without_answer: int
-    """Flagged too: no model can be judged by them."""
+    problems: dict[str, int]
+    """Items that no model can be judged by, flagged too: `unreadable`, `no picture`, `no answer`.
+    """
     rules: tuple[RuleCount, ...]
     models: tuple[ModelCount, ...]
     groups: tuple[GroupCount, ...]
@@ -113,7 +113,6 @@ def summarise(
     """Count what was judged. `dropped`: whether flagged items are dropped."""
     index = judged.index
     flagged, undecided = int(judged.flagged_mask().sum()), int(judged.undecided_mask().sum())
-    unreadable = len(index.problems)
     askable = int(judged.askable.sum())
     return FilterResult(
         data=data,
@@ -125,8 +124,7 @@ def summarise(
         flagged=0 if dropped else flagged,
         dropped=flagged if dropped else 0,
         undecided=undecided,
-        unreadable=unreadable,
-        without_answer=len(index) - askable - unreadable,
+        problems=dict(Counter(problem.rule for problem in judged.problems.values())),
         rules=(
             *(_count_rule(each, judged, True) for each in judged.applied),
             *(_count_rule(each, judged, False) for each in judged.others),

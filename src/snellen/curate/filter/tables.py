@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from snellen.curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE
 from snellen.curate.filter.summary import FilterResult, GroupCount, ModelCount, RuleCount
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _NO_VALUE = "(none)"
+_PROBLEMS = {
+    UNREADABLE: "a row or picture that cannot be read",
+    NO_PICTURE: "no picture",
+    NO_ANSWER: "no answer",
+}
 
 
 def filter_tables(result: FilterResult, max_rows: int) -> Iterator[TextTable]:
@@ -92,14 +98,13 @@ def _share(part: int, whole: int) -> str:
 
 def filter_lines(result: FilterResult) -> Iterator[str]:
     """Sentences before the tables."""
-    looked_at = result.flagged + result.undecided + result.unreadable + result.without_answer
+    looked_at = result.flagged + result.undecided + sum(result.problems.values())
     parts = [f"{fmt.count_text(result.kept)} kept"]
     for count, words in (
         (result.flagged, "flagged"),
         (result.dropped, "dropped"),
         (result.undecided, "undecided (too few replies)"),
-        (result.unreadable, "that cannot be asked"),
-        (result.without_answer, "without answer"),
+        *((count, f"with {_PROBLEMS[rule]}") for rule, count in result.problems.items()),
     ):
         if count:
             parts.append(f"{fmt.count_text(count)} {words}")

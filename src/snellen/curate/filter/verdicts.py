@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.errors import DataError, StorageError, UsageError
-from snellen.core.output import Failure, Generated, Outcome
+from snellen.core.output import Failure, FailureKind, Generated, Outcome
 from snellen.core.record import Record, Unscored
 from snellen.core.sample import Kind, Sample
 from snellen.curate.decisions import Evidence
@@ -71,6 +71,7 @@ class ItemIndex:
     passes: NDArray[intp]
     """Passes that must all be right."""
     has_gold: NDArray[bool_]
+    has_media: NDArray[bool_]
     contents: NDArray[int64]
     """Hash of question, options and gold; 0 where a run holds them in another form."""
     groups: dict[str, tuple[NDArray[intp], list[str]]]
@@ -104,6 +105,8 @@ class RunVerdicts:
     not asked."""
     unknown: int = 0
     """Samples of the run that the data do not have."""
+    media_failures: tuple[int, ...] = ()
+    """Positions of items whose picture or video could not be read when they were asked."""
 
 
 def index_items(
@@ -118,6 +121,7 @@ def index_items(
     guesses: list[float] = []
     passes: list[int] = []
     has_gold: list[bool] = []
+    has_media: list[bool] = []
     contents: list[int] = []
     values: dict[str, list[int]] = {column: [] for column in columns}
     labels: dict[str, dict[str, int]] = {column: {} for column in columns}
@@ -129,6 +133,7 @@ def index_items(
         guesses.append(guess.once)
         passes.append(guess.passes)
         has_gold.append(bool(sample.gold))
+        has_media.append(bool(sample.media))
         in_form = item_kind(item) == sample.kind
         contents.append(content_hash(sample) if in_form else 0)
         units.append(sample.unit if pairs and sample.kind == "yes_no" else "")
@@ -148,6 +153,7 @@ def index_items(
         guess_once=np.array(guesses, dtype=np.float64),
         passes=np.array(passes, dtype=np.intp),
         has_gold=np.array(has_gold, dtype=np.bool_),
+        has_media=np.array(has_media, dtype=np.bool_),
         contents=np.array(contents, dtype=np.int64),
         groups={
             column: (np.array(values[column], dtype=np.intp), list(labels[column]))
@@ -185,6 +191,7 @@ class _JudgedRecord(Struct, frozen=True, gc=False):
     gold: tuple[str, ...] = ()
     options: dict[str, str] = {}
     values: dict[str, float] = {}
+    failure: FailureKind | None = None
 
 
 def content_hash(sample: Sample | _JudgedRecord) -> int:
@@ -227,6 +234,7 @@ def read_verdicts(
     check_content = run.info.config.data != data
     right_above = 0.5 if run.info.config.repeats > 1 else 1.0 - 1e-9
     changed = unknown = matched = 0
+    media_failures: list[int] = []
     decode = msgspec.json.Decoder(_JudgedRecord).decode
     for file in (SAMPLES_FILE, FAILURES_FILE):
         for offset, line in _lines(run.path / file):
@@ -245,6 +253,8 @@ def read_verdicts(
             if protocol == "circular" and index.passes[position] > 1:
                 _check_rotated(record, run)
             verdicts[position] = _verdict(record, protocol, right_above)
+            if record.failure == "media":
+                media_failures.append(position)
     if not matched:
         raise UsageError(
             f"{run.path} has no reply to a question of these data: "
@@ -254,7 +264,9 @@ def read_verdicts(
                 else "no sample id is the same; give the data that the run was made on"
             )
         )
-    return RunVerdicts(name, kind, run.path, verdicts, places, changed, unknown)
+    return RunVerdicts(
+        name, kind, run.path, verdicts, places, changed, unknown, tuple(media_failures)
+    )
 
 
 def _check_rotated(record: _JudgedRecord, run: RunFolder) -> None:

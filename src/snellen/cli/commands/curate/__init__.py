@@ -9,8 +9,7 @@ from typing import Any
 from snellen.cli.flags import add_action
 
 ACTIONS: dict[str, str] = {
-    "filter": "flag items that models answer without the picture, or that no model answers with "
-    "it",
+    "filter": "flag items that models answer without the picture, or that no model answers with it",
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
     "statistics": "count words, options and media, and test what can be guessed without looking",
