@@ -8,7 +8,9 @@ from typing import Any
 
 from snellen.cli.flags import add_action
 
-ACTIONS: dict[str, str] = {}
+ACTIONS: dict[str, str] = {
+    "translate": "make a sibling of a data set in another language, or check one",
+}
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
 
