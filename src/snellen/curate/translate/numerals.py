@@ -178,7 +178,7 @@ def word_values(text: str) -> set[Decimal]:
         values.add(Decimal(_roman_value(match[0])))
     for mention in _mentions(folded):
         for value in mention.readings:
-            values |= _derived(value, folded)
+            values |= _parts_of_date(value, folded)
     return values
 
 
@@ -304,7 +304,7 @@ def afternoon_hours(values: Iterable[Decimal], text: str) -> set[Decimal]:
     return {value + 12 for value in values if 0 < value < 12}
 
 
-def _derived(value: Decimal, text: str) -> set[Decimal]:
+def _parts_of_date(value: Decimal, text: str) -> set[Decimal]:
     """Numbers that the translation of a date, a time or a decade with `value` may contain."""
     derived = set()
     if value == value.to_integral_value() and 1000 <= value < 2200:

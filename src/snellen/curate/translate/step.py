@@ -63,7 +63,7 @@ class TranslationSummary(Struct, frozen=True):
     abort_reason: str = ""
 
     @property
-    def failed(self) -> int:
+    def failures(self) -> int:
         return self.wrong.get(FAILED, 0)
 
     @property
@@ -116,7 +116,7 @@ def translate_items(
         summary = _summarise(step.decisions.values(), step.folder, table.name, plan, uses)
         summary = msgspec.structs.replace(summary, abort_reason=reason)
         if not reason:
-            step.finish(_counts(summary), "waiting" if summary.failed else "complete")
+            step.finish(_counts(summary), "waiting" if summary.failures else "complete")
     return summary
 
 

@@ -109,9 +109,9 @@ def read_glossary(path: Path | str) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file}: cannot be read as UTF-8 text: {error}") from error
     if file.suffix == ".toml":
-        return _checked(file, _read_toml(file, text))
+        return _check_terms(file, _read_toml(file, text))
     if file.suffix == ".json":
-        return _checked(file, _read_json(file, text))
+        return _check_terms(file, _read_json(file, text))
     glossary = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -159,7 +159,7 @@ def _read_json(file: Path, text: str) -> object:
         raise DataError(f"{file} is not JSON: {error}") from error
 
 
-def _checked(file: Path, table: object) -> dict[str, str]:
+def _check_terms(file: Path, table: object) -> dict[str, str]:
     if isinstance(table, dict) and all(isinstance(word, str) for word in table.values()):
         return {str(term): str(word) for term, word in table.items()}
     raise DataError(f'{file}: expected a table of terms with their translation, as in cat = "猫"')

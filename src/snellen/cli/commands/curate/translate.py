@@ -72,7 +72,7 @@ def main(arguments: Namespace) -> int:
     print_result(form, summary, print_translation, {JSON: to_json})
     if arguments.check:
         return INCOMPLETE if summary.flagged_wrong else COMPLETE
-    return INCOMPLETE if summary.abort_reason or summary.failed else COMPLETE
+    return INCOMPLETE if summary.abort_reason or summary.failures else COMPLETE
 
 
 def _check(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
