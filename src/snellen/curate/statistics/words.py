@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-UNSPACED_SCRIPTS = "Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan"
+UNSPACED_SCRIPTS = "Chinese, Japanese, Thai, Lao, Khmer, Burmese or Tibetan"
 """Scripts in which a character counts as a word."""
 
 _MARKED = (
