@@ -237,8 +237,9 @@ def read_verdicts(
     media_failures: list[int] = []
     decode = msgspec.json.Decoder(_JudgedRecord).decode
     for file in (SAMPLES_FILE, FAILURES_FILE):
-        for offset, line in _lines(run.path / file):
-            record = _decode_line(decode, line, run.path / file)
+        path = run.path / file
+        for offset, line in _lines(path):
+            record = _decode_line(decode, line, path)
             position = index.positions.get(record.id)
             if position is None:
                 unknown += 1
@@ -342,7 +343,7 @@ def _verdict_text(record: Record, wrong: int | None) -> str:
     passes = record.passes
     count = len(passes) + record.saved if len(record.options) > 1 else len(passes)
     if wrong is None or record.score == 1.0:
-        return f"right in all {count} rotations" if len(passes) > 1 else "right"
+        return f"right in all {count} rotations" if count > 1 else "right"
     answer = passes[wrong].answer
     said = getattr(answer, "value", None)
     gold = " or ".join(passes[wrong].gold or record.gold)
