@@ -27,7 +27,7 @@ from tests.differential.sets import all_sets, read_set  # noqa: E402
 
 from snellen.benchmarks.declaration.evidence import (  # noqa: E402
     LEVELS,
-    Evidence,
+    BenchmarkEvidence,
     EvidenceComparison,
     VerdictDifference,
     load_evidence,
@@ -61,7 +61,7 @@ made up for the purpose and lie in `tests/differential/sets`; `make differential
 anew, given the checkouts."""
 
 
-def counted() -> dict[str, Evidence]:
+def counted() -> dict[str, BenchmarkEvidence]:
     """The evidence of every registered benchmark."""
     found: dict[str, list[EvidenceComparison]] = defaultdict(list)
     for name, comparison in (*_published(), *_judged(), *_tables()):
@@ -70,7 +70,7 @@ def counted() -> dict[str, Evidence]:
     for known in list_benchmarks():
         comparisons = sorted(found[known.name], key=lambda one: LEVELS.index(one.level))
         enough = [one.level for one in comparisons if _is_enough(one)]
-        evidence[known.name] = Evidence(
+        evidence[known.name] = BenchmarkEvidence(
             enough[0] if enough else "from the text", tuple(comparisons)
         )
     return evidence
@@ -158,7 +158,7 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _overview(evidence: Mapping[str, Evidence]) -> Iterator[str]:
+def _overview(evidence: Mapping[str, BenchmarkEvidence]) -> Iterator[str]:
     yield "| benchmark | level | compared with | rule | commit | n | styles | agree |"
     yield "| --- | --- | --- | --- | --- | ---: | ---: | ---: |"
     for name, one in evidence.items():
@@ -185,7 +185,7 @@ def _cells(comparison: EvidenceComparison | None) -> Sequence[str]:
     )
 
 
-def _differences(evidence: Mapping[str, Evidence]) -> Iterator[str]:
+def _differences(evidence: Mapping[str, BenchmarkEvidence]) -> Iterator[str]:
     """Each cause once, with the benchmarks that it touches."""
     yield "| cause | right | rows | where |"
     yield "| --- | --- | ---: | --- |"

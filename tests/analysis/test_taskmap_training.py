@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from snellen.api._resolve import resolve_benchmark, resolve_model
+from snellen.api.resolve import resolve_benchmark, resolve_model
 from snellen.api.task_map import TaskMapOptions, task_map
 from snellen.cli import main
 from snellen.core.benchmark import Variant

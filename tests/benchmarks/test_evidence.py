@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from snellen.benchmarks.declaration.evidence import Evidence, EvidenceComparison, load_evidence
+from snellen.benchmarks.declaration.evidence import (
+    BenchmarkEvidence,
+    EvidenceComparison,
+    load_evidence,
+)
 
 PUBLISHED = EvidenceComparison("reproduced", "a table", 3, 4)
 VERDICTS = EvidenceComparison("differential", "a/b", 400, 400, rule="official", commit="1234567890")
@@ -12,12 +16,12 @@ OTHER_LANGUAGE = EvidenceComparison(
 
 
 def test_nothing_was_compared() -> None:
-    evidence = Evidence("from the text")
+    evidence = BenchmarkEvidence("from the text")
     assert evidence.summary() == evidence.brief() == "from the text: nothing was compared"
 
 
 def test_the_summary_names_every_source() -> None:
-    evidence = Evidence("reproduced", (PUBLISHED, VERDICTS, OTHER_LANGUAGE))
+    evidence = BenchmarkEvidence("reproduced", (PUBLISHED, VERDICTS, OTHER_LANGUAGE))
     assert evidence.summary() == (
         "reproduced: 3 of 4 numbers of a table; 400 of 400 verdicts of a/b 1234567 "
         "(--rule official); 399 of 400 verdicts of a/b 1234567 (lang=cn, --rule official)"
@@ -25,14 +29,14 @@ def test_the_summary_names_every_source() -> None:
 
 
 def test_the_brief_form_adds_up_what_one_rule_was_compared_with() -> None:
-    evidence = Evidence("reproduced", (PUBLISHED, VERDICTS, OTHER_LANGUAGE))
+    evidence = BenchmarkEvidence("reproduced", (PUBLISHED, VERDICTS, OTHER_LANGUAGE))
     assert evidence.brief() == (
         "reproduced: 3 of 4 published numbers; 799 of 800 verdicts under --rule official"
     )
 
 
 def test_too_little_for_a_level_is_not_called_nothing() -> None:
-    few = Evidence("from the text", (VERDICTS,))
+    few = BenchmarkEvidence("from the text", (VERDICTS,))
     assert few.summary().startswith("from the text, compared in part: 400 of 400 verdicts")
     assert few.brief().startswith("from the text, compared in part: 400 of 400 verdicts")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, fields
@@ -94,4 +95,5 @@ def test_only_the_typed_command_is_imported() -> None:
 
 def test_every_command_has_a_file() -> None:
     folder = Path(snellen.__file__).parent / "cli" / "commands"
-    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(COMMANDS)
+    modules = {module.name for module in pkgutil.iter_modules([str(folder)])}
+    assert modules == set(COMMANDS)

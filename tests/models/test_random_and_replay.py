@@ -55,7 +55,9 @@ def test_random_ranks_every_candidate() -> None:
         (Ref("7", row="1000007"), Generated("red")),
         (Ref("7", turn=1, row="1000007"), Generated("red")),
         (Ref("8"), Failure("missing", "no recorded prediction for id '8'")),
-        (Ref("7", turn=1), Failure("missing", "no recorded prediction for turn 1 of 7")),
+        (Ref("7", turn=1), Generated("red")),
+        (Ref("7", turn=2), Failure("missing", "no recorded prediction for turn 2 of 7")),
+        (Ref("a", turn=1), Failure("missing", "no recorded prediction for turn 1 of a")),
     ],
 )
 def test_replay_answers_by_id(ref: Ref, output: object) -> None:

@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from snellen.api import evaluate, score
-from snellen.api._resolve import resolve_benchmark
 from snellen.api.report import benchmark_of, report_of
+from snellen.api.resolve import resolve_benchmark
 from snellen.benchmarks import a_okvqa, mmbench, mmmu, scienceqa
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import open_benchmark

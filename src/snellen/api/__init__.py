@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from snellen.api._resolve import resolve_benchmark, resolve_model
     from snellen.api.backend_parity import parity
     from snellen.api.comparing import Comparison, compare
     from snellen.api.evaluation import aevaluate, evaluate
     from snellen.api.options import DEFAULT_OUT, STORE_FILE, RunOptions
     from snellen.api.planning import Planned, plan
     from snellen.api.report import report_of, write_page
+    from snellen.api.resolve import resolve_benchmark, resolve_model
     from snellen.api.results import (
         Results,
         Run,
@@ -47,8 +47,8 @@ _MODULES = {
     "parity": "backend_parity",
     "plan": "planning",
     "report_of": "report",
-    "resolve_benchmark": "_resolve",
-    "resolve_model": "_resolve",
+    "resolve_benchmark": "resolve",
+    "resolve_model": "resolve",
     "score": "scoring",
     "score_by_rules": "scoring",
     "write_page": "report",

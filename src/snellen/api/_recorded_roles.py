@@ -13,7 +13,7 @@ from snellen.analysis.parsing.labelled_replies import (
     compare_with_labels,
     parse_label_column,
 )
-from snellen.api._resolve import resolve_served_model
+from snellen.api.resolve import resolve_served_model
 from snellen.benchmarks.protocol.flows import MATCH_RATE
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.benchmarks.protocol.similarity import compares_open_answers

@@ -8,9 +8,9 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from snellen.api._resolve import NamedBenchmark
 from snellen.api._sampling import refuse_sampling, split_judge_sampling, split_model_sampling
 from snellen.api.options import RunOptions
+from snellen.api.resolve import NamedBenchmark
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from snellen.api._resolve import resolve_benchmark, resolve_served_model
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
+from snellen.api.resolve import resolve_benchmark, resolve_served_model
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel

@@ -25,11 +25,11 @@ from snellen.analysis.causes.factors import (
 )
 from snellen.analysis.causes.why import DifferenceSplit, open_combinations
 from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
-from snellen.api._budget import Prices, request_limits
-from snellen.api._resolve import resolve_served_model
+from snellen.api.budget import Prices, request_limits
 from snellen.api.options import STORE_FILE, AskOptions
 from snellen.api.planning import Planned, plan_runs
 from snellen.api.report import write_page
+from snellen.api.resolve import resolve_served_model
 from snellen.api.why import CROSSED_FOLDER
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.benchmark import Benchmark

@@ -18,8 +18,8 @@ from snellen.analysis.samples.error_samples import (
     ErrorType,
     WrongAnswer,
 )
-from snellen.api._resolve import resolve_model
 from snellen.api.options import DEFAULT_OUT, STORE_FILE
+from snellen.api.resolve import resolve_model
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.media import Source, decode_image

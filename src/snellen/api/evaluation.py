@@ -9,17 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from snellen.api._budget import Prices, request_limits
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
-from snellen.api._progress import ProgressChoice, is_visible, open_progress, print_notice
-from snellen.api._resolve import (
-    NamedBenchmark,
-    resolve_benchmark,
-    resolve_served_model,
-    served_names,
-)
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api._sampling import is_greedy
+from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
     STORE_FILE,
     RunOptionChanges,
@@ -28,7 +21,14 @@ from snellen.api.options import (
     check_options,
     variant_with_roles,
 )
+from snellen.api.progress import ProgressChoice, is_visible, open_progress, print_notice
 from snellen.api.report import write_page
+from snellen.api.resolve import (
+    NamedBenchmark,
+    resolve_benchmark,
+    resolve_served_model,
+    served_names,
+)
 from snellen.api.results import Results, Run, SkippedRun
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError

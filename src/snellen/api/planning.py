@@ -11,10 +11,9 @@ from typing import NamedTuple, Unpack
 from msgspec import Struct
 
 from snellen.analysis.comparison.planned_study import Aims, StudyPlan
-from snellen.api._budget import Prices, request_limits
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs
-from snellen.api._resolve import MissingRequirement, OfflineResolver, UnavailableModel
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
+from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
     STORE_FILE,
     RunOptionChanges,
@@ -24,6 +23,7 @@ from snellen.api.options import (
     variant_with_roles,
 )
 from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
+from snellen.api.resolve import MissingRequirement, OfflineResolver, UnavailableModel
 from snellen.api.results import printed_text
 from snellen.benchmarks.declaration.published_sizes import published_size
 from snellen.core.model import AnyModel, RemoteModel

@@ -19,8 +19,8 @@ from snellen.api._recorded_roles import (
     refuse_idle_roles,
     unread_verdict_warnings,
 )
-from snellen.api._resolve import resolve_benchmark
 from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_repeats
+from snellen.api.resolve import resolve_benchmark
 from snellen.api.results import SampleResult, Samples, printed_text
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from snellen.api._resolve import resolve_benchmark, resolve_model
+from snellen.api.resolve import resolve_benchmark, resolve_model
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, MutableModel

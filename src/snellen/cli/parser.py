@@ -35,6 +35,7 @@ COMMANDS = {
     "info": "describe a model or a benchmark",
     "doctor": "check this installation, or a store of replies",
     "data": "fetch, check, convert and describe data files",
+    "curate": "make benchmarks: questions, checks, review, translation, publication",
     "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
 }

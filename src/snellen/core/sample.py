@@ -70,6 +70,10 @@ class Row(Struct, frozen=True, gc=False):
     media: tuple[MediaRef, ...] = ()
 
 
+ROTATION_STRIDE = 1_000_000
+"""MMBench's files hold rotation r of question i as the row with index i + r * 1,000,000."""
+
+
 class Rotation(Struct, frozen=True, gc=False):
     """One circular pass that the data file holds as a separate row."""
 

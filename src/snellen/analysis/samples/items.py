@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Item(Struct, frozen=True):
+class ItemDifficulty(Struct, frozen=True):
     """A sample over the runs. `difficulty` is 1 minus its mean score; `discrimination` is the
     correlation of its score with that of the other samples, and `low` the probability of one as low
     if all samples discriminated equally; None without variance or with too few runs."""
@@ -47,7 +47,7 @@ class ItemAnalysis(Struct, frozen=True):
     runs: tuple[str, ...]
     scores: tuple[float, ...]
     n: int
-    items: tuple[Item, ...]
+    items: tuple[ItemDifficulty, ...]
     strong: tuple[str, ...]
     suspects: tuple[Suspect, ...]
     expected: float | None
@@ -126,11 +126,13 @@ def analyse_items(
 
 def _items(
     aligned_runs: AlignedRuns, difficulties: NDArray[float64]
-) -> tuple[tuple[Item, ...], float | None]:
+) -> tuple[tuple[ItemDifficulty, ...], float | None]:
     """Every sample, and the expected number with low discrimination; None with too few runs."""
     if aligned_runs.scores.shape[1] < FEWEST_SYSTEMS_TO_DISCRIMINATE:
         plain = zip(aligned_runs.samples, difficulties.tolist(), strict=True)
-        return tuple(Item(sample.id, sample.question, level, None) for sample, level in plain), None
+        return tuple(
+            ItemDifficulty(sample.id, sample.question, level, None) for sample, level in plain
+        ), None
     discriminations, low = (
         discrimination(aligned_runs.scores),
         low_discrimination(aligned_runs.scores),
@@ -143,9 +145,9 @@ def _items(
         strict=True,
     )
     items = tuple(
-        Item(sample.id, sample.question, level, None, None)
+        ItemDifficulty(sample.id, sample.question, level, None, None)
         if math.isnan(r)
-        else Item(sample.id, sample.question, level, r, p)
+        else ItemDifficulty(sample.id, sample.question, level, r, p)
         for sample, level, r, p in columns
     )
     return items, low.expected

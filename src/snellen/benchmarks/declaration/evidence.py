@@ -59,7 +59,7 @@ class EvidenceComparison(Struct, frozen=True, omit_defaults=True):
     differences: tuple[VerdictDifference, ...] = ()
 
 
-class Evidence(Struct, frozen=True):
+class BenchmarkEvidence(Struct, frozen=True):
     """All comparisons of one benchmark, the strongest level first."""
 
     level: Level
@@ -88,7 +88,7 @@ class Evidence(Struct, frozen=True):
         return f"{self.level}, compared in part" if self.level == "from the text" else self.level
 
 
-def evidence_of(name: str) -> Evidence | None:
+def evidence_of(name: str) -> BenchmarkEvidence | None:
     """The evidence of a registered benchmark; None for the user's own."""
     return load_evidence().get(name)
 
@@ -100,10 +100,10 @@ def evidence_level(name: str) -> str:
 
 
 @cache
-def load_evidence() -> dict[str, Evidence]:
-    """Evidence by the registered name of the benchmark."""
+def load_evidence() -> dict[str, BenchmarkEvidence]:
+    """BenchmarkEvidence by the registered name of the benchmark."""
     text = (files("snellen.benchmarks") / "data" / _FILE).read_bytes()
-    return msgspec.json.decode(text, type=dict[str, Evidence])
+    return msgspec.json.decode(text, type=dict[str, BenchmarkEvidence])
 
 
 def _comparison_text(comparison: EvidenceComparison) -> str:

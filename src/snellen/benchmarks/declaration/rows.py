@@ -17,14 +17,12 @@ from msgspec.structs import replace
 
 from snellen.core.benchmark import HasIds
 from snellen.core.errors import DataError
-from snellen.core.sample import Kind, Rotation, Row, Sample
+from snellen.core.sample import ROTATION_STRIDE, Kind, Rotation, Row, Sample
 from snellen.data.columns import REPLY_COLUMNS, gold_column, row_gold, row_id
 from snellen.data.tables.cells import INDEXED_ANSWER
 
 GROUP_COLUMNS = ("split", "l2-category", "category")
-_ROTATION_STRIDE = 1_000_000
-"""MMBench files hold rotation r of question i as the row with index i + r * 1,000,000."""
-_STRIDE_DIGITS = len(str(_ROTATION_STRIDE))
+_STRIDE_DIGITS = len(str(ROTATION_STRIDE))
 _SEVERAL_TYPES = frozenset({"multi", "multi_select", "multiple_answers"})
 """Values of the column `type` of questions with any number of right options."""
 MULTI_LABEL_INSTRUCTION = (
@@ -92,7 +90,7 @@ def rows_to_samples(
             row_of_id[sample.id] = row.index
             yield sample
 
-    return _join_rotations(generate()) if _may_rotate(rows) else generate()
+    return join_rotations(generate()) if may_rotate(rows) else generate()
 
 
 def _gold_is_option_text(row: Row) -> bool:
@@ -118,7 +116,7 @@ def _gold_from_index(row: Row) -> Row:
     return replace(row, cells={**row.cells, column: row.cells[INDEXED_ANSWER]})
 
 
-def _may_rotate(rows: Iterable[Row]) -> bool:
+def may_rotate(rows: Iterable[Row]) -> bool:
     """Whether some row may be a rotation of another, judged by the ids alone."""
     if not isinstance(rows, HasIds):
         return True
@@ -126,7 +124,8 @@ def _may_rotate(rows: Iterable[Row]) -> bool:
     return bool(large) and not large.isdisjoint(rows.ids())
 
 
-def _join_rotations(all_samples: Iterator[Sample]) -> Iterator[Sample]:
+def join_rotations(all_samples: Iterable[Sample]) -> Iterator[Sample]:
+    """The samples without those that are rotations of another, which get them as `rotations`."""
     samples_by_id = {sample.id: sample for sample in all_samples}
     rotations: dict[str, list[Sample]] = {}
     for sample in samples_by_id.values():
@@ -184,6 +183,12 @@ def list_options(question: str, options: Mapping[str, str]) -> str:
     """A question of which several options may be right, with the options and how to answer."""
     listed = "".join(f"\n{label}. {text}" for label, text in options.items())
     return f"{question}{listed}\n{MULTI_LABEL_INSTRUCTION}"
+
+
+def names_kind(text: str) -> bool:
+    """Whether a cell of the column `type` is the name of a kind of question."""
+    name = text.strip().lower()
+    return name in _KINDS or name in _SEVERAL_TYPES
 
 
 def _takes_several(cells: Mapping[str, str]) -> bool:
@@ -306,7 +311,7 @@ def _base_of_id(name: str) -> str | None:
     if len(name) < _STRIDE_DIGITS or not name.isdecimal():
         return None
     index = int(name)
-    return str(index % _ROTATION_STRIDE) if index >= _ROTATION_STRIDE else None
+    return str(index % ROTATION_STRIDE) if index >= ROTATION_STRIDE else None
 
 
 def _is_rotation(base: Sample, rotation: Sample) -> bool:

@@ -1,22 +1,26 @@
-"""The inference loop: drives the flows of all samples, some at a time."""
+"""The inference loop: drives the flows of all samples, or any other jobs, some at a time."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from snellen.core.flow import Flow
-from snellen.core.output import Failure
+from snellen.core.output import Failure, Output
 from snellen.core.record import Record
 from snellen.core.request import Request
 from snellen.core.sample import Sample
 from snellen.engine.limits.abort import AbortSignal, RunAborted
 from snellen.engine.loop.request_broker import RequestBroker
+
+T = TypeVar("T")
+JobT = TypeVar("JobT")
+ResultT = TypeVar("ResultT")
 
 _YIELD_INTERVAL = 0.02
 """Seconds after which workers that never wait (all replies are stored) yield to the event loop."""
@@ -43,10 +47,28 @@ async def drive_all(
     With `threaded`, flows are started in threads, because preparing a sample (decoding a video,
     composing images) takes long enough to delay everything that waits for a model.
     """
-    start_flow, yielder = _start_in_thread if threaded else _start_inline, _Yielder()
-    workers = [
-        _worker(samples, flow, broker, on_record, start_flow, yielder) for _ in range(concurrency)
-    ]
+    start_flow = _start_in_thread if threaded else _start_inline
+
+    async def drive(sample: Sample) -> Record:
+        return await _drive_flow(flow(sample), broker, start_flow)
+
+    await drive_each(samples, drive, broker, on_record, concurrency)
+
+
+async def drive_each(
+    jobs: Iterator[JobT],
+    drive: Callable[[JobT], Awaitable[ResultT]],
+    broker: RequestBroker,
+    on_result: Callable[[ResultT], None],
+    concurrency: int,
+) -> None:
+    """Drive every job, `concurrency` at a time, by a coroutine that asks `broker`.
+
+    As in `drive_all`: jobs are taken when a worker is free, the first error ends all, and once the
+    broker's run is aborted no job is started.
+    """
+    yielder = _Yielder()
+    workers = [_worker(jobs, drive, broker, on_result, yielder) for _ in range(concurrency)]
     tasks = [asyncio.ensure_future(worker) for worker in workers]
 
     broker.abort_signal.add_callback(partial(_cancel_after_grace, tasks, broker.abort_signal))
@@ -64,18 +86,17 @@ async def _wake_regularly() -> None:
 
 
 async def _worker(
-    samples: Iterator[Sample],
-    flow: Callable[[Sample], Flow],
+    jobs: Iterator[JobT],
+    drive: Callable[[JobT], Awaitable[ResultT]],
     broker: RequestBroker,
-    on_record: Callable[[Record], None],
-    start_flow: StartFlow,
+    on_result: Callable[[ResultT], None],
     yielder: _Yielder,
 ) -> None:
-    """Drive one flow after the other; all workers take samples from the same iterator."""
-    for sample in samples:
+    """Drive one job after the other; all workers take jobs from the same iterator."""
+    for job in jobs:
         try:
             broker.abort_signal.raise_if_aborted()
-            on_record(await _drive_flow(flow(sample), broker, start_flow))
+            on_result(await drive(job))
         except RunAborted:
             return
         except asyncio.CancelledError:
@@ -103,40 +124,45 @@ class _Yielder:
                 self._last = time.monotonic()
 
 
-class _FlowResult(NamedTuple):
-    """The record that a flow returned."""
+class StepsResult(NamedTuple, Generic[T]):
+    """What steps returned."""
 
-    record: Record
+    value: T
 
 
-StartFlow = Callable[[Flow], Awaitable[Request | _FlowResult]]
+StartFlow = Callable[[Flow], Awaitable[Request | StepsResult[Record]]]
 
 
 async def _drive_flow(flow: Flow, broker: RequestBroker, start_flow: StartFlow) -> Record:
     digests: list[str] = []
     step = await start_flow(flow)
-    while not isinstance(step, _FlowResult):
+    while not isinstance(step, StepsResult):
         keyed_output = await broker.ask(step)
         digests.append(keyed_output.digest.hex())
-        step = _advance(partial(flow.send, keyed_output.output))
-    return reclassify_too_long(msgspec.structs.replace(step.record, requests=tuple(digests)))
+        step = advance(partial(flow.send, keyed_output.output))
+    return reclassify_too_long(msgspec.structs.replace(step.value, requests=tuple(digests)))
 
 
-async def _start_inline(flow: Flow) -> Request | _FlowResult:
-    return _advance(partial(next, flow))
+async def _start_inline(flow: Flow) -> Request | StepsResult[Record]:
+    return start(flow)
 
 
-async def _start_in_thread(flow: Flow) -> Request | _FlowResult:
-    return await asyncio.to_thread(_advance, partial(next, flow))
+async def _start_in_thread(flow: Flow) -> Request | StepsResult[Record]:
+    return await asyncio.to_thread(start, flow)
 
 
-def _advance(step: Callable[[], Request]) -> Request | _FlowResult:
-    """Advance a flow to its next request or its record. A StopIteration cannot be raised out of a
-    thread or a coroutine, so the record is returned as a value."""
+def start(steps: Generator[Request, Output, T]) -> Request | StepsResult[T]:
+    """Advance steps to their first request, or to their result."""
+    return advance(partial(next, steps))
+
+
+def advance(step: Callable[[], Request]) -> Request | StepsResult[T]:
+    """Advance steps to the next request or to their result. A StopIteration cannot be raised out
+    of a thread or a coroutine, so the result is returned as a value."""
     try:
         return step()
     except StopIteration as stop:
-        return _FlowResult(stop.value)
+        return StepsResult(stop.value)
 
 
 def reclassify_too_long(record: Record) -> Record:

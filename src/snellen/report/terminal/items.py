@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from snellen.analysis.samples.items import Item, ItemAnalysis
+from snellen.analysis.samples.items import ItemAnalysis, ItemDifficulty
 from snellen.core.csv_cells import text_cells
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets
@@ -58,13 +58,13 @@ def item_tables(
         yield _sizes_table(items)
 
 
-def low_items(items: ItemAnalysis) -> list[Item]:
+def low_items(items: ItemAnalysis) -> list[ItemDifficulty]:
     """Items that discriminate less than 95 of 100 permutations do, the lowest first."""
     low = [item for item in items.items if item.low is not None and item.low <= LEVEL]
     return sorted(low, key=lambda item: (item.low, item.discrimination, item.id))
 
 
-def _cells(item: Item) -> tuple[str, ...]:
+def _cells(item: ItemDifficulty) -> tuple[str, ...]:
     return (
         item.id,
         _shorten(item.question),

@@ -10,10 +10,8 @@ from snellen.core.errors import UsageError
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked, Usage
 from snellen.core.record import Pass, Record, draws_of
 from snellen.core.request import Message
+from snellen.core.sample import ROTATION_STRIDE
 from snellen.store.runs import RunFolder
-
-ROTATION_STRIDE = 1_000_000
-"""Distance of the indices of two rotations of a question, as in MMBench's files."""
 
 
 class ExportedFile(NamedTuple):

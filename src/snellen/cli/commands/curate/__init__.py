@@ -1,0 +1,27 @@
+"""`snellen curate ACTION`: a file per action, with `add(parser)` and `main(arguments)`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from importlib import import_module
+from typing import Any
+
+from snellen.cli.flags import add_action
+
+ACTIONS: dict[str, str] = {}
+"""Actions and their help lines. `NAME.py` in this folder is the action NAME."""
+
+
+def add(parser: ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
+    for name, help in ACTIONS.items():
+        _module(name).add(add_action(actions, name, help))
+
+
+def main(arguments: Namespace) -> int:
+    code: int = _module(arguments.action).main(arguments)
+    return code
+
+
+def _module(name: str) -> Any:
+    return import_module(f"{__name__}.{name}")
