@@ -104,7 +104,7 @@ def estimate_alpha(
     disagreements = [
         _unit_disagreement(unit) / size for unit, size in zip(units, sizes, strict=True)
     ]
-    weights = [size / sums.count for size in sizes]
+    weights = [size / sums.values for size in sizes]
     interval = _interval(disagreements, weights, sums.expected, without, level)
     return AgreementEstimate(sums.value, interval, len(units))
 
@@ -168,7 +168,7 @@ def _kappa_sums(first: Sequence[Hashable], second: Sequence[Hashable]) -> _Kappa
 class _AlphaSums(NamedTuple):
     """What Krippendorff's alpha is computed from."""
 
-    count: int
+    values: int
     """Values in items with at least two."""
     disagreement: float
     """Sum over items: disagreeing ordered pairs / (values of the item - 1)."""
@@ -179,19 +179,19 @@ class _AlphaSums(NamedTuple):
     @property
     def expected(self) -> float:
         """Expected disagreement."""
-        return (self.count**2 - self.squares) / (self.count * (self.count - 1))
+        return (self.values**2 - self.squares) / (self.values * (self.values - 1))
 
     @property
     def value(self) -> float | None:
-        if self.count < 2 or self.expected < _ROUNDING:
+        if self.values < 2 or self.expected < _ROUNDING:
             return None
-        return 1 - self.disagreement / self.count / self.expected
+        return 1 - self.disagreement / self.values / self.expected
 
     def without(self, unit: Counter[Hashable]) -> _AlphaSums:
         """The sums without one item. The counts, of all items, are not used further."""
         changed = sum(n * (n - 2 * self.counts[value]) for value, n in unit.items())
         return self._replace(
-            count=self.count - unit.total(),
+            values=self.values - unit.total(),
             disagreement=self.disagreement - _unit_disagreement(unit),
             squares=self.squares + changed,
         )

@@ -123,7 +123,9 @@ def _with_key(
         pairs = [(queued, values[name], key(queued)) for queued, values in rows if name in values]
         known = [(queued, value, right) for queued, value, right in pairs if right]
         if known:
-            same = sum(value == right or _same(queued, value, right) for queued, value, right in known)
+            same = sum(
+                value == right or _same(queued, value, right) for queued, value, right in known
+            )
             yield KeyAgreement(name, len(known), same / len(known), wilson(same, len(known)))
 
 

@@ -154,7 +154,9 @@ def _with_fields(item: Item, fields: Mapping[str, str]) -> Item:
 def _gold(sample: Sample, text: str) -> tuple[str, ...]:
     lines = tuple(filter(None, (line.strip() for line in text.split("\n"))))
     if sample.kind == "open" and sample.options:
-        return (", ".join(sorted(part.strip().upper() for part in text.split(","))),) if text else ()
+        return (
+            (", ".join(sorted(part.strip().upper() for part in text.split(","))),) if text else ()
+        )
     if sample.kind == "choice":
         return tuple(line.upper() if line.upper() in sample.options else line for line in lines)
     if sample.kind == "yes_no":

@@ -28,8 +28,8 @@ _LOCK_SECONDS = 10.0
 Role = Literal["annotator", "adjudicator"]
 """An adjudicator sees all decisions and has the last word on an item."""
 ReviewAction = Literal["keep", "fix", "drop", "answer", "comment", "undo"]
-"""`answer`: the annotator's own answer, in a blind review; `undo`: takes back the last entry of this
-person about the item."""
+"""`answer`: the annotator's own answer, in a blind review; `undo`: takes back the last entry of
+this person about the item."""
 Text = Annotated[str, Meta(max_length=MAX_TEXT)]
 
 DROP_REASONS = {

@@ -66,9 +66,7 @@ def _plain(entry: ReviewEntry) -> Literal["keep", "fix", "drop"]:
     return "keep"
 
 
-def _resolved(
-    queued: QueuedItem, resolution: ReviewEntry, abilities: Abilities
-) -> ReviewOutcome:
+def _resolved(queued: QueuedItem, resolution: ReviewEntry, abilities: Abilities) -> ReviewOutcome:
     changes: Mapping[str, str] = resolution.changes if resolution.action == "fix" else {}
     action = _plain(resolution)
     if resolution.action == "answer":
@@ -107,7 +105,9 @@ def _compare_with_key(
     abilities: Abilities,
 ) -> ReviewOutcome:
     """The outcome where annotators who saw no key agree."""
-    changes = blind_changes(queued, next((e for e in decisions if e.ability), decisions[0]), abilities)
+    changes = blind_changes(
+        queued, next((e for e in decisions if e.ability), decisions[0]), abilities
+    )
     if not changes:
         return ReviewOutcome("agreed", "keep", reason=explain(decisions))
     fields = item_fields(queued.item)

@@ -1,7 +1,7 @@
 """Which items people review, and what they are to know of each: flags and models' replies.
 
 `queue.jsonl` holds the queue in its order, an item a line, for other annotation tools; in a blind
-review without keys and flags.
+review without keys, groups, flags and other cells.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ MAX_QUEUE = 100_000
 MAX_ABILITIES = 1_000
 ABILITY_COLUMN = "category"
 """The finest grouping of a question by ability, where the data have it."""
+SPLIT_COLUMN = "split"
+"""Groups items, but by no ability."""
 MAX_REPLY = 20_000
 """Characters of a model's reply that are displayed."""
 
@@ -142,10 +144,10 @@ def queue_row(queued: QueuedItem, blind: bool) -> dict[str, Any]:
         "question": sample.question,
         "hint": sample.hint,
         "options": dict(sample.options),
-        "media": [{"kind": ref.kind, "sha256": ref.digest, "file": _file(ref)} for ref in sample.media],
-        "cells": dict(queued.item.cells),
+        "media": [_describe_medium(ref) for ref in sample.media],
     }
     if not blind:
+        row["cells"] = dict(queued.item.cells)
         row["answer"] = list(sample.gold)
         row["groups"] = dict(sample.groups)
         row["problem"] = queued.item.problem
@@ -157,11 +159,11 @@ def queue_row(queued: QueuedItem, blind: bool) -> dict[str, Any]:
 _encode = msgspec.json.Encoder().encode
 
 
-def _file(ref: MediaRef) -> str:
-    """The path of a medium; empty if it is not a file of its own."""
-    if isinstance(ref.source, FileSource | VideoFile | FrameFolder):
-        return str(ref.source.path)
-    return ""
+def _describe_medium(ref: MediaRef) -> dict[str, str]:
+    """Kind, digest and path of a medium; the path is empty if it is not a file of its own."""
+    is_file = isinstance(ref.source, FileSource | VideoFile | FrameFolder)
+    path = str(ref.source.path) if is_file else ""  # type: ignore[attr-defined]
+    return {"kind": ref.kind, "sha256": ref.digest, "file": path}
 
 
 def _read_flags(table: ItemTable) -> dict[str, tuple[Decision, ...]]:
@@ -201,13 +203,13 @@ def _check_items(
     if not items:
         where = "no earlier step flagged an item" if not chosen else "the flagged items are gone"
         raise UsageError(
-            f"{table.name} has nothing to review: {where}; name the items with --all, --sample N or "
-            "--ids FILE"
+            f"{table.name} has nothing to review: {where}; name the items with --all, --sample N "
+            "or --ids FILE"
         )
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
-    """Ids of a file: one a line, or JSON objects with "item", "index" or "id". Raises UsageError."""
+    """Ids of a file: one a line, or objects with "item", "index" or "id". Raises UsageError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -259,13 +261,15 @@ class _AbilityColumn:
 
 def _abilities(columns: Mapping[str, _AbilityColumn]) -> Abilities:
     """The abilities of the finest grouping by ability."""
-    small = {name: each for name, each in columns.items() if not each.is_large}
+    small = {
+        name: each for name, each in columns.items() if not each.is_large and name != SPLIT_COLUMN
+    }
     if not small:
         return Abilities()
     name = ABILITY_COLUMN if ABILITY_COLUMN in small else next(iter(small))
-    finer = {other for other in small if other != name}
+    coarser = {other for other in small if other != name and other.endswith(ABILITY_COLUMN)}
     parents = {
-        value: {other: text for other, text in groups.items() if other in finer}
+        value: {other: text for other, text in groups.items() if other in coarser}
         for value, groups in sorted(small[name].values.items())
     }
     return Abilities(name, parents)

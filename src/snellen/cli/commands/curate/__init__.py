@@ -8,7 +8,9 @@ from typing import Any
 
 from snellen.cli.flags import add_action
 
-ACTIONS: dict[str, str] = {}
+ACTIONS: dict[str, str] = {
+    "review": "have people decide about items, on a page for several annotators",
+}
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
 
