@@ -17,6 +17,8 @@ from collections.abc import Hashable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from snellen.core.summary import Interval
 from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded_interval, score_interval
 
@@ -24,7 +26,7 @@ METHOD = "jackknife, at least Wilson"
 _ROUNDING = 1e-12
 
 
-class AgreementEstimate(NamedTuple):
+class AgreementEstimate(Struct, frozen=True):
     """A measure of agreement with its interval."""
 
     value: float | None

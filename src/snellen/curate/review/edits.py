@@ -14,16 +14,19 @@ from snellen.curate.items import MULTI, Item, item_kind
 YES_NO = ("Yes", "No")
 TEXT_FIELDS = ("question", "hint")
 ANSWER = "answer"
+SPLIT_COLUMN = "split"
+"""Groups items, but by no ability."""
 DROPPED = "dropped"
 """Stands beside answers for an item that an annotator drops."""
 
 
 def item_fields(item: Item) -> dict[str, str]:
     """The fields that people may change, as text: question, hint, one per option, answer, and one
-    per group. Several accepted answers of an open question stand on lines of their own."""
+    per group but the split. Several accepted answers of an open question are lines."""
     sample = item.sample
     fields = {"question": sample.question, "hint": sample.hint, **sample.options}
-    return {**fields, ANSWER: "\n".join(sample.gold), **sample.groups}
+    groups = {name: text for name, text in sample.groups.items() if name != SPLIT_COLUMN}
+    return {**fields, ANSWER: "\n".join(sample.gold), **groups}
 
 
 def check_changes(item: Item, changes: Mapping[str, str]) -> dict[str, str]:
@@ -53,9 +56,10 @@ def check_changes(item: Item, changes: Mapping[str, str]) -> dict[str, str]:
 
 
 def apply_changes(item: Item, changes: Mapping[str, str]) -> Item:
-    """The item with checked changes."""
+    """The item with checked changes, which leave nothing that keeps it from being asked."""
     merged = item_fields(item) | dict(changes)
-    return _with_fields(item, _without_removed_options(item, merged))
+    changed = _with_fields(item, _without_removed_options(item, merged))
+    return replace(changed, problem="")
 
 
 def changes_before_and_after(item: Item, changes: Mapping[str, str]) -> dict[str, tuple[str, str]]:
@@ -144,7 +148,11 @@ def _with_fields(item: Item, fields: Mapping[str, str]) -> Item:
         question=fields["question"],
         hint=fields["hint"],
         options=options,
-        groups={name: fields[name] for name in sample.groups if fields.get(name)},
+        groups={
+            name: fields.get(name, text)
+            for name, text in sample.groups.items()
+            if fields.get(name, text)
+        },
         # Rotations repeat the text of the options, and are made again from the item.
         rotations=() if options != sample.options else sample.rotations,
     )

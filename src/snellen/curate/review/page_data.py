@@ -58,7 +58,8 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
         "source": _source(queued),
         "own": _own(reviews, by, role),
         "comments": _comments(reviews, by, role),
-        "sees_key": sees_key,
+        "abilities": board.queue.abilities.names(),
+        "ability_column": board.queue.abilities.column,
     }
     if sees_key:
         described |= {
@@ -70,8 +71,6 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
             "flags": [_flag(each) for each in queued.flags],
             "replies": [_reply(each) for each in (*queued.replies, *evidence_of(queued.flags))],
         }
-    if not sees_key or board.settings.blind:
-        described["abilities"] = board.queue.abilities.names()
     if role == "adjudicator":
         outcome = board.outcome(name)
         described["outcome"] = {

@@ -24,6 +24,7 @@ from snellen.core.record import Record
 from snellen.core.sample import MediaRef, sampling_key
 from snellen.curate.decisions import Decision, Evidence, flagged_items, read_decisions
 from snellen.curate.items import MULTI, Item, ItemTable, item_kind
+from snellen.curate.review.edits import SPLIT_COLUMN
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.store.runs import distinct_runs
 
@@ -33,8 +34,6 @@ MAX_QUEUE = 100_000
 MAX_ABILITIES = 1_000
 ABILITY_COLUMN = "category"
 """The finest grouping of a question by ability, where the data have it."""
-SPLIT_COLUMN = "split"
-"""Groups items, but by no ability."""
 MAX_REPLY = 20_000
 """Characters of a model's reply that are displayed."""
 

@@ -147,7 +147,7 @@ class ReviewServer(LocalServer):
         links = [each for each in self.links if hmac.compare_digest(token, each.token.encode())]
         if not links:
             raise UsageError(
-                "open the link that snellen curate review printed: this one is not valid"
+                "this link is not valid; open the one that snellen curate review printed"
             )
         name = links[0].name or request.query.get("by", "")
         return Person(check_name(name) if name else "", links[0].role), request

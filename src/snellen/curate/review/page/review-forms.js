@@ -2,6 +2,9 @@
 
 const fieldName = (field) => (/^[A-Z]$/.test(field) ? `Option ${field}` : words(field).replace(/^./, (letter) => letter.toUpperCase()));
 
+/** The option of a list that chooses nothing. */
+const emptyOption = (text) => Object.assign(make("option", {}, text), { value: "" });
+
 /** Text that grows with what is in it. */
 const textBox = (attributes, value) => {
   const box = make("textarea", { rows: "1", maxlength: String(known.maxText), spellcheck: "true", ...attributes });
@@ -87,6 +90,11 @@ class FixForm extends DecisionForm {
     if (field === "answer" && (kind === "choice" || kind === "yes_no")) {
       input = make("select", {});
       this.fillAnswers(input, value);
+    } else if (field === this.item.ability_column) {
+      const list = make("datalist", { id: "abilities" }, this.item.abilities.map((name) => make("option", { value: name })));
+      this.element.append(list);
+      input = make("input", { list: "abilities", autocomplete: "off", maxlength: String(known.maxText) });
+      input.value = value;
     } else input = textBox({}, value);
     const help = field === "answer" && kind === "multi" ? " (labels with commas)" : field === "answer" && kind === "open" ? " (one accepted answer a line)" : "";
     const row = make("label", { "data-field": field }, fieldName(field) + help, input);
@@ -99,7 +107,7 @@ class FixForm extends DecisionForm {
   fillAnswers(select, value) {
     const labels = this.item.kind === "yes_no" ? ["Yes", "No"] : [...new Set([...this.item.choices.map(([label]) => label), ...(this.inputs ? [...this.inputs.keys()].filter((field) => /^[A-Z]$/.test(field)) : [])])];
     const every = labels.includes(value) || !value ? labels : [value, ...labels];
-    select.replaceChildren(...(value ? [] : [make("option", { value: "" }, "none")]), ...every.map((label) => make("option", { value: label }, labels.includes(label) ? label : `${label} (no option)`)));
+    select.replaceChildren(...(value ? [] : [emptyOption("none")]), ...every.map((label) => make("option", { value: label }, labels.includes(label) ? label : `${label} (no option)`)));
     select.value = value;
   }
 
@@ -126,7 +134,7 @@ class DropForm extends DecisionForm {
     const draft = drafts.get(item.id);
     const chosen = draft.reason ?? item.own?.reason ?? "";
     this.radios = known.reasons.map(([code, text], at) => {
-      const radio = make("input", { type: "radio", name: "reason", value: code, checked: code === chosen });
+      const radio = make("input", { type: "radio", name: "reason", value: code, checked: code === chosen || null });
       return [radio, make("label", { class: "choice" }, radio, make("kbd", { "aria-hidden": "true" }, String(at + 1)), text)];
     });
     this.element.append(make("fieldset", {}, make("legend", {}, "Drop, because it"), this.radios.map(([, label]) => label)), this.comment(draft.comment ?? item.own?.comment ?? ""), this.problem, this.buttons("Drop it"));
@@ -172,7 +180,7 @@ class AnswerForm extends DecisionForm {
     const given = item.kind === "multi" ? answer.split(",").map((part) => part.trim()) : [answer];
     if (item.choices.length) {
       this.choices = item.choices.map(([label, text], at) => {
-        const box = make("input", { type: item.kind === "multi" ? "checkbox" : "radio", name: "answer", value: label, checked: given.includes(label) });
+        const box = make("input", { type: item.kind === "multi" ? "checkbox" : "radio", name: "answer", value: label, checked: given.includes(label) || null });
         return [box, make("label", { class: "choice" }, box, at < 9 ? make("kbd", { "aria-hidden": "true" }, String(at + 1)) : null, make("b", {}, label), text ? make("span", {}, text, optionImage(item, label)) : null)];
       });
       this.element.append(make("fieldset", {}, make("legend", {}, item.kind === "multi" ? "Which options are right?" : "Which is right?"), this.choices.map(([, label]) => label)));
@@ -181,7 +189,7 @@ class AnswerForm extends DecisionForm {
       this.element.append(make("label", {}, "Your answer", this.open));
     }
     if (item.abilities.length) {
-      this.ability = make("select", {}, make("option", { value: "" }, "choose"), item.abilities.map((name) => make("option", { value: name }, words(name))));
+      this.ability = make("select", {}, emptyOption("choose"), item.abilities.map((name) => make("option", { value: name }, words(name))));
       this.ability.value = draft.ability ?? item.own?.ability ?? "";
       this.element.append(make("label", { class: "ability" }, make("span", {}, "Ability it tests", make("kbd", { "aria-hidden": "true" }, "t")), this.ability));
     }

@@ -85,8 +85,8 @@ const changesView = (changed) => (changed.length
     make("tbody", {}, changed.map(([field, before, after]) => make("tr", {}, make("th", { scope: "row" }, words(field)), make("td", {}, make("del", {}, before || "–")), make("td", {}, make("ins", {}, after || "–"))))))
   : null);
 
-/** For an adjudicator: what everybody said, each to be taken over. `take(decision)` does so. */
-const decisionsView = (item, take) => {
+/** For an adjudicator: what everybody said, each to be accepted, which `accept(decision)` does. */
+const decisionsView = (item, accept) => {
   if (!item.decisions?.length && !item.outcome?.reason) return null;
   const annotators = item.decisions.filter(({ role }) => role === "annotator");
   return make("section", { class: "said", "aria-labelledby": "said-title" },
@@ -96,7 +96,7 @@ const decisionsView = (item, take) => {
       const at = annotators.indexOf(decision);
       return make("li", {},
         make("div", { class: "who" }, make("b", {}, decision.role === "adjudicator" ? `${decision.by} (adjudicator)` : decision.by), make("span", {}, decisionText(decision)),
-          at >= 0 ? actionButton("Take over", at < 9 ? String(at + 1) : "", () => take(decision), { class: "small", "aria-label": `Take over what ${decision.by} said: ${decisionText(decision)}` }) : null),
+          at >= 0 ? actionButton("Accept", at < 9 ? String(at + 1) : "", () => accept(decision), { class: "small", "aria-label": `Accept what ${decision.by} said: ${decisionText(decision)}` }) : null),
         changesView(decision.changed), decision.comment ? make("p", { class: "soft" }, decision.comment) : null);
     })));
 };

@@ -7,7 +7,7 @@ let page = null;
 
 const announce = (text) => { document.getElementById("announce").textContent = text; };
 
-const describeError = (error) => (error instanceof TypeError ? "the server does not answer; start the same command again" : error.message);
+const describeError = (error) => (error instanceof TypeError && /fetch/i.test(error.message) ? "the server does not answer; start the same command again" : error.message);
 
 /** Say on top of the page what went wrong; nothing if `error` is null. */
 const complain = (error) => {
@@ -78,6 +78,7 @@ class ItemPage {
     showState(state);
     this.item = item;
     this.form = null;
+    this.waits = !item && (waiting > 0 || person.judges);
     if (!item) {
       history.replaceState(null, "", "#/");
       const rest = state.items - state.own;
@@ -99,7 +100,7 @@ class ItemPage {
       blind ? this.answer.element : optionsView(item));
     this.element.replaceChildren(bar, head, make("div", { class: `split${item.media.length ? "" : " textual"}` },
       make("div", { class: "seen" }, mediaView(item)),
-      make("div", { class: "asked" }, ...[decisionsView(item, (decision) => this.take(decision)), blind ? null : flagsView(item), question, this.place, commentsView(item), blind ? null : repliesView(item), factsView(item)].filter(Boolean))),
+      make("div", { class: "asked" }, ...[decisionsView(item, (decision) => this.accept(decision)), blind ? null : flagsView(item), question, this.place, commentsView(item), blind ? null : repliesView(item), factsView(item)].filter(Boolean))),
     this.actions());
     this.focusTitle();
     const { form } = drafts.get(item.id);
@@ -119,9 +120,9 @@ class ItemPage {
       actionButton("Drop", "d", () => this.show("drop")),
       actionButton("Comment", "c", () => this.show("comment")),
       make("span", { class: "gap" }),
-      actionButton("Undo", "u", () => this.undo()),
-      actionButton("Previous", "p", () => this.step(-1)),
-      actionButton("Next", "n", () => this.step(1)));
+      actionButton("Undo", "u", () => this.undo().catch(complain)),
+      actionButton("Previous", "p", () => this.step(-1).catch(complain)),
+      actionButton("Next", "n", () => this.step(1).catch(complain)));
   }
 
   show(kind, focus = true, start = undefined) {
@@ -129,6 +130,8 @@ class ItemPage {
     const cancel = () => { drafts.drop(this.item.id); this.close(); };
     this.form = new forms[kind](this.item, { save: (decision) => this.decide(decision), cancel, start });
     this.place.replaceChildren(this.form.element);
+    /* The form of a fix holds the question and its options. */
+    this.element.querySelector(".question-box").hidden = kind === "fix";
     if (!focus) return;
     this.form.focus();
     this.form.element.scrollIntoView({ block: "nearest" });
@@ -137,11 +140,12 @@ class ItemPage {
   close() {
     this.form = null;
     this.place.replaceChildren();
+    this.element.querySelector(".question-box").hidden = false;
     this.element.querySelector("h1").focus({ preventScroll: true });
   }
 
-  /** Take over what an annotator said; an answer becomes a fix of the key, or keeps the item. */
-  take({ action, changes, reason, comment }) {
+  /** Accept what an annotator said; an answer becomes a fix of the key, or keeps the item. */
+  accept({ action, changes, reason, comment }) {
     if (action === "drop") return this.quick({ action, reason: reason ?? "other", comment: comment ?? "" });
     if (Object.keys(changes).length) return this.quick({ action: "fix", changes });
     return this.quick({ action: "keep" });
@@ -222,7 +226,7 @@ class ItemPage {
 
 const keyList = () => [
   ...(person.blind ? [["1 … 9", "choose an option"], ["t", "choose the ability"], ["Enter", "save the answer"]] : [["k", "keep"], ["f", "fix: edit question, options, answer, hint, ability"]]),
-  ...(person.judges ? [["1 … 9", "take over what that annotator said"]] : []),
+  ...(person.judges ? [["1 … 9", "accept what that annotator said"]] : []),
   ["d", "drop; then 1 … 6 for the reason"], ["c", "comment"], ["u", "undo your last decision"], ["n, →", "next item, undecided"], ["p, ←", "previous item"],
   ["z", "enlarge the picture"], ["Space", "play or pause the video"], ["Ctrl Enter", "save a form"], ["Esc", "leave a form"], ["r", "back to reviewing"], ["l", "list"],
   ...(person.judges ? [["a", "agreement"]] : []), ["?", "these keys"],
@@ -265,11 +269,9 @@ const go = async () => {
 };
 
 addEventListener("hashchange", go);
-document.querySelector("nav [data-page=item]").addEventListener("click", (event) => {
-  /* The same address again asks for the next item. */
-  event.preventDefault();
-  location.hash === "#/" ? go() : (location.hash = "#/");
-});
+/** Ask for the next item, also if the address is that already. */
+const goOn = () => { if (location.hash === "#/") go(); else location.hash = "#/"; };
+document.querySelector("nav [data-page=item]").addEventListener("click", (event) => { event.preventDefault(); goOn(); });
 document.getElementById("show-keys").addEventListener("click", showKeys);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
@@ -285,11 +287,21 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "?") showKeys();
   else if (!person.name) return;
   else if (event.key === "l") location.hash = "#/list";
-  else if (event.key === "r") location.hash = "#/";
+  else if (event.key === "r") goOn();
   else if (event.key === "a" && person.judges) location.hash = "#/agreement";
   else if (!page?.press(event)) return;
   event.preventDefault();
 });
-/* How far the others are. */
-setInterval(() => { if (person.name && !document.hidden && trouble.hidden) store.state().then(showState, () => {}); }, 5000);
+/* How far the others are; and whether there is something to do again. */
+setInterval(async () => {
+  if (!person.name || document.hidden || !trouble.hidden) return;
+  const mine = page;
+  try {
+    if (!mine?.waits) showState(await store.state());
+    else {
+      const next = await store.next("");
+      if (page === mine && mine.waits && next.item) mine.open(next);
+    }
+  } catch { /* the next request of the person says what is wrong */ }
+}, 5000);
 go();
