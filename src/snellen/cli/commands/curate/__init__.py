@@ -10,6 +10,10 @@ from snellen.cli.flags import add_action
 
 ACTIONS: dict[str, str] = {
     "review": "have people decide about items, on a page for several annotators",
+    "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
+    "back",
+    "statistics": "count words, options and media, and test what can be guessed without looking",
+    "translate": "make a sibling of a data set in another language, or check one",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
