@@ -89,7 +89,7 @@ def estimate_kappa(
     without = [sums.without(a, b).value for a, b in zip(first, second, strict=True)]
     disagreements = [float(a != b) for a, b in zip(first, second, strict=True)]
     weights = [1 / sums.items] * sums.items
-    interval = _interval(disagreements, weights, sums.expected, without, level)
+    interval = _interval(disagreements, weights, sums.expected_disagreement, without, level)
     return AgreementEstimate(sums.value, interval, sums.items)
 
 
@@ -107,7 +107,7 @@ def estimate_alpha(
         _unit_disagreement(unit) / size for unit, size in zip(units, sizes, strict=True)
     ]
     weights = [size / sums.values for size in sizes]
-    interval = _interval(disagreements, weights, sums.expected, without, level)
+    interval = _interval(disagreements, weights, sums.expected_disagreement, without, level)
     return AgreementEstimate(sums.value, interval, len(units))
 
 
@@ -139,15 +139,15 @@ class _KappaSums(NamedTuple):
     theirs: Counter[Hashable]
 
     @property
-    def expected(self) -> float:
+    def expected_disagreement(self) -> float:
         """Expected disagreement."""
         return 1 - self.products / self.items**2
 
     @property
     def value(self) -> float | None:
-        if not self.items or self.expected < _ROUNDING:
+        if not self.items or self.expected_disagreement < _ROUNDING:
             return None
-        return 1 - (1 - self.agreeing / self.items) / self.expected
+        return 1 - (1 - self.agreeing / self.items) / self.expected_disagreement
 
     def without(self, first: Hashable, second: Hashable) -> _KappaSums:
         """The sums without one item. The counts, of all items, are not used further."""
@@ -179,15 +179,15 @@ class _AlphaSums(NamedTuple):
     counts: Counter[Hashable]
 
     @property
-    def expected(self) -> float:
+    def expected_disagreement(self) -> float:
         """Expected disagreement."""
         return (self.values**2 - self.squares) / (self.values * (self.values - 1))
 
     @property
     def value(self) -> float | None:
-        if self.values < 2 or self.expected < _ROUNDING:
+        if self.values < 2 or self.expected_disagreement < _ROUNDING:
             return None
-        return 1 - self.disagreement / self.values / self.expected
+        return 1 - self.disagreement / self.values / self.expected_disagreement
 
     def without(self, unit: Counter[Hashable]) -> _AlphaSums:
         """The sums without one item. The counts, of all items, are not used further."""

@@ -27,7 +27,7 @@ CLAIM_SECONDS = 600.0
 """Seconds after which an item that was handed to somebody is handed to others too."""
 
 
-class Progress(NamedTuple):
+class ReviewProgress(NamedTuple):
     """How far a review is, and one annotator in it."""
 
     items: int
@@ -95,12 +95,12 @@ class ReviewBoard:
             self._read_new()
             return measure_agreement(self.queue, self._reviews, self.settings)
 
-    def progress(self, by: str) -> Progress:
+    def progress(self, by: str) -> ReviewProgress:
         """How far the review is, and this annotator in it."""
         with self._lock:
             self._read_new()
             own = sum(by in each.decisions() for each in self._reviews.values())
-            return Progress(
+            return ReviewProgress(
                 len(self.queue.items), {name: self._counts[name] for name in STATUSES}, own
             )
 

@@ -43,7 +43,7 @@ def settle(
     """Where the review of an item stands: the adjudicator's word, else what all annotators say."""
     resolution = reviews.resolution()
     if resolution is not None:
-        return _resolved(queued, resolution, abilities)
+        return _apply_resolution(queued, resolution, abilities)
     decisions = list(reviews.decisions().values())
     if not decisions:
         return ReviewOutcome("open")
@@ -66,7 +66,9 @@ def _plain(entry: ReviewEntry) -> Literal["keep", "fix", "drop"]:
     return "keep"
 
 
-def _resolved(queued: QueuedItem, resolution: ReviewEntry, abilities: Abilities) -> ReviewOutcome:
+def _apply_resolution(
+    queued: QueuedItem, resolution: ReviewEntry, abilities: Abilities
+) -> ReviewOutcome:
     changes: Mapping[str, str] = resolution.changes if resolution.action == "fix" else {}
     action = _plain(resolution)
     if resolution.action == "answer":

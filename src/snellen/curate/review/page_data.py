@@ -77,7 +77,9 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
             "status": outcome.status, "action": outcome.action, "reason": outcome.reason,
             "by": list(outcome.by),
         }  # fmt: skip
-        described["decisions"] = [_said(board, queued, each) for each in _everybody(reviews)]
+        described["decisions"] = [
+            _describe_decision(board, queued, each) for each in _everybody(reviews)
+        ]
     return described
 
 
@@ -86,7 +88,9 @@ def _everybody(reviews: ItemReviews) -> list[ReviewEntry]:
     return [*reviews.decisions().values(), *([resolution] if resolution else [])]
 
 
-def _said(board: ReviewBoard, queued: QueuedItem, entry: ReviewEntry) -> dict[str, Any]:
+def _describe_decision(
+    board: ReviewBoard, queued: QueuedItem, entry: ReviewEntry
+) -> dict[str, Any]:
     """A decision with what it would change in the item."""
     changes = dict(entry.changes)
     if entry.action == "answer":

@@ -221,7 +221,7 @@ def _state(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str
 
 
 def _next(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str, Any]:
-    found = board.next_item(_named(person), request.query.get("after", ""), person.role)
+    found = board.next_item(_require_name(person), request.query.get("after", ""), person.role)
     item = None if found.item is None else describe_item(board, found.item, *person)
     return {"item": item, "waiting": found.waiting, "state": _state(board, person, request)}
 
@@ -266,7 +266,9 @@ def _decide(board: ReviewBoard, person: Person, request: PageRequest) -> dict[st
     try:
         asked = msgspec.json.decode(request.body, type=_DecisionRequest)
         values: Mapping[str, Any] = msgspec.structs.asdict(asked)
-        entry = msgspec.convert({**values, "by": _named(person), "role": person.role}, ReviewEntry)
+        entry = msgspec.convert(
+            {**values, "by": _require_name(person), "role": person.role}, ReviewEntry
+        )
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"this is no decision: {error}") from error
     board.decide(entry)
@@ -274,12 +276,12 @@ def _decide(board: ReviewBoard, person: Person, request: PageRequest) -> dict[st
 
 
 def _undo(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str, Any]:
-    name = board.undo(_named(person), person.role)
+    name = board.undo(_require_name(person), person.role)
     item = None if name is None else describe_item(board, name, *person)
     return {"item": item, "state": _state(board, person, request)}
 
 
-def _named(person: Person) -> str:
+def _require_name(person: Person) -> str:
     if not person.name:
         raise UsageError("say who you are first")
     return person.name
