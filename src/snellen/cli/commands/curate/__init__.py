@@ -8,7 +8,9 @@ from typing import Any
 
 from snellen.cli.flags import add_action
 
-ACTIONS: dict[str, str] = {}
+ACTIONS: dict[str, str] = {
+    "questions": "make questions from pictures, videos, captions or labelled data",
+}
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
 

@@ -1,0 +1,144 @@
+"""`snellen curate questions PICTURES`: make questions of pictures, videos or captions."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.flags import add_options, read_options
+from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from snellen.curate.questions.build import QuestionsResult
+
+
+def add(parser: ArgumentParser) -> None:
+    from snellen.curate.asking import StepOptions
+
+    parser.add_argument(
+        "pictures", nargs="?", metavar="PICTURES",
+        help="a folder of pictures and videos, or a data file that names them, with captions, "
+            "licences and sources where they are known",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", help="data set folder to write")
+    parser.add_argument(
+        "--extract", action="append", default=[], metavar="[WHAT=]KIND",
+        help="what finds out what is to be seen; repeat for several. WHAT: caption, instances, "
+            "labels, attributes, dense, text. KIND: pipeline:TASK@MODEL, rapidocr, "
+            "file:FILE.jsonl, or a model that is asked",
+    )  # fmt: skip
+    parser.add_argument("--writer", metavar="MODEL", help="the model that writes the questions")
+    parser.add_argument(
+        "--reasoner", metavar="MODEL", default="",
+        help="writes those that take reasoning (default: the writer)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--checker", metavar="MODEL", default="",
+        help="drops distractors that are as right as the answer, and questions about videos that "
+            "one frame answers",
+    )  # fmt: skip
+    parser.add_argument(
+        "--text-only", action="append", default=[], metavar="MODEL",
+        help="drop questions that all these models answer without the picture; repeat for several",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dimension", action="append", default=[], metavar="NAME",
+        help="ask about this dimension; repeat for several (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dimensions", metavar="FILE.toml", help="dimensions and instructions of your own"
+    )
+    parser.add_argument(
+        "--list-dimensions", action="store_true", help="print the dimensions and end"
+    )
+    _add_numbers(parser)
+    add_options(parser, StepOptions)
+
+
+def _add_numbers(parser: ArgumentParser) -> None:
+    numbers = {
+        "count": (1, "questions to ask for, for each picture and dimension"),
+        "per-dimension": (0, "most questions of a dimension, drawn by seed; 0: all"),
+        "per-picture": (0, "most questions about a picture; 0: all"),
+        "min-nouns": (6, "drop pictures with fewer nouns in their captions; 0: none"),
+        "seed": (0, "seed of every choice"),
+    }
+    for name, (default, help) in numbers.items():
+        parser.add_argument(
+            f"--{name}", type=int, default=default, metavar="N", help=f"{help} (default: {default})"
+        )
+    parser.add_argument(
+        "--max-seconds", type=float, default=120.0, metavar="S",
+        help="drop longer videos (default: 120)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-similarity", type=float, default=0.9, metavar="SHARE",
+        help="drop questions of which two options share more of their words (default: 0.9)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--require-license", action="store_true", help="drop pictures without a licence"
+    )
+
+
+def main(arguments: Namespace) -> int:
+    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
+
+    dimensions = choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension)
+    if arguments.list_dimensions:
+        for slug, one in dimensions.items():
+            print_line(f"{slug:<30} {one.media:<6} {one.name} (needs {', '.join(one.needs)})")
+        return COMPLETE
+    if arguments.out is None:
+        raise UsageError("name the data set folder to write: --out DIR")
+    if arguments.pictures is None:
+        raise UsageError("name a folder of pictures, or a data file that names them")
+
+    from snellen.curate.asking import StepOptions
+    from snellen.curate.questions.build import make_questions
+    from snellen.curate.questions.options import QuestionOptions
+    from snellen.curate.questions.sources import open_pictures
+
+    options = QuestionOptions(
+        extract=arguments.extract,
+        writer=arguments.writer or "",
+        reasoner=arguments.reasoner,
+        checker=arguments.checker,
+        text_only=arguments.text_only,
+        dimensions=dimensions,
+        count=arguments.count,
+        per_dimension=arguments.per_dimension,
+        per_picture=arguments.per_picture,
+        min_nouns=arguments.min_nouns,
+        max_seconds=arguments.max_seconds,
+        max_similarity=arguments.max_similarity,
+        require_license=arguments.require_license,
+        seed=arguments.seed,
+    )
+    asking = read_options(arguments, StepOptions)
+    result = make_questions(open_pictures(arguments.pictures), arguments.out, options, asking)
+    return print_result(result)
+
+
+def print_result(result: QuestionsResult) -> int:
+    """Print what was made and dropped; the exit code."""
+    from snellen.report.format import plural
+
+    for rule, count in result.by_rule.items():
+        print_line(f"dropped   {count:>6}  {rule}")
+    for dimension, count in result.by_dimension.items():
+        print_line(f"kept      {count:>6}  {dimension}")
+    print_line(
+        f"{result.folder}: {plural(result.pictures, 'picture')}, {plural(result.items, 'question')}"
+    )
+    if result.abort_reason:
+        print_line(f"stopped: {result.abort_reason}; the same command goes on")
+    elif result.failed:
+        print_line(
+            f"{plural(result.failed, 'picture')} failed (see decisions.jsonl); the same command "
+            "asks again, and writes the questions once none fails"
+        )
+    elif result.items:
+        print_line(f"next: snellen curate review {result.folder} --blind")
+    return COMPLETE if result.is_complete and result.items else INCOMPLETE
