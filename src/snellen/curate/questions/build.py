@@ -38,7 +38,7 @@ _DEFAULTS = StepOptions()
 class QuestionsResult(Struct, frozen=True):
     """What `make_questions` did."""
 
-    folder: Path
+    folder: str
     pictures: int
     items: int
     failed: int
@@ -148,7 +148,7 @@ class _Build:
         by_rule = dict(sorted(Counter(one.rule for one in dropped).items()))
         items = sum(by_dimension.values())
         result = QuestionsResult(
-            self._step.folder,
+            str(self._step.folder),
             total,
             items,
             self._failed,

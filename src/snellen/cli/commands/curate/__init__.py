@@ -10,6 +10,8 @@ from snellen.cli.flags import add_action
 
 ACTIONS: dict[str, str] = {
     "questions": "make questions from pictures, videos, captions or labelled data",
+    "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
+    "back",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from snellen.cli.commands.curate._from_metadata import add_metadata, main_metadata
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_options, read_options
+from snellen.cli.flags import add_json, add_options, read_options
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
@@ -54,6 +57,8 @@ def add(parser: ArgumentParser) -> None:
         "--list-dimensions", action="store_true", help="print the dimensions and end"
     )
     _add_numbers(parser)
+    add_json(parser)
+    add_metadata(parser)
     add_options(parser, StepOptions)
 
 
@@ -83,6 +88,10 @@ def _add_numbers(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Make questions, of pictures or of metadata records."""
+    if arguments.from_metadata is not None:
+        return main_metadata(arguments)
+
     from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
 
     dimensions = choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension)
@@ -93,7 +102,10 @@ def main(arguments: Namespace) -> int:
     if arguments.out is None:
         raise UsageError("name the data set folder to write: --out DIR")
     if arguments.pictures is None:
-        raise UsageError("name a folder of pictures, or a data file that names them")
+        raise UsageError(
+            "name a folder of pictures or a data file that names them; or metadata records by "
+            "--from-metadata FILE"
+        )
 
     from snellen.curate.asking import StepOptions
     from snellen.curate.questions.build import make_questions
@@ -118,11 +130,15 @@ def main(arguments: Namespace) -> int:
     )
     asking = read_options(arguments, StepOptions)
     result = make_questions(open_pictures(arguments.pictures), arguments.out, options, asking)
-    return print_result(result)
+    if arguments.json:
+        print(msgspec.json.encode(result).decode())
+    else:
+        _print_result(result)
+    return COMPLETE if result.is_complete and result.items else INCOMPLETE
 
 
-def print_result(result: QuestionsResult) -> int:
-    """Print what was made and dropped; the exit code."""
+def _print_result(result: QuestionsResult) -> None:
+    """What was dropped and kept, and what comes next."""
     from snellen.report.format import plural
 
     for rule, count in result.by_rule.items():
@@ -141,4 +157,3 @@ def print_result(result: QuestionsResult) -> int:
         )
     elif result.items:
         print_line(f"next: snellen curate review {result.folder} --blind")
-    return COMPLETE if result.is_complete and result.items else INCOMPLETE

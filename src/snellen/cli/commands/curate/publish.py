@@ -1,0 +1,75 @@
+"""`snellen curate publish`: a data set as a benchmark that others can use."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from snellen.api.flags import parse_pairs
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import add_json, add_options, argument_type, read_options
+from snellen.cli.printing import print_line
+from snellen.curate.publish.options import PublishOptions
+
+if TYPE_CHECKING:
+    from snellen.curate.publish.publish import PublishResult
+
+_FINDINGS = {
+    "unusable_row": "cannot be asked",
+    "unreadable_media": "have a picture or video that cannot be read",
+    "no_licence": "have no licence",
+    "licence_not_spdx": "have a licence that SPDX does not know",
+    "states_its_answer": "state their own answer, and are not held out",
+}
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument("data", metavar="DATA", help="a data set folder, data file or benchmark")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the publication")
+    parser.add_argument(
+        "--columns", type=argument_type(parse_pairs), default={}, metavar="ROLE=NAME,...",
+        help="names of your columns, e.g. question=text,gold=label",
+    )  # fmt: skip
+    add_options(parser, PublishOptions)
+    add_json(parser)
+
+
+def main(arguments: Namespace) -> int:
+    import sys
+
+    import msgspec
+
+    from snellen.curate.publish.publish import publish
+
+    options = read_options(arguments, PublishOptions)
+    published = publish(arguments.data, arguments.out, options, arguments.columns)
+    if arguments.json:
+        sys.stdout.write(msgspec.json.encode(published).decode() + "\n")
+        return COMPLETE
+    _print(published)
+    return COMPLETE
+
+
+def _print(published: PublishResult) -> None:
+    from snellen.curate.publish.survey import name_some
+
+    publication = published.publication
+    for split, counts in publication.splits.items():
+        kept_back = ", answers kept back" if split == publication.held_out else ""
+        print_line(f"{split}: {sum(counts.values())} questions{kept_back}")
+        for ability, count in counts.items():
+            print_line(f"  {ability or 'no ability stated'}: {count}")
+    licences = [f"{name or 'none'} ({count})" for name, count in publication.licences.items()]
+    print_line(f"licences: {', '.join(licences)}")
+    for verb, found in (("left out", published.dropped), ("flagged", published.flagged)):
+        for rule, ids in found.items():
+            print_line(f"{verb}: {len(ids)} items {_FINDINGS[rule]}: {name_some(ids)}")
+    for note in published.notes:
+        print_line(f"note: {note}")
+    print_line(f"{published.folder}: {len(published.files) + 1} files; SHA256SUMS lists them")
+    if published.sealed:
+        form = "encrypted" if published.is_encrypted else "not encrypted: keep it to yourself"
+        print_line(f"{published.sealed}: the answers kept back, {form}")
+    for split, spec in published.specs.items():
+        without = " --without-answers" if split == publication.held_out else ""
+        print_line(f"ask it: snellen run -m MODEL -b {spec}{without}")

@@ -1,0 +1,1 @@
+"""Publish a data set as a benchmark."""

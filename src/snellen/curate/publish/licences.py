@@ -1,0 +1,129 @@
+"""Licences of pictures and questions: names checked against SPDX, one table per source."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.errors import DataError, MissingExtra, UsageError
+from snellen.data.toml_files import read_toml
+
+LICENCE_COLUMNS = ("license", "licence")
+SOURCE_COLUMN = "source"
+ANY_SOURCE = "*"
+"""Name of the table's entry for sources that have no entry of their own."""
+UNKNOWN_SOURCE = ""
+_HUB = {
+    "ODbL-1.0": "odbl",
+    "ODC-By-1.0": "odc-by",
+    "PDDL-1.0": "pddl",
+    "Etalab-2.0": "etalab-2.0",
+}
+_HUB_PLAIN = frozenset((
+    "apache-2.0", "mit", "afl-3.0", "artistic-2.0", "bsl-1.0", "bsd-2-clause", "bsd-3-clause",
+    "bsd-3-clause-clear", "c-uda", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0",
+    "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0",
+    "cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0",
+    "cc-by-nc-sa-4.0", "cdla-sharing-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0",
+    "wtfpl", "ecl-2.0", "epl-1.0", "epl-2.0", "eupl-1.1", "eupl-1.2", "isc", "lppl-1.3c",
+    "ms-pl", "mpl-2.0", "postgresql", "osl-3.0", "unlicense", "zlib", "ncsa",
+))  # fmt: skip
+"""Licence identifiers that cards on the Hugging Face hub may have, where they are SPDX's in lower
+case (the hub's documentation, "Licenses")."""
+_HUB_GNU = frozenset(["agpl-3.0", "gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "gfdl"])
+
+
+class SourceLicence(Struct, frozen=True, forbid_unknown_fields=True):
+    """An entry of the licence table: what pictures of one source may be used for."""
+
+    licence: str
+    url: str = ""
+    attribution: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LicenceTable:
+    """Licences by source; the entry `*` is for all other sources."""
+
+    entries: Mapping[str, SourceLicence] = field(default_factory=dict)
+
+    def entry(self, source: str) -> SourceLicence | None:
+        """The entry of a source; None if the table says nothing about it."""
+        return self.entries.get(source) or self.entries.get(ANY_SOURCE)
+
+
+def check_licence(name: str, where: str) -> str:
+    """The SPDX form of a licence name or expression, such as `CC-BY-4.0` or `MIT OR Apache-2.0`.
+
+    `LicenseRef-NAME` names a licence that SPDX does not list (SPDX specification 2.3, annex D).
+    Raises UsageError with the nearest names, and MissingExtra.
+    """
+    try:
+        from packaging.licenses import (
+            InvalidLicenseExpression,
+            canonicalize_license_expression,
+        )
+    except ImportError:
+        raise MissingExtra("checking licences", "curate", "packaging") from None
+    try:
+        return str(canonicalize_license_expression(name.strip()))
+    except InvalidLicenseExpression:
+        raise UsageError(
+            f"{where}: {name!r} is no SPDX licence{_advice(name)}; a licence that SPDX does not "
+            "list is written LicenseRef-NAME"
+        ) from None
+
+
+def _advice(name: str) -> str:
+    from packaging.licenses._spdx import LICENSES
+
+    ids = {key: str(entry["id"]) for key, entry in LICENSES.items()}
+    close = difflib.get_close_matches("-".join(name.lower().split()), ids, 2, 0.6)
+    return f" (did you mean {' or '.join(ids[match] for match in close)}?)" if close else ""
+
+
+def read_licence_table(path: str) -> LicenceTable:
+    """Read a TOML file with a table for each source: `licence`, and optionally `url` and
+    `attribution`. Raises DataError, UsageError for a licence that SPDX does not know."""
+    try:
+        entries = msgspec.convert(read_toml(path), dict[str, SourceLicence])
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f'{path}: {error}; expected a table for each source, e.g. ["COCO"] with '
+            'licence = "CC-BY-4.0", and optionally url and attribution'
+        ) from error
+    checked = {
+        source: msgspec.structs.replace(
+            entry, licence=check_licence(entry.licence, f"{path}, {source}")
+        )
+        for source, entry in entries.items()
+    }
+    return LicenceTable(checked)
+
+
+def licence_of(cells: Mapping[str, str], table: LicenceTable) -> str:
+    """The licence of an item as its row or the table has it, not yet checked; "" if neither
+    does."""
+    own = next((text for name in LICENCE_COLUMNS if (text := cells.get(name, "").strip())), "")
+    entry = table.entry(cells.get(SOURCE_COLUMN, UNKNOWN_SOURCE))
+    return own or (entry.licence if entry else "")
+
+
+def hub_licences(licences: Iterable[str]) -> list[str]:
+    """Identifiers for the `license` of a card on the Hugging Face hub, in order and once each.
+
+    Licences that the hub does not list, and expressions, become `other`.
+    """
+    return list(dict.fromkeys(map(_hub_licence, licences)))
+
+
+def _hub_licence(spdx: str) -> str:
+    if spdx in _HUB:
+        return _HUB[spdx]
+    lower = spdx.lower()
+    plain = lower.removesuffix("-only").removesuffix("-or-later")
+    return lower if lower in _HUB_PLAIN else plain if plain in _HUB_GNU else "other"

@@ -1,0 +1,238 @@
+"""The first look at the items to publish: columns, licences, splits, and what must not go out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from snellen.core.errors import DataError, MediaError, MissingExtra, UsageError
+from snellen.core.media import check_image
+from snellen.core.sample import sampling_key
+from snellen.curate.decisions import flagged_items, latest_decisions, read_decisions
+from snellen.curate.items import Item, ItemTable, item_kind
+from snellen.curate.publish.giveaways import find_giveaways
+from snellen.curate.publish.hold_out import Splittable, choose_held_out
+from snellen.curate.publish.layout import Layout, LayoutBuilder, ability_of
+from snellen.curate.publish.licences import (
+    SOURCE_COLUMN,
+    LicenceTable,
+    check_licence,
+    licence_of,
+)
+from snellen.curate.publish.options import DROP, REFUSE, PublishOptions
+
+UNUSABLE, UNREADABLE, NO_LICENCE, NOT_SPDX, GIVEAWAY = (
+    "unusable_row", "unreadable_media", "no_licence", "licence_not_spdx", "states_its_answer",
+)  # fmt: skip
+"""Rules."""
+_LARGEST_NUMBER = 1_000_000
+"""VLMEvalKit's files hold rotation r of a question as the row of index + r * 1,000,000."""
+_MOST_LISTED = 5
+
+
+class ItemFinding(NamedTuple):
+    """What is wrong with an item."""
+
+    action: Literal["drop", "flag"]
+    rule: str
+    reason: str
+
+
+class PublishedEntry(NamedTuple):
+    """What is remembered of an item that is published."""
+
+    ability: str
+    licence: str
+    source: str
+    kind: str
+    is_held_out: bool = False
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the first pass over the items found."""
+
+    layout: Layout
+    entries: dict[str, PublishedEntry]
+    """The items to publish, by id, in the order of the data."""
+    findings: dict[str, list[ItemFinding]]
+    left_out_columns: tuple[str, ...]
+    still_flagged: int
+    """Items with a flag of an earlier step that nobody has settled."""
+    made_by: list[tuple[str, str, str, int]]
+    """Step, rule, action and number of items of the steps before."""
+    numbers: dict[str, str] = field(default_factory=dict)
+    """Row numbers of the TSV files, by id; empty if the ids themselves are usable."""
+
+    def ids_with_answers(self) -> list[str]:
+        """Items whose answers are published, in the order of the data."""
+        return [name for name, entry in self.entries.items() if not entry.is_held_out]
+
+    def ids_without_answers(self, seed: int) -> list[str]:
+        """Items whose answers are kept back, in an order that says nothing of these."""
+        held = [name for name, entry in self.entries.items() if entry.is_held_out]
+        return sorted(held, key=lambda name: sampling_key(seed, name))
+
+    def by_rule(self, action: str) -> dict[str, list[str]]:
+        """Ids of the items with a finding of this action, by rule."""
+        ids: dict[str, list[str]] = {}
+        for name, findings in self.findings.items():
+            for finding in findings:
+                if finding.action == action:
+                    ids.setdefault(finding.rule, []).append(name)
+        return ids
+
+    def ability_counts(self, *, held_out: bool) -> dict[str, int]:
+        """Number of questions by ability, of one of the two parts."""
+        counts: dict[str, int] = {}
+        for entry in self.entries.values():
+            if entry.is_held_out == held_out:
+                counts[entry.ability] = counts.get(entry.ability, 0) + 1
+        return dict(sorted(counts.items()))
+
+
+def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTable) -> Survey:
+    """Look at every item once. Raises UsageError if an item has no licence and licences are
+    required, or no item is left."""
+    findings: dict[str, list[ItemFinding]] = {}
+    entries: dict[str, PublishedEntry] = {}
+    splittable: list[Splittable] = []
+    columns = LayoutBuilder(tuple(options.keep))
+    readable: dict[str, bytes] = {}
+    for item in table:
+        sample = item.sample
+        finding = _unusable(item, readable, keep_bytes=options.hold_out is not None)
+        if finding is not None:
+            findings[item.id] = [finding]
+            continue
+        licence, lacking = _licence(item, licences)
+        if lacking is not None:
+            action: Literal["drop", "flag"] = "drop" if options.require_licence == DROP else "flag"
+            findings[item.id] = [ItemFinding(action, *lacking)]
+            if action == "drop":
+                continue
+        source = item.cells.get(SOURCE_COLUMN, "")
+        ability = ability_of(item, options.ability)
+        entries[item.id] = PublishedEntry(ability, licence, source, item_kind(item))
+        columns.add(item)
+        if options.hold_out is not None:
+            pictures = {ref.digest: readable.get(ref.digest, b"") for ref in sample.media}
+            places = find_giveaways(sample, {SOURCE_COLUMN: source}, pictures)
+            if places:
+                reason = f"the answer is stated in {' and '.join(places)}, so that it is published"
+                findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
+            digests = tuple(ref.digest for ref in sample.media)
+            must_be_public = bool(places) or not sample.gold
+            splittable.append(Splittable(item.id, ability, sample.unit, digests, must_be_public))
+    _refuse_missing_licences(findings, options)
+    if not entries:
+        raise DataError(f"{table.path}: no item is left to publish")
+    if options.hold_out is not None:
+        _hold_out(entries, splittable, options.hold_out, options.seed)
+    numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
+    return Survey(
+        columns.layout(),
+        entries,
+        findings,
+        tuple(sorted(columns.left_out)),
+        *_earlier_steps(table.folder),
+        numbers,
+    )
+
+
+def _unusable(item: Item, readable: dict[str, bytes], *, keep_bytes: bool) -> ItemFinding | None:
+    """Why an item cannot be published at all. `readable` gets the digests of media that can be
+    read, with the first bytes of their files if they are searched for texts."""
+    if item.problem:
+        return ItemFinding("drop", UNUSABLE, item.problem)
+    for ref in item.sample.media:
+        if ref.digest in readable:
+            continue
+        try:
+            data = ref.source.read()
+            if ref.kind == "image":
+                check_image(data)
+        except MediaError as error:
+            return ItemFinding("drop", UNREADABLE, str(error))
+        readable[ref.digest] = data if keep_bytes and ref.kind == "image" else b""
+    return None
+
+
+def _licence(item: Item, table: LicenceTable) -> tuple[str, tuple[str, str] | None]:
+    """The SPDX licence of an item, and the rule and reason if it has none."""
+    text = licence_of(item.cells, table)
+    if not text:
+        source = item.cells.get(SOURCE_COLUMN, "")
+        return "", (NO_LICENCE, f"no licence is stated for the source {source!r}")
+    try:
+        return check_licence(text, f"item {item.id}"), None
+    except MissingExtra:
+        raise
+    except UsageError as error:
+        return "", (NOT_SPDX, str(error))
+
+
+def _refuse_missing_licences(
+    findings: Mapping[str, Sequence[ItemFinding]], options: PublishOptions
+) -> None:
+    """Raises UsageError if licences are required and items have none."""
+    lacking = [name for name, [first, *_] in findings.items()
+               if first.rule in (NO_LICENCE, NOT_SPDX)]  # fmt: skip
+    if options.require_licence == REFUSE and lacking:
+        count = "1 item has" if len(lacking) == 1 else f"{len(lacking)} items have"
+        raise UsageError(
+            f"{count} no licence: {name_some(lacking)} (first: "
+            f"{findings[lacking[0]][0].reason}); add a column `license`, name a table with "
+            "--licences, or leave the items out with --require-licence drop"
+        )
+
+
+def _hold_out(
+    entries: dict[str, PublishedEntry], items: list[Splittable], share: float, seed: int
+) -> None:
+    """Mark the held-out entries. Raises UsageError if there are none."""
+    chosen = choose_held_out(items, share, seed)
+    if not chosen or len(chosen) == len(entries):
+        raise UsageError(
+            f"--hold-out {share:.0%} of {len(entries)} items keeps "
+            f"{'all' if chosen else 'none'} back: questions about one picture stay together, and "
+            "those that state their answer are published; choose another share"
+        )
+    for name in chosen:
+        entries[name] = entries[name]._replace(is_held_out=True)
+
+
+def _number_rows(entries: Mapping[str, PublishedEntry], seed: int) -> dict[str, str]:
+    """Row numbers from 1: first the public items in order, then those held out, whose place in the
+    data may tell their answer, by the seed."""
+    public = [name for name, entry in entries.items() if not entry.is_held_out]
+    held = [name for name, entry in entries.items() if entry.is_held_out]
+    held.sort(key=lambda name: sampling_key(seed, name))
+    return {name: str(number) for number, name in enumerate([*public, *held], 1)}
+
+
+def _is_row_number(name: str) -> bool:
+    return name.isdecimal() and name == str(int(name)) and int(name) < _LARGEST_NUMBER
+
+
+def _earlier_steps(folder: Path | None) -> tuple[int, list[tuple[str, str, str, int]]]:
+    """Items that are still flagged, and the decisions of the steps before, counted."""
+    if folder is None:
+        return 0, []
+    decisions = [*read_decisions(folder)]
+    counts: dict[tuple[str, str, str], int] = {}
+    steps = dict.fromkeys(decision.step for decision in decisions)
+    for step in steps:
+        own = latest_decisions(each for each in decisions if each.step == step)
+        for decision in own.values():
+            key = (decision.step, decision.rule, decision.action)
+            counts[key] = counts.get(key, 0) + 1
+    return len(flagged_items(decisions)), [(*key, count) for key, count in counts.items()]
+
+
+def name_some(names: list[str]) -> str:
+    """The first few names."""
+    more = len(names) - _MOST_LISTED
+    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,62 @@
+"""Which questions are held out: the share, the balance, and what stays together."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from snellen.curate.publish.hold_out import Splittable, choose_held_out
+
+ITEMS = [Splittable(f"q{number}", "abc"[number % 3]) for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.3, 30), (0.5, 50), (0.01, 1), (0.99, 99), (0.255, 26)]
+)
+def test_the_share_is_met_exactly_if_nothing_must_stay_together(
+    share: float, expected: int
+) -> None:
+    assert len(choose_held_out(ITEMS, share, 0)) == expected
+
+
+def test_every_ability_has_its_share() -> None:
+    chosen = choose_held_out(ITEMS, 0.3, 0)
+    counts = Counter(item.ability for item in ITEMS if item.id in chosen)
+    assert dict(counts) == {"a": 10, "b": 10, "c": 10}
+
+
+def test_the_order_of_the_data_does_not_matter_but_the_seed_does() -> None:
+    shuffled = ITEMS[:]
+    random.Random(1).shuffle(shuffled)
+    assert choose_held_out(ITEMS, 0.3, 7) == choose_held_out(shuffled, 0.3, 7)
+    assert choose_held_out(ITEMS, 0.3, 7) != choose_held_out(ITEMS, 0.3, 8)
+
+
+def test_units_and_questions_about_one_picture_stay_together() -> None:
+    pairs = [Splittable(f"p{n}", "a", unit=f"pair {n // 2}") for n in range(40)]
+    # Each of these shares one of its two pictures with the next: a chain of four.
+    chains = [
+        Splittable(f"c{n}-{k}", "b", media=(f"{n} {k}", f"{n} {k + 1}"))
+        for n in range(10)
+        for k in range(4)
+    ]
+    chosen = choose_held_out([*pairs, *chains], 0.3, 0)
+    assert len(chosen) == 24
+    by_unit = {item.unit: {item.id in chosen} for item in pairs}
+    assert all(
+        (item.id in chosen) in by_unit[item.unit] or item.unit not in by_unit for item in pairs
+    )
+    for number in range(10):
+        assert len({item.id in chosen for item in chains if item.id.startswith(f"c{number}-")}) == 1
+
+
+def test_what_must_be_public_takes_its_unit_with_it() -> None:
+    items = [
+        Splittable("1", "a", unit="u"),
+        Splittable("2", "a", unit="u", must_be_public=True),
+        Splittable("3", "a"),
+        Splittable("4", "a"),
+    ]
+    assert choose_held_out(items, 0.5, 0) == {"3", "4"}
