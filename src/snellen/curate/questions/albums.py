@@ -10,7 +10,7 @@ from typing import NamedTuple
 from snellen.core.sample import sampling_key
 from snellen.curate.questions.extraction import VisualFacts, describe
 from snellen.curate.questions.extractors.recorded import plain_extraction
-from snellen.curate.questions.records import RecordFile
+from snellen.curate.questions.records import PictureRecords
 from snellen.curate.questions.sources import Picture
 
 _LEAST, _MOST = 2, 4
@@ -24,7 +24,7 @@ class Album(NamedTuple):
     extraction: VisualFacts
 
 
-def find_albums(pictures: Iterable[Picture], records: RecordFile, seed: int) -> Iterator[Album]:
+def find_albums(pictures: Iterable[Picture], records: PictureRecords, seed: int) -> Iterator[Album]:
     """Albums by the cell `album` (of a folder: its sub-folders), 2 to 4 pictures of each by seed,
     in their order. Pictures that were dropped are left out."""
     by_album: dict[str, list[Picture]] = defaultdict(list)
@@ -42,7 +42,7 @@ def find_albums(pictures: Iterable[Picture], records: RecordFile, seed: int) -> 
         yield Album(f"album:{name}", chosen, _join_captions(chosen, records))
 
 
-def _join_captions(pictures: Iterable[Picture], records: RecordFile) -> VisualFacts:
+def _join_captions(pictures: Iterable[Picture], records: PictureRecords) -> VisualFacts:
     """What is to be seen in each picture, as one caption each."""
     captions = []
     for number, picture in enumerate(pictures, 1):

@@ -8,7 +8,7 @@ from snellen.benchmarks.seedbench.levels import dimension_by_name
 from snellen.core.sample import Sample
 from snellen.curate.items import Item
 from snellen.curate.questions.balance import LABELS, Candidate, answer_positions, place_options
-from snellen.curate.questions.records import Draft, RecordFile
+from snellen.curate.questions.records import Draft, PictureRecords
 from snellen.curate.questions.rules import DISTRACTORS
 from snellen.curate.questions.sources import Picture, Pictures
 
@@ -18,7 +18,7 @@ TYPE_COLUMN = "question_type_id"
 _INHERITED = ("source", "license", "split")
 
 
-def candidates(records: RecordFile) -> Iterator[Candidate]:
+def candidates(records: PictureRecords) -> Iterator[Candidate]:
     """The questions that passed, as much as balance needs of them."""
     for record in records.records():
         for draft in record.drafts:
@@ -26,7 +26,7 @@ def candidates(records: RecordFile) -> Iterator[Candidate]:
 
 
 def build_items(
-    pictures: Pictures, records: RecordFile, kept: frozenset[str], seed: int
+    pictures: Pictures, records: PictureRecords, kept: frozenset[str], seed: int
 ) -> Iterator[Item]:
     """The kept questions as items, in the order in which the pictures they show have gone by.
 

@@ -26,7 +26,7 @@ from snellen.curate.questions.extractors.table import open_extractor
 from snellen.curate.questions.looking import Looking
 from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.picture_job import STEP, Finished, PictureJobs
-from snellen.curate.questions.records import RecordFile
+from snellen.curate.questions.records import PictureRecords
 from snellen.curate.questions.rules import BALANCE, WRITTEN
 from snellen.curate.questions.sources import Pictures
 from snellen.curate.questions.writing import CHECKER, REASONER, WRITER
@@ -76,11 +76,11 @@ def make_questions(
     with ExitStack() as stack:
         source = pictures.describe()
         step = stack.enter_context(open_step(out, STEP, options.settings(), source))
-        records = RecordFile(step.folder)
+        records = PictureRecords(step.folder)
         stack.callback(records.close)
         roles = model_roles(options, extractors)
         models = stack.enter_context(open_models(roles, asking, out, progress=progress))
-        build = _Build(pictures, options, extractors, step, records, models)
+        build = _PictureQuestions(pictures, options, extractors, step, records, models)
         build.look_at_pictures(source.rows)
         build.look_at_albums()
         return build.finish(source.rows)
@@ -100,7 +100,7 @@ def model_roles(
     return roles | {f"text{number}": one for number, one in enumerate(options.text_only, 1)}
 
 
-class _Build:
+class _PictureQuestions:
     """One start of the step."""
 
     def __init__(
@@ -109,7 +109,7 @@ class _Build:
         options: QuestionOptions,
         extractors: Mapping[str, Extractor],
         step: Step,
-        records: RecordFile,
+        records: PictureRecords,
         models: Models,
     ) -> None:
         self._pictures, self._options = pictures, options

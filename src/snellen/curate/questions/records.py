@@ -41,7 +41,7 @@ class PictureRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True
     drafts: tuple[Draft, ...] = ()
 
 
-class RecordFile:
+class PictureRecords:
     """The file of a step that runs: lines are appended as pictures become done, and read again at
     their places."""
 
