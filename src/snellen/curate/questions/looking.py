@@ -66,27 +66,32 @@ class Looking:
         if picture.captions:
             found = found.with_sources(["caption"], "manifest")
         # The captions decide first whether the picture is rich enough for the other extractors.
-        first = [role for role, one in self.extractors.items() if "caption" in one.aspects]
-        found = yield from self._find(view, found, first, ASPECTS)
+        asked: set[str] = set()
+        found = yield from self._find(view, found, ("caption",), asked)
         reason = few_nouns(found.captions, self.min_nouns)
         if reason:
             return Exclusion(FEW_NOUNS, reason)
-        others = [role for role in self.extractors if role not in first]
-        return (yield from self._find(view, found, others, ASPECTS))
+        return (yield from self._find(view, found, ASPECTS[1:], asked))
 
     def _find(
-        self, view: View, found: VisualFacts, roles: Sequence[str], wanted: Iterable[Aspect]
+        self,
+        view: View,
+        found: VisualFacts,
+        wanted: Sequence[Aspect],
+        asked: set[str],
+        allowed: Sequence[Aspect] = ASPECTS,
     ) -> Steps[VisualFacts]:
-        """Ask these extractors in the order of what builds on what: captions, instances, their
-        labels and attributes, regions, text."""
-        asked: set[str] = set()
+        """Ask for these aspects in the order of what builds on what: captions, instances, their
+        labels and attributes, regions, text. `asked` are the extractors that find all at once and
+        were asked already, and `allowed` all that they are asked for."""
         for aspect in wanted:
-            for role in roles:
-                extractor = self.extractors[role]
+            for role, extractor in self.extractors.items():
                 if role in asked or aspect not in extractor.aspects:
                     continue
-                asked.add(role)
-                aspects = extractor.aspects & {*wanted}
+                aspects = frozenset({aspect})
+                if extractor.at_once:
+                    asked.add(role)
+                    aspects = extractor.aspects & {*allowed}
                 view = replace(view, words=_words(found.captions), instances=found.instances)
                 more = yield from extractor.find(view, aspects, role)
                 found = _merge(found, more, aspects, extractor.name)
@@ -122,16 +127,17 @@ class Looking:
     def _frame(
         self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]
     ) -> Steps[VisualFacts]:
-        roles = [
+        roles = {
             role
             for role, one in self.extractors.items()
             if not isinstance(one, RecordedExtractor) and one.aspects & {*aspects}
-        ]
+        }
         if not roles:
             return VisualFacts()
         width, height = read_size(ref)
         view = View(picture=picture.id, ref=ref, width=width, height=height, second=second)
-        return (yield from self._find(view, VisualFacts(), roles, aspects))
+        others = {*self.extractors} - roles
+        return (yield from self._find(view, VisualFacts(), aspects, others, aspects))
 
 
 def _merge(found: VisualFacts, more: VisualFacts, aspects: Iterable[str], name: str) -> VisualFacts:

@@ -71,6 +71,12 @@ class Extractor(Protocol):
         ...
 
     @property
+    def at_once(self) -> bool:
+        """Whether one call of `find` finds all aspects. If not, each has a call of its own, once
+        what it builds on is known: the instances before their labels."""
+        ...
+
+    @property
     def model(self) -> AnyModel | None:
         """The model that `find` asks; None if it asks none."""
         ...

@@ -64,6 +64,7 @@ class OcrExtractor:
     name: str
     aspects: frozenset[Aspect]
     model: OcrModel
+    at_once: bool = True
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """The lines of text, in the order of reading."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -50,7 +51,6 @@ TASKS: Mapping[str, tuple[Aspect, ...]] = {
 
 MAX_CROPS = 12
 """Instances, the largest first, of which a crop is described."""
-_MIN_SCORE = 0.3
 _MAX_CAPTION_TOKENS = 48
 _ATTRIBUTES = (
     "red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey",
@@ -66,6 +66,7 @@ class PipelineExtractor:
     name: str
     aspects: frozenset[Aspect]
     model: PipelineModel
+    at_once: bool = False
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """Captions and detections of the whole picture, everything else of each crop."""
@@ -175,6 +176,11 @@ def open_pipeline(argument: str, aspects: frozenset[Aspect]) -> PipelineExtracto
             f"{', '.join(sorted(aspects - {*TASKS[task]}))}"
         )
     require(f"pipeline:{argument}", "torch", "transformers")
+    if task == "mask-generation" and find_spec("torchvision") is None:
+        raise UsageError(
+            "pipeline:mask-generation joins masks by torchvision, which is not installed: "
+            "pip install torchvision"
+        )
     model = PipelineModel(task, find_checkpoint(name), choose_device("auto"))
     return PipelineExtractor(name=f"pipeline:{argument}", aspects=aspects, model=model)
 
@@ -206,12 +212,10 @@ def _caption(model: Any, processor: Any, image: PILImage) -> str:
 
 
 def _instances(result: Sequence[Mapping[str, Any]], image: PILImage) -> tuple[Instance, ...]:
-    """Detections above a score, or labels in the order of their scores."""
+    """Detections (above the library's own threshold), or labels in the order of their scores."""
     found = []
     for one in result:
         box = one.get("box")
-        if box is not None and one["score"] < _MIN_SCORE:
-            continue
         edges = (box["xmin"], box["ymin"], box["xmax"], box["ymax"]) if box is not None else None
         found.append(
             Instance(

@@ -52,6 +52,7 @@ class PromptedExtractor:
     name: str
     aspects: frozenset[Aspect]
     model: str
+    at_once: bool = True
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """What the model sees. Raises NotJson and AskFailed."""

@@ -33,6 +33,7 @@ class RecordedExtractor:
     aspects: frozenset[Aspect]
     recorded: Mapping[str, RecordedFacts]
     model: None = None
+    at_once: bool = True
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """What the file says of the picture; nothing if it is not in the file."""
