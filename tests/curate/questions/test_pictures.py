@@ -4,7 +4,6 @@ stands where a stronger model would be."""
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import os
 import signal
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,11 @@ from planted_scenes import (
     draw,
     write_scenes,
 )
+from question_commands import decisions, run
 from standin_server import StandIn, chat_reply, running
 
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.cli import main
 from snellen.core.benchmark import Variant
-from snellen.curate.decisions import Decision, latest_decisions, read_decisions
 from snellen.curate.items import open_items
 from snellen.curate.questions.extractors.recorded import open_recorded
 from snellen.curate.step import read_step
@@ -62,13 +60,6 @@ def arguments(server: StandIn, folder: Path, out: Path, *more: str) -> list[str]
     ]  # fmt: skip
 
 
-def run(*words: str) -> tuple[int, str]:
-    out = io.StringIO()
-    with redirect_stdout(out), redirect_stderr(out):
-        code = main(list(words))
-    return code, out.getvalue()
-
-
 @pytest.fixture(scope="module")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_scenes(tmp_path_factory.mktemp("pictures"))
@@ -82,10 +73,6 @@ def made(pictures: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
         code, printed = run(*arguments(server, pictures, out))
     assert code == 0, printed
     return out, printed
-
-
-def decisions(out: Path) -> dict[str, Decision]:
-    return latest_decisions(read_decisions(out))
 
 
 def test_every_planted_case_is_dropped_by_its_rule_and_nothing_else(

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from msgspec import Struct
-
 from snellen.api.progress import ProgressChoice
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
@@ -27,32 +25,13 @@ from snellen.curate.questions.looking import Looking
 from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.picture_job import STEP, Finished, PictureJobs
 from snellen.curate.questions.records import PictureRecords
+from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
 from snellen.curate.questions.rules import BALANCE, WRITTEN
 from snellen.curate.questions.sources import Pictures
 from snellen.curate.questions.writing import CHECKER, REASONER, WRITER
 from snellen.curate.step import Step, open_step
 
 _DEFAULTS = StepOptions()
-
-
-class QuestionsResult(Struct, frozen=True):
-    """What `make_questions` did."""
-
-    folder: str
-    pictures: int
-    items: int
-    failed: int
-    """Pictures of which a request failed; the same call asks again."""
-    by_rule: dict[str, int]
-    """Pictures and questions that were dropped, by rule."""
-    by_dimension: dict[str, int]
-    """Questions that were kept, by dimension."""
-    abort_reason: str = ""
-    """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
-
-    @property
-    def is_complete(self) -> bool:
-        return not self.failed and not self.abort_reason
 
 
 def make_questions(
@@ -144,26 +123,16 @@ class _PictureQuestions:
         by_dimension: dict[str, int] = {}
         if not self._failed and not self._models.abort_reason:
             by_dimension = self._write_items()
-        dropped = (one for one in self._step.decisions.values() if one.action == "drop")
-        by_rule = dict(sorted(Counter(one.rule for one in dropped).items()))
-        items = sum(by_dimension.values())
         result = QuestionsResult(
             str(self._step.folder),
             total,
-            items,
+            sum(by_dimension.values()),
             self._failed,
-            by_rule,
+            count_dropped(self._step.decisions.values()),
             by_dimension,
             self._models.abort_reason,
         )
-        counts = {
-            "pictures": total,
-            "items": items,
-            "failed": self._failed,
-            "dropped": by_rule,
-            "dimensions": by_dimension,
-        }
-        self._step.finish(counts, "complete" if result.is_complete else "waiting")
+        self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
         return result
 
     def _drive(self, jobs: Iterable[Job[Finished]], title: str, total: int) -> None:
@@ -210,6 +179,4 @@ class _PictureQuestions:
     def _decide(self, decisions: Iterable[Decision]) -> None:
         """Log decisions, but for those that an earlier start has logged."""
         for decision in decisions:
-            logged = self._step.decisions.get(decision.item)
-            if logged is None or (logged.action, logged.rule) != (decision.action, decision.rule):
-                self._step.decide(decision)
+            decide_once(self._step, decision)

@@ -99,7 +99,7 @@ class Looking:
 
     def _video(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
         """A caption of each second's frame, and the regions of each five seconds' middle frame."""
-        seconds, size = _video_length(picture.medium)
+        seconds, size = video_length(picture.medium)
         if seconds > self.max_seconds:
             return Exclusion(
                 TOO_LONG, f"the video has {seconds:.1f} s, more than {self.max_seconds:g} s"
@@ -111,12 +111,12 @@ class Looking:
                 said = yield from extractor.find(view, extractor.aspects, role)
                 found = found.join(said.with_sources(extractor.aspects, extractor.name))
         starts = _steps_of(seconds, CAPTION_EVERY)
-        for start, ref in zip(starts, _frames(picture.medium, starts), strict=True):
+        for start, ref in zip(starts, sample_video(picture.medium, starts), strict=True):
             frame = yield from self._frame(picture, ref, start, ("caption",))
             found = _with_moment(found, frame, start, min(start + CAPTION_EVERY, seconds))
         parts = _steps_of(seconds, DENSE_EVERY)
         middles = [(start + min(start + DENSE_EVERY, seconds)) / 2 for start in parts]
-        for start, ref in zip(parts, _frames(picture.medium, middles), strict=True):
+        for start, ref in zip(parts, sample_video(picture.medium, middles), strict=True):
             frame = yield from self._frame(
                 picture, ref, start, ("instances", "labels", "attributes", "dense")
             )
@@ -171,7 +171,7 @@ def _words(captions: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:
+def video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:
     """Seconds and size. Raises MediaError."""
     path = getattr(ref.source, "path", "")
     facts = video_facts(path or ref.source.read(), path or "the video")
@@ -185,7 +185,7 @@ def _steps_of(seconds: float, every: float) -> list[float]:
     return [number * every for number in range(max(1, math.ceil(seconds / every - 1e-6)))]
 
 
-def _frames(ref: MediaRef, times: Sequence[float]) -> list[MediaRef]:
+def sample_video(ref: MediaRef, times: Sequence[float]) -> list[MediaRef]:
     """The frames at these moments. Raises MediaError, StorageError, MissingExtra."""
     sampling = FrameSampling(count=len(times), times=tuple(times), edge=_FRAME_EDGE)
     cache = Settings.from_environment().cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from snellen.core.errors import UsageError
+from snellen.core.model import AnyModel, Identity
 from snellen.curate.questions.nouns import MIN_NOUNS
 from snellen.curate.questions.prompt_texts import DimensionPrompt, prompt_texts
 from snellen.curate.questions.rules import MAX_SIMILARITY
@@ -18,13 +19,13 @@ class QuestionOptions:
 
     extract: Sequence[str] = ()
     """Extractors, `[ASPECT,...=]KIND[:ARGUMENT]`."""
-    writer: Any = ""
+    writer: AnyModel = ""
     """Writes the questions."""
-    reasoner: Any = ""
+    reasoner: AnyModel = ""
     """Writes those of dimensions that take reasoning; empty: the writer (the paper: GPT-4)."""
-    checker: Any = ""
+    checker: AnyModel = ""
     """Checks distractors and whether a frame suffices; empty: not checked by a model."""
-    text_only: Sequence[Any] = ()
+    text_only: Sequence[AnyModel] = ()
     """Models that must not all answer a question without its picture."""
     dimensions: Mapping[str, DimensionPrompt]
     count: int = 1
@@ -57,10 +58,20 @@ class QuestionOptions:
         """What decides the result, for `step.json`: models by name, prompts by their text."""
         values = {name: getattr(self, name) for name in self.__slots__ if name != "dimensions"}
         for name in ("writer", "reasoner", "checker"):
-            values[name] = str(values[name])
+            values[name] = model_setting(values[name])
         values["extract"] = list(self.extract)
-        values["text_only"] = [str(model) for model in self.text_only]
+        values["text_only"] = [model_setting(model) for model in self.text_only]
         values["dimensions"] = {
             slug: {"name": one.name, "text": one.text} for slug, one in self.dimensions.items()
         }
         return {**values, "prompts": prompt_texts().digest}
+
+
+def model_setting(model: AnyModel) -> str:
+    """A model as a step's settings hold it: its name, or who an object says it is."""
+    if isinstance(model, str):
+        return model
+    identity = getattr(model, "identity", None)
+    if isinstance(identity, Identity):
+        return f"{identity.provider}/{identity.name} {identity.digest()[:12]}"
+    return str(getattr(model, "__name__", type(model).__name__))

@@ -164,7 +164,7 @@ class PictureJobs:
             done.drop(picture.id, UNREADABLE, str(error), done.since(0))
             return done
         except AskFailed as error:
-            done.drop(picture.id, _final_rule(error), error.failure.message, done.since(0))
+            done.drop(picture.id, final_rule(error), error.failure.message, done.since(0))
             return done
         looked = done.since(0)
         if isinstance(found, Exclusion):
@@ -197,7 +197,7 @@ class PictureJobs:
             try:
                 written = yield from done.count_requests(steps)
             except AskFailed as error:
-                done.drop(place, _final_rule(error), error.failure.message, done.since(first))
+                done.drop(place, final_rule(error), error.failure.message, done.since(first))
                 continue
             spans = (looked, done.since(first))
             if not written:
@@ -232,7 +232,7 @@ class PictureJobs:
                     done.drop(item, rule, reason, *spans, done.since(first))
                     return
         except AskFailed as error:
-            done.drop(item, _final_rule(error), error.failure.message, *spans, done.since(first))
+            done.drop(item, final_rule(error), error.failure.message, *spans, done.since(first))
             return
         done.questions.append(
             _PassedQuestion(item, prompt.name, written, (*spans, done.since(first)))
@@ -270,7 +270,7 @@ class PictureJobs:
         return f"all {len(self.options.text_only)} text-only models answer it"
 
 
-def _final_rule(error: AskFailed) -> str:
+def final_rule(error: AskFailed) -> str:
     """The rule under which a failed request drops an item; raises the error if asking again may
     help."""
     if isinstance(error, NotJson):

@@ -25,7 +25,7 @@ from snellen.settings import Settings
 IMAGE_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".jp2", ".avif", ".ppm"}
 )
-_CAPTIONS = ("caption", "captions", "description", "text")
+CAPTION_COLUMNS = ("caption", "captions", "description", "text")
 _KEPT = ("license", "source", "split", "album")
 _SPELLINGS = {"licence": "license", "story": "album"}
 
@@ -129,16 +129,21 @@ def _first_rows(manifest: Path) -> Iterator[Row]:
         yield row
 
 
+def kept_cells(cells: Mapping[str, str]) -> dict[str, str]:
+    """Licence, source, split and album of a row, however its columns are spelt."""
+    by_name = {_SPELLINGS.get(name.lower(), name.lower()): cell for name, cell in cells.items()}
+    return {name: by_name[name] for name in _KEPT if by_name.get(name)}
+
+
 def _picture_of(row: Row, path: str) -> Picture:
     """The picture of a manifest's row; only the first, if a row names several."""
-    cells = {_SPELLINGS.get(name.lower(), name.lower()): cell for name, cell in row.cells.items()}
-    captions = next((cells[name] for name in _CAPTIONS if cells.get(name)), "")
+    caption = next((row.cells[name] for name in CAPTION_COLUMNS if row.cells.get(name)), "")
     medium = row.media[0] if row.media else _missing(f"{path}, row {row.index + 1}")
     return Picture(
         id_of(row.cells) or str(row.index + 1),
         medium,
-        (captions,) if captions else (),
-        {name: cells[name] for name in _KEPT if cells.get(name)},
+        (caption,) if caption else (),
+        kept_cells(row.cells),
     )
 
 

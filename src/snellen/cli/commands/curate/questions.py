@@ -14,7 +14,7 @@ from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from snellen.curate.questions.build import QuestionsResult
+    from snellen.curate.questions.results import QuestionsResult
 
 
 def add(parser: ArgumentParser) -> None:
@@ -57,6 +57,7 @@ def add(parser: ArgumentParser) -> None:
         "--list-dimensions", action="store_true", help="print the dimensions and end"
     )
     _add_numbers(parser)
+    _add_drawing(parser)
     add_json(parser)
     add_metadata(parser)
     add_options(parser, StepOptions)
@@ -87,18 +88,29 @@ def _add_numbers(parser: ArgumentParser) -> None:
     )
 
 
+def _add_drawing(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("questions whose options are pictures")
+    group.add_argument(
+        "--draw", metavar="MODEL",
+        help="PICTURES is a data file of captions; the writer changes them and this model draws "
+            "them, or file:FILE has the drawings (columns caption, image)",
+    )  # fmt: skip
+    group.add_argument("--draw-size", metavar="WxH", help="pixels of a drawing, e.g. 512x512")
+    group.add_argument("--draw-steps", metavar="N", help="denoising steps")
+    group.add_argument("--draw-guidance", metavar="X", help="scale of classifier-free guidance")
+    group.add_argument(
+        "--next-image", action="store_true",
+        help="show the first frames of each video and ask for the last; asks no model",
+    )  # fmt: skip
+
+
 def main(arguments: Namespace) -> int:
     """Make questions, of pictures or of metadata records."""
     if arguments.from_metadata is not None:
         return main_metadata(arguments)
 
-    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
-
-    dimensions = choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension)
     if arguments.list_dimensions:
-        for slug, one in dimensions.items():
-            print_line(f"{slug:<30} {one.media:<6} {one.name} (needs {', '.join(one.needs)})")
-        return COMPLETE
+        return _list_dimensions(arguments)
     if arguments.out is None:
         raise UsageError("name the data set folder to write: --out DIR")
     if arguments.pictures is None:
@@ -106,10 +118,30 @@ def main(arguments: Namespace) -> int:
             "name a folder of pictures or a data file that names them; or metadata records by "
             "--from-metadata FILE"
         )
+    make = _next_images if arguments.next_image else _questions
+    result = (_drawn if arguments.draw else make)(arguments)
+    if arguments.json:
+        print(msgspec.json.encode(result).decode())
+    else:
+        _print_result(result)
+    return COMPLETE if result.is_complete and result.items else INCOMPLETE
 
+
+def _list_dimensions(arguments: Namespace) -> int:
+    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
+
+    chosen = choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension)
+    for slug, one in chosen.items():
+        print_line(f"{slug:<30} {one.media:<6} {one.name} (needs {', '.join(one.needs)})")
+    return COMPLETE
+
+
+def _questions(arguments: Namespace) -> QuestionsResult:
+    """Questions of pictures and videos."""
     from snellen.curate.asking import StepOptions
     from snellen.curate.questions.build import make_questions
     from snellen.curate.questions.options import QuestionOptions
+    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
     from snellen.curate.questions.sources import open_pictures
 
     options = QuestionOptions(
@@ -118,7 +150,7 @@ def main(arguments: Namespace) -> int:
         reasoner=arguments.reasoner,
         checker=arguments.checker,
         text_only=arguments.text_only,
-        dimensions=dimensions,
+        dimensions=choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension),
         count=arguments.count,
         per_dimension=arguments.per_dimension,
         per_picture=arguments.per_picture,
@@ -129,12 +161,44 @@ def main(arguments: Namespace) -> int:
         seed=arguments.seed,
     )
     asking = read_options(arguments, StepOptions)
-    result = make_questions(open_pictures(arguments.pictures), arguments.out, options, asking)
-    if arguments.json:
-        print(msgspec.json.encode(result).decode())
-    else:
-        _print_result(result)
-    return COMPLETE if result.is_complete and result.items else INCOMPLETE
+    return make_questions(open_pictures(arguments.pictures), arguments.out, options, asking)
+
+
+def _drawn(arguments: Namespace) -> QuestionsResult:
+    """Questions that are answered by drawing, of captions."""
+    from snellen.benchmarks.seedbench.drawing_options import split_drawing_options
+    from snellen.core.benchmark import Variant
+    from snellen.curate.asking import StepOptions
+    from snellen.curate.questions.captions import open_captions
+    from snellen.curate.questions.drawn_questions import DrawnOptions, make_drawn_questions
+
+    names = ("draw_size", "draw_steps", "draw_guidance")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
+    given["draw_seed"] = str(arguments.seed)
+    options = DrawnOptions(
+        writer=arguments.writer or "",
+        generator=arguments.draw,
+        checker=arguments.checker,
+        drawing=split_drawing_options(Variant(options=given)).settings,
+        require_license=arguments.require_license,
+        seed=arguments.seed,
+    )
+    asking = read_options(arguments, StepOptions)
+    return make_drawn_questions(open_captions(arguments.pictures), arguments.out, options, asking)
+
+
+def _next_images(arguments: Namespace) -> QuestionsResult:
+    """Questions about what a video shows next."""
+    from snellen.curate.questions.next_image import make_next_image_questions
+    from snellen.curate.questions.sources import open_pictures
+
+    return make_next_image_questions(
+        open_pictures(arguments.pictures),
+        arguments.out,
+        max_seconds=arguments.max_seconds,
+        require_license=arguments.require_license,
+        seed=arguments.seed,
+    )
 
 
 def _print_result(result: QuestionsResult) -> None:
@@ -146,14 +210,15 @@ def _print_result(result: QuestionsResult) -> None:
     for dimension, count in result.by_dimension.items():
         print_line(f"kept      {count:>6}  {dimension}")
     print_line(
-        f"{result.folder}: {plural(result.pictures, 'picture')}, {plural(result.items, 'question')}"
+        f"{result.folder}: {plural(result.pictures, result.sources)}, "
+        f"{plural(result.items, 'question')}"
     )
     if result.abort_reason:
         print_line(f"stopped: {result.abort_reason}; the same command goes on")
     elif result.failed:
         print_line(
-            f"{plural(result.failed, 'picture')} failed (see decisions.jsonl); the same command "
-            "asks again, and writes the questions once none fails"
+            f"{plural(result.failed, result.sources)} failed (see decisions.jsonl); the same "
+            "command asks again, and writes the questions once none fails"
         )
     elif result.items:
         print_line(f"next: snellen curate review {result.folder} --blind")
