@@ -7,6 +7,7 @@ import pytest
 from snellen.curate.statistics.option_lengths import option_spread
 from snellen.curate.statistics.shortcut_rules import (
     SHORTCUT_RULES,
+    choice_texts,
     read_numbers,
     sorted_order,
 )
@@ -43,7 +44,7 @@ PICKS = [
 
 @pytest.mark.parametrize(("rule", "question", "options", "picks"), PICKS)
 def test_picks(rule: str, question: str, options: list[str], picks: list[int]) -> None:
-    assert list(SHORTCUT_RULES[rule](question, options)) == picks
+    assert list(SHORTCUT_RULES[rule](choice_texts(question, options))) == picks
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,14 @@ def test_numbers(options: list[str], numbers: list[float]) -> None:
     ],
 )
 def test_order(options: list[str], order: int) -> None:
-    assert sorted_order(options) == order
+    assert sorted_order(choice_texts("", options)) == order
+
+
+def test_options_over_several_lines() -> None:
+    texts = choice_texts("", ["a\nred dog", "b", ""])
+    assert texts.option_terms == [["a", "red", "dog"], ["b"], []]
+    assert choice_texts("", ["a b", "", "c"]).option_terms == [["a", "b"], [], ["c"]]
+    assert choice_texts("", []).option_terms in ([], [[]])
 
 
 def test_spread_of_lengths() -> None:
