@@ -12,6 +12,7 @@ ACTIONS: dict[str, str] = {
     "duplicates": "find items, pictures and texts that stand twice, or in other sets",
     "review": "have people decide about items, on a page for several annotators",
     "questions": "make questions from pictures, videos, captions or labelled data",
+    "filter": "flag items that models answer without the picture, or that no model answers with it",
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
     "statistics": "count words, options and media, and test what can be guessed without looking",
