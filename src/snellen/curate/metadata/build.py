@@ -83,7 +83,7 @@ def build_questions(
         settings = {
             **asdict(options),
             "templates": digest_bytes(template_path.read_bytes()),
-            "writer": str(writer) if writer is not None else "",
+            "writer": _model_name(writer),
         }
         source = SourceInfo(file.path.stem, str(file.path), file.digest(), _count_lines(file.path))
         with open_step(out, STEP, settings, source) as step, ExitStack() as stack:
@@ -352,6 +352,14 @@ def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> No
                     f"{where}, subtask {template.subtask!r}: the strategy model asks a language "
                     "model; name one with --writer"
                 )
+
+
+def _model_name(model: AnyModel | None) -> str:
+    """A name that says which model it is; empty if there is none."""
+    if model is None or isinstance(model, str):
+        return model or ""
+    identity = getattr(model, "identity", None)
+    return str(getattr(identity, "name", type(model).__name__))
 
 
 def _refuse_request(request: Request) -> Output:

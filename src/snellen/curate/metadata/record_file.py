@@ -13,7 +13,7 @@ import msgspec
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, StorageError
-from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.core.limits import DEFAULT_LIMITS, MB, Limits
 from snellen.curate.metadata.records import (
     VERSION,
     MetadataHeader,
@@ -56,13 +56,8 @@ class RecordFile:
         self.folder = path.absolute().parent
         self._limits = limits
         self._decoder = msgspec.json.Decoder(MetadataRecord)
-        try:
-            self._file: BinaryIO = path.open("rb")
-        except FileNotFoundError:
-            raise DataError(f"{path}: there is no such file") from None
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
         self.header = self._read_header()
+        self._file: BinaryIO = path.open("rb")
 
     def __enter__(self) -> RecordFile:
         return self
@@ -119,7 +114,13 @@ class RecordFile:
         return RecordLine(name, offset, record, RecordProblem(*broken) if broken else None)
 
     def _read_header(self) -> MetadataHeader:
-        first = self._file.readline(self._limits.row_mb * 1_000_000)
+        try:
+            with self.path.open("rb") as file:
+                first = file.readline(self._limits.row_mb * MB)
+        except FileNotFoundError:
+            raise DataError(f"{self.path}: there is no such file") from None
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read: {error.strerror or error}") from error
         if not _is_header(first):
             return MetadataHeader()
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from snellen.cli.flags import add_action
 
 ACTIONS: dict[str, str] = {
+    "metadata": "write what is known about the pictures of a data set as metadata records",
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
     "statistics": "count words, options and media, and test what can be guessed without looking",
