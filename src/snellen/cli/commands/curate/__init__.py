@@ -13,6 +13,7 @@ ACTIONS: dict[str, str] = {
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
     "statistics": "count words, options and media, and test what can be guessed without looking",
+    "translate": "make a sibling of a data set in another language, or check one",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
