@@ -13,6 +13,7 @@ ACTIONS: dict[str, str] = {
     "review": "have people decide about items, on a page for several annotators",
     "questions": "make questions from pictures, videos, captions or labelled data",
     "filter": "flag items that models answer without the picture, or that no model answers with it",
+    "metadata": "write what is known about the pictures of a data set as metadata records",
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
     "statistics": "count words, options and media, and test what can be guessed without looking",
