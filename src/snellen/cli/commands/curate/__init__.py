@@ -9,6 +9,7 @@ from typing import Any
 from snellen.cli.flags import add_action
 
 ACTIONS: dict[str, str] = {
+    "diff": "show what changed between two versions, and which stored scores still hold",
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
 }
