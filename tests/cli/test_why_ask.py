@@ -134,11 +134,11 @@ def test_a_spent_budget_leaves_the_rest_open(
              for word in ("--price", f"{name}:input=1000,output=1000")]  # fmt: skip
     before = place.answering.sent
     slow = [f"{word}:concurrency=1" if "#" in word else word for word in place.ask]
-    code, out, err = said(capsys, *slow, *price, "--budget", "0.3usd", "--yes")
+    code, out, err = said(capsys, *slow, *price, "--budget", "0.9usd", "--yes")
     assert (code, err.count("Traceback")) == (1, 0)
     assert "is not complete" in out
-    # 15 tokens a request at 0.001 USD each.
-    assert 15 <= place.answering.sent - before <= 25
+    # 15 tokens a request at 0.001 USD each, of which each may take 525.
+    assert 15 <= place.answering.sent - before <= 30
     assert "together" in out
 
 

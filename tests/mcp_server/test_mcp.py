@@ -227,7 +227,7 @@ class CountingServer:
 
 
 def test_the_budget_holds_over_all_runs(tmp_path: Path) -> None:
-    questions = "".join(f"{n}\tWhich is {n}?\tone\ttwo\tA\n" for n in range(40))
+    questions = "".join(f"{n}\tWhich is {n}?\tone\ttwo\tA\n" for n in range(100))
     data = tmp_path / "q.tsv"
     data.write_text(f"index\tquestion\tA\tB\tanswer\n{questions}")
     with CountingServer() as model:
@@ -235,12 +235,17 @@ def test_the_budget_holds_over_all_runs(tmp_path: Path) -> None:
         async def use(client: Any) -> None:
             wanted = {"model": model, "benchmark": str(data)}
             first = await ask(client, "start_run", **wanted, limit=5)
-            assert (first["ended"], first["budget_left"]) == (True, "500 tokens")
-            await ask(client, "start_run", **wanted)
-            said = await refused(client, "start_run", **wanted)
-            assert "the budget of 1,000 tokens is spent" in said
+            assert (first["ended"], first["stopped"]) == (True, [])
+            assert first["budget_left"] == "4,500 tokens"
+            # 100 tokens a request, of which each reserves the prompt * 1.1 + 512 until it has ended.
+            second = await ask(client, "start_run", **wanted)
+            (reason,) = second["stopped"]
+            assert "the budget of 4,500 tokens is spent (4,000; the next" in reason
+            assert second["budget_left"] == "500 tokens"
+            third = await ask(client, "start_run", **wanted)
+            assert third["budget_left"] == "500 tokens"
 
-        talk(use, tmp_path, "--allow-run", "--budget", "1ktok", "-m", model)
+        talk(use, tmp_path, "--allow-run", "--budget", "5ktok", "-m", model)
 
 
 @pytest.mark.parametrize(

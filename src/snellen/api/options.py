@@ -122,8 +122,8 @@ class RequestOptions:
     )  # fmt: skip
     """Such a run is kept as interrupted."""
     budget: str | None = option(
-        None, "--budget", "stop sending requests once this command has spent this much, "
-            "e.g. 5usd or 2Mtok", metavar="AMOUNT",
+        None, "--budget", "what this command may spend, e.g. 5usd or 2Mtok; requests in "
+            "flight count as long as they may get", metavar="AMOUNT",
     )  # fmt: skip
     prices: Sequence[str] = option(
         (), "--price", "price of a million tokens, for models whose price Snellen does "

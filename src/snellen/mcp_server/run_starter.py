@@ -9,7 +9,7 @@ from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,13 @@ from snellen.store.runs import find_runs
 
 _FILE_OPTIONS = ("file", "shots_from")
 """Options of a benchmark that name a file."""
+
+
+class FinishedRuns(NamedTuple):
+    """The folders of the runs that a call made, and why they stopped early, if they did."""
+
+    names: list[str]
+    stopped: list[str]
 
 
 @dataclass(slots=True)
@@ -35,7 +42,7 @@ class RunStarter:
     """The models that may be asked, as the command line names them."""
     budget: Budget
     _spent: float = 0.0
-    _current: Future[list[str]] | None = None
+    _current: Future[FinishedRuns] | None = None
     _lock: Lock = field(default_factory=Lock)
 
     def left(self) -> float:
@@ -63,14 +70,19 @@ class RunStarter:
                 target=self._evaluate, args=(current, model, benchmark, dict(options)), daemon=True
             ).start()
         try:
-            runs, ended = current.result(timeout=max(0.0, wait)), True
+            finished, ended = current.result(timeout=max(0.0, wait)), True
         except NotYet:
-            runs, ended = [], False
-        value = {"ended": ended, "runs": runs, "budget_left": self._amount(self.left())}
+            finished, ended = FinishedRuns([], []), False
+        value = {
+            "ended": ended,
+            "runs": finished.names,
+            "stopped": finished.stopped,
+            "budget_left": self._amount(self.left()),
+        }
         return msgspec.json.encode(value).decode()
 
     def _evaluate(
-        self, future: Future[list[str]], model: str, benchmark: str, options: dict[str, Any]
+        self, future: Future[FinishedRuns], model: str, benchmark: str, options: dict[str, Any]
     ) -> None:
         """Fill the future with the names of the runs, or with the error that ended them."""
         from snellen.api.evaluation import evaluate
@@ -84,7 +96,10 @@ class RunStarter:
             )  # fmt: skip
             if results.skipped:
                 raise UsageError(f"{model} was not asked: {results.skipped[0].reason}")
-            outcome: list[str] | BaseException = [run.name for run in results.runs]
+            outcome: FinishedRuns | BaseException = FinishedRuns(
+                [run.name for run in results.runs],
+                [run.info.stopped for run in results.runs if run.info.stopped],
+            )
         except BaseException as error:  # noqa: BLE001 - whatever ended it, the caller waits for it
             outcome = error
         self._spent += self._difference(before, _run_spending(self.out))

@@ -332,10 +332,10 @@ def test_a_spent_budget_stops_and_the_next_start_goes_on(tmp_path: Path) -> None
 
     done: list[str] = []
     roles = {"looker": "snellen/tiny"}
-    options = StepOptions(budget="100tok")
+    options = StepOptions(budget="2ktok")
     with open_models(roles, options, tmp_path, progress=False) as models:
         models.drive(jobs(), lambda result: done.append(result.id))
-        assert "budget of 100 tokens is spent" in models.abort_reason
+        assert "budget of 2,000 tokens is spent" in models.abort_reason
         # Nothing more is asked in this start.
         models.drive(jobs(), lambda result: done.append(result.id))
     assert 0 < len(done) < 400

@@ -212,6 +212,16 @@ class Budget:
             return f"the budget of {self.amount:g} USD is spent ({self.spent:.{digits}f} USD)"
         return f"the budget of {self.amount:,.0f} tokens is spent ({self.spent:,.0f})"
 
+    def shortfall(self, needed: float) -> str:
+        """Why a request that may take `needed` is not sent: a clause."""
+        if self.is_money:
+            spent, most = f"{self.spent:.4f} USD", f"{needed:.4f} USD"
+            amount = f"{self.amount:g} USD"
+        else:
+            spent, most = f"{self.spent:,.0f}", f"{needed:,.0f}"
+            amount = f"{self.amount:,.0f} tokens"
+        return f"the budget of {amount} is spent ({spent}; the next request may take {most})"
+
 
 def _add_usage(before: Usage, now: TokenCounts) -> Usage:
     return Usage(

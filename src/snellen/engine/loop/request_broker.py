@@ -29,6 +29,7 @@ from snellen.core.price import Price
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, request_digest
 from snellen.engine.limits.abort import AbortSignal, FailureMonitor, MaxFailures, RunAborted
 from snellen.engine.limits.pacing import ConcurrencyWindow
+from snellen.engine.limits.reservation import BudgetReservations, UsageBound
 from snellen.engine.limits.retrying import RetryingClient, RetryPolicy
 from snellen.engine.limits.spending import Budget, UsageCounter
 from snellen.engine.loop.batching import Batcher, as_output, failure_from_error
@@ -80,6 +81,7 @@ class ModelClient:
         price: Price | None = None,
         abort_signal: AbortSignal | None = None,
         fresh: str = "",
+        reservations: BudgetReservations | None = None,
     ) -> None:
         """A broker of one model; `fresh` names the replies that are asked again, and is part of
         their key in the store."""
@@ -88,6 +90,8 @@ class ModelClient:
         """Whether the model is a recording, which answers by row id, not by the prompt."""
         self._abort_signal = abort_signal or AbortSignal()
         self._budget = limits.budget
+        self._reservations = reservations
+        self._bound = UsageBound()
         self.model_key = store.model_key(model.identity)
         self.price = price
         self.usage = UsageCounter()
@@ -131,12 +135,26 @@ class ModelClient:
         except BaseException as error:  # noqa: BLE001 - foreign code: its failure is data
             return failure_from_error(error)
 
-    def add_output(self, output: Output) -> None:
+    async def reserve(self, request: Request) -> float | None:
+        """Reserve the most that a request may cost; returns the amount to `release`, or None
+        without a budget. Waits while it does not fit into what is left. Raises RunAborted if it
+        never will."""
+        if self._reservations is None:
+            return None
+        return await self._reservations.reserve(request, self._bound, self.price)
+
+    def release(self, amount: float | None) -> None:
+        """Return what was reserved for a request that has ended; None was nothing."""
+        if self._reservations is not None and amount is not None:
+            self._reservations.release(amount)
+
+    def add_output(self, request: Request, output: Output) -> None:
         """Count the output of a request that was sent; abort the run if a limit is reached."""
         self.usage.add_output(output)
         self._failure_monitor.add_output(output)
         if self._budget is None or isinstance(output, Failure):
             return
+        self._bound.learn(request, output.usage)
         if output.usage is not None:
             self._budget.add(output.usage, self.price)
         elif self._remote and not is_refusal(output):
@@ -193,6 +211,9 @@ class RequestBroker:
         self._store = store
         self.abort_signal = AbortSignal()
         self._windows: dict[str, ConcurrencyWindow] = {}
+        reservations = None
+        if limits.budget is not None:
+            reservations = BudgetReservations(limits.budget, self.abort_signal)
         self.clients = {
             role: ModelClient(
                 model,
@@ -202,6 +223,7 @@ class RequestBroker:
                 (prices or {}).get(role),
                 self.abort_signal,
                 fresh,
+                reservations,
             )
             for role, model in models.items()
         }
@@ -256,6 +278,7 @@ class RequestBroker:
         """
         future = asyncio.get_running_loop().create_future()
         self._in_flight[digest] = future
+        reserved = None
         try:
             if self.concurrent_runs is not None and self.concurrent_runs.is_active:
                 stored = await self.concurrent_runs.wait_for_reply(digest, self.abort_signal)
@@ -269,6 +292,7 @@ class RequestBroker:
             if isinstance(checked, Failure):
                 output: Output = checked
             else:
+                reserved = await client.reserve(checked)
                 output = await client.answer(checked)
             if not isinstance(output, Failure):
                 try:
@@ -278,7 +302,7 @@ class RequestBroker:
                     # reply could not be stored either.
                     self.abort_signal.abort("replies cannot be stored any more", 0.0)
                     raise
-            client.add_output(output)
+            client.add_output(request, output)
             self.on_spent()
             future.set_result(output)
             return output
@@ -288,6 +312,7 @@ class RequestBroker:
             future.exception()
             raise
         finally:
+            client.release(reserved)
             del self._in_flight[digest]
             if self.concurrent_runs is not None:
                 self.concurrent_runs.release(digest)

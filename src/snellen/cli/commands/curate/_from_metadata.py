@@ -1,0 +1,102 @@
+"""`snellen curate questions --from-metadata FILE`: the flags of its own, and the run."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
+from snellen.cli.flags import add_json, read_options
+from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from snellen.curate.metadata.question_counts import QuestionCounts
+
+
+def add_metadata(parser: ArgumentParser) -> None:
+    """Add the flags that only `--from-metadata` uses; it also takes --out, --writer, --seed,
+    --require-license and those of asking."""
+    group = parser.add_argument_group("from metadata")
+    group.add_argument(
+        "--from-metadata", metavar="FILE",
+        help="make questions of the metadata records in this file instead of asking about "
+            "pictures; `snellen curate metadata` writes such files",
+    )  # fmt: skip
+    group.add_argument(
+        "--templates", metavar="FILE.toml", help="question templates, one per subtask"
+    )
+    group.add_argument(
+        "--per-subtask", type=int, default=200, metavar="N",
+        help="most questions of a subtask, evenly from its data sets (default: 200)",
+    )  # fmt: skip
+    group.add_argument(
+        "--alike-length", action="store_true",
+        help="choose wrong options whose lengths are next to the right one's",
+    )  # fmt: skip
+    if "--json" not in parser._option_string_actions:
+        add_json(parser)
+
+
+def main_metadata(arguments: Namespace) -> int:
+    from snellen.curate.asking import StepOptions
+    from snellen.curate.metadata.build import MetadataQuestionOptions, build_questions
+
+    if arguments.templates is None:
+        raise UsageError("--from-metadata needs question templates: --templates FILE.toml")
+    if arguments.out is None:
+        raise UsageError("name the data set folder to write: --out DIR")
+    counts = build_questions(
+        arguments.from_metadata,
+        arguments.templates,
+        arguments.out,
+        MetadataQuestionOptions(
+            per_subtask=arguments.per_subtask,
+            seed=arguments.seed,
+            alike_length=arguments.alike_length,
+            require_license=arguments.require_license,
+        ),
+        writer=arguments.writer or None,
+        asking=read_options(arguments, StepOptions),
+    )
+    if arguments.json:
+        import msgspec
+
+        print(msgspec.json.format(msgspec.json.encode(counts)).decode())
+    else:
+        _print_counts(counts, arguments.out)
+    return INCOMPLETE if counts.failed or counts.stopped else COMPLETE
+
+
+def _print_counts(counts: QuestionCounts, out: str) -> None:
+    """A line for each subtask, then what holds for all."""
+    print_line(f"{'subtask':<32} {'items':>6} {'options':>8}  sources")
+    for name, subtask in counts.subtasks.items():
+        sizes = "-".join(dict.fromkeys([*subtask.options][:1] + [*subtask.options][-1:]))
+        sources = ", ".join(f"{source} {count}" for source, count in subtask.sources.items())
+        print_line(f"{name:<32} {subtask.items:>6} {sizes:>8}  {sources}")
+    for size, positions in counts.positions.items():
+        places = ", ".join(f"{label} {count}" for label, count in positions.items())
+        print_line(f"right answers of {size} options: {places}")
+    if counts.words is not None:
+        print_line(
+            f"words of an option: {counts.words.option_mean:.1f}; they differ by "
+            f"{counts.words.spread:.2f} within an item (standard deviation)"
+        )
+    for rule, shortcut in counts.shortcuts.items():
+        if shortcut.p <= 0.05:
+            print_line(
+                f"shortcut: {rule} is right in {shortcut.right:.1f}% of {shortcut.n} items, by "
+                f"chance {shortcut.expected:.1f}%; see snellen curate statistics"
+            )
+    for rule, count in counts.unused.items():
+        print_line(f"records without an item: {count} ({rule})")
+    for name, reason in counts.problems.items():
+        print_line(f"  {name}: {reason}")
+    if counts.without_licence:
+        print_line(f"items without a licence: {counts.without_licence}, flagged for review")
+    print_line(f"{out}: {counts.items} questions of {counts.records} records")
+    if counts.stopped:
+        print_line(f"stopped: {counts.stopped}; the same command goes on")
+    elif counts.failed:
+        print_line(f"{counts.failed} requests failed; the same command asks again")

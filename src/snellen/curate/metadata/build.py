@@ -1,0 +1,363 @@
+"""`build_questions`: metadata records and templates to a data set folder.
+
+MMT-Bench, Sec. 3.2 and Appendix I. The result depends on the two files, the options and the seed,
+and on nothing else; what a language model writes is stored, and asked for once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.flow import run_flow
+from snellen.core.media import digest_bytes
+from snellen.core.model import AnyModel
+from snellen.core.output import Output
+from snellen.core.request import Request
+from snellen.core.sample import Sample
+from snellen.curate.asking import Job, Models, Result, StepOptions, open_models
+from snellen.curate.decisions import Decision
+from snellen.curate.items import Item
+from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
+from snellen.curate.metadata.distractors import WRITTEN, find_strategy, read_settings
+from snellen.curate.metadata.drafts import Drafter, DraftRules, MediaFiles, QuestionDraft
+from snellen.curate.metadata.draw import balance_positions, fill_evenly
+from snellen.curate.metadata.outcomes import RecordOutcomes
+from snellen.curate.metadata.question_counts import QuestionCounts, count_questions
+from snellen.curate.metadata.record_file import RecordFile, RecordProblem
+from snellen.curate.metadata.records import MetadataRecord
+from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
+from snellen.curate.metadata.templates import TemplateFile, read_templates
+from snellen.curate.metadata.written_options import WRITER, WriterSettings
+from snellen.curate.step import SourceInfo, Step, open_step
+from snellen.data.media.image_files import FileDigests, media_folders
+from snellen.settings import Settings
+
+STEP = "questions-from-metadata"
+CATEGORY, META_TASK = "category", "l2-category"
+"""Columns of subtask and meta-task in MMT-Bench's files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataQuestionOptions:
+    """What decides which questions there are."""
+
+    per_subtask: int = 200
+    """The most questions of a subtask. MMT-Bench: 200 (Sec. 3.2)."""
+    seed: int = 0
+    alike_length: bool = False
+    """Choose wrong options whose lengths are next to the right one's, so that the length says
+    nothing."""
+    require_license: bool = False
+    """Leave records out for which nobody states a licence."""
+
+
+def build_questions(
+    metadata: Path | str,
+    templates: Path | str,
+    out: Path | str,
+    options: MetadataQuestionOptions = MetadataQuestionOptions(),
+    *,
+    writer: AnyModel | None = None,
+    asking: StepOptions = StepOptions(),  # noqa: B008
+) -> QuestionCounts:
+    """Make questions of a metadata file and write them to the data set folder `out`.
+
+    `writer` is the model of the strategy `model`. The same call goes on where one that was
+    interrupted stopped. Raises UsageError for files that cannot be used and options that do not go
+    together.
+    """
+    if options.per_subtask < 1:
+        raise UsageError(f"per_subtask is {options.per_subtask}; expected 1 or more")
+    template_path = Path(templates).expanduser()
+    template_file = read_templates(template_path)
+    _check_strategies(template_file, str(template_path), has_writer=writer is not None)
+    with RecordFile(Path(metadata).expanduser(), Settings.from_environment().limits) as file:
+        settings = {
+            **asdict(options),
+            "templates": digest_bytes(template_path.read_bytes()),
+            "writer": str(writer) if writer is not None else "",
+        }
+        source = SourceInfo(file.path.stem, str(file.path), file.digest(), _count_lines(file.path))
+        with open_step(out, STEP, settings, source) as step, ExitStack() as stack:
+            if step.was_complete:
+                return read_counts(step)
+            models = None
+            if writer is not None:
+                models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder))
+            return _Build(file, template_file, template_path.parent, options, step, models).run()
+
+
+def read_counts(step: Step) -> QuestionCounts:
+    """The counts of a step that has ended."""
+    return msgspec.convert(step.info.counts, QuestionCounts)
+
+
+class _Build:
+    """One run of the step."""
+
+    def __init__(
+        self,
+        file: RecordFile,
+        template_file: TemplateFile,
+        folder: Path,
+        options: MetadataQuestionOptions,
+        step: Step,
+        models: Models | None,
+    ) -> None:
+        self._file = file
+        self._options = options
+        self._step = step
+        self._models = models
+        self._templates = template_file.templates
+        self._catalogue = Catalogue(file, self._templates, options.seed)
+        named = {
+            name: space if isinstance(space, dict) else space_of_labels(space)
+            for name, space in template_file.spaces.items()
+        }
+        spaces = {**file.header.spaces, **named}
+        for template in self._templates:
+            if template.space and template.space not in spaces:
+                raise UnknownName(
+                    f"category space of the subtask {template.subtask!r}", template.space, spaces
+                )
+        self._rules = DraftRules(
+            options.seed,
+            file.header,
+            {name: CategoryTree(space) for name, space in spaces.items()},
+            template_file.same,
+            folder,
+            options.alike_length,
+        )
+
+    def run(self) -> QuestionCounts:
+        """Draw, ask, and write the folder."""
+        self._catalogue.read(self._refuse)
+        outcomes = RecordOutcomes(self._catalogue)
+        settings = Settings.from_environment()
+        folders = media_folders(
+            (str(self._file.folder),), settings.media_folders, settings.limits, fetched=False
+        )
+        drafts: list[QuestionDraft] = []
+        available: dict[str, dict[str, int]] = {}
+        with FileDigests(settings.cache) as digests:
+            files = MediaFiles(folders, digests, str(self._file.path))
+            for pool in self._catalogue.pools:
+                drafter = Drafter(pool, self._catalogue, files, self._rules)
+                drawn = _RecordDraw(self, pool, drafter, outcomes)
+                drafts += drawn.run(self._options.per_subtask)
+                available[pool.template.subtask] = {
+                    name: len(rows) for name, rows in pool.rows.items()
+                }
+            pairs = [(draft.template.subtask, draft.size) for draft in drafts]
+            places = balance_positions(pairs, self._options.seed)
+            counts = count_questions(drafts, places, available, outcomes, len(self._catalogue))
+            if self._models is not None and self._models.abort_reason:
+                counts.stopped = self._models.abort_reason
+                self._step.finish(counts.as_dict(), "waiting")
+                return counts
+            items = [
+                place_options(draft, place) for draft, place in zip(drafts, places, strict=True)
+            ]
+            self._decide(drafts, outcomes)
+            self._step.write_items(items)
+        outcomes.write(self._file, self._step.folder)
+        self._step.finish(counts.as_dict(), "waiting" if counts.failed else "complete")
+        return counts
+
+    def _refuse(self, record: MetadataRecord) -> RecordProblem | None:
+        if self._options.require_license and not self._file.header.license_of(record):
+            return RecordProblem(
+                "licence",
+                f"neither it nor its source {record.source!r} states a licence",
+            )
+        return None
+
+    def _decide(self, drafts: list[QuestionDraft], outcomes: RecordOutcomes) -> None:
+        """Record what became of every record that was refused or drawn."""
+        done = self._step.decisions
+        for row, problem in self._catalogue.problems.items():
+            name = self._catalogue.names[row]
+            if problem.rule != "template" and name not in done:
+                self._step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
+        for name, problem in outcomes.refused.items():
+            if name not in done:
+                self._step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
+        for draft in drafts:
+            if draft.id not in done:
+                reason = f"made of record {draft.record.id}: {draft.template.answer}"
+                evidence = outcomes.evidence.get(draft.id, ())
+                self._step.decide(Decision(draft.id, "add", STEP, "template", reason, evidence))
+            if not draft.license and done[draft.id].action != "flag":
+                self._step.decide(
+                    Decision(
+                        draft.id, "flag", STEP, "licence",
+                        f"neither the record nor its source {draft.record.source!r} states a "
+                        "licence",
+                    )
+                )  # fmt: skip
+
+    def ask(self, jobs: Iterator[Job[QuestionDraft | RecordProblem]]) -> list[Result[Any]]:
+        """Results of jobs, in the order of the jobs."""
+        if self._models is None:
+            return [Result(job.id, run_flow(job.steps, _refuse_request), ()) for job in jobs]
+        every = list(jobs)
+        results: dict[str, Result[Any]] = {}
+        self._models.drive(
+            every,
+            lambda result: results.update({result.id: result}),
+            "wrong options",
+            len(every),
+        )
+        # A job that a spent budget cut off has no result.
+        return [results[job.id] for job in every if job.id in results]
+
+    def fail(self, result: Result[Any]) -> None:
+        """Record a request that failed; the next start asks again."""
+        self._step.decide(result.failed_decision(STEP))
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._models is not None and bool(self._models.abort_reason)
+
+
+class _RecordDraw:
+    """Draws the records of one template until there are enough questions.
+
+    A record of which none can be made gives its place to the next of the same source; a source that
+    is used up leaves its share to the others. The questions of a smaller limit are among those of a
+    larger one.
+    """
+
+    def __init__(
+        self, build: _Build, pool: TemplatePool, drafter: Drafter, outcomes: RecordOutcomes
+    ) -> None:
+        self._build = build
+        self._drafter = drafter
+        self._outcomes = outcomes
+        self._template = pool.template
+        self._orders = build._catalogue.orders(pool)
+        # Every record's first question comes before any record's second.
+        self._sizes = {
+            name: len(rows) * pool.template.per_record for name, rows in self._orders.items()
+        }
+        self._next = dict.fromkeys(self._orders, 0)
+        self._made: dict[str, list[QuestionDraft]] = {name: [] for name in self._orders}
+        self._failed = dict.fromkeys(self._orders, 0)
+        """Questions whose requests failed. They keep their places: the next start asks again."""
+
+    def run(self, limit: int) -> list[QuestionDraft]:
+        """Up to `limit` questions, in the order in which sources take turns."""
+        while True:
+            shares = fill_evenly(self._sizes, limit)
+            wanted = {
+                name: missing
+                for name, share in shares.items()
+                if (missing := share - len(self._made[name]) - self._failed[name]) > 0
+            }
+            if not wanted or self._build.is_stopped:
+                return _take_turns(self._made)
+            self._draw(wanted)
+
+    def _draw(self, wanted: Mapping[str, int]) -> None:
+        catalogue = self._build._catalogue
+        sources: list[tuple[str, int]] = []
+        jobs: list[Job[QuestionDraft | RecordProblem]] = []
+        for name, count in wanted.items():
+            rows = self._orders[name]
+            for place in range(self._next[name], self._next[name] + count):
+                row, slot = rows[place % len(rows)], place // len(rows)
+                record = catalogue.record(row)
+                job_id = self._drafter.item_id(record.id) + (f"#{slot}" if slot else "")
+                jobs.append(Job(job_id, self._drafter.draft(record, slot)))
+                sources.append((name, row))
+            self._next[name] += count
+        by_id = {job.id: source for job, source in zip(jobs, sources, strict=True)}
+        for result in self._build.ask(iter(jobs)):
+            name, row = by_id[result.id]
+            if isinstance(result.value, QuestionDraft):
+                self._made[name].append(result.value)
+                self._outcomes.add(row, result.value.id, result.asked)
+                continue
+            if result.failure is not None:
+                self._failed[name] += 1
+                self._build.fail(result)
+                self._outcomes.fail(row, result.id, result.failure.message)
+            elif result.value is not None:
+                self._sizes[name] -= 1
+                self._outcomes.refuse(row, result.id, result.value)
+
+
+def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
+    """One of each source after the other: a larger limit appends to a smaller one's list."""
+    longest = max((len(drafts) for drafts in made.values()), default=0)
+    return [
+        drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)
+    ]
+
+
+def place_options(draft: QuestionDraft, place: int) -> Item:
+    """The item of a draft with the right option at a place, counted from 0."""
+    options = list(draft.wrong)
+    options.insert(place, draft.gold)
+    media = draft.media
+    if draft.candidates:
+        right, *wrong = draft.candidates
+        wrong.insert(place, right)
+        media = (*media, *wrong)
+        options = [f"Candidate {number}" for number in range(1, len(wrong) + 1)]
+    record, template = draft.record, draft.template
+    task = template.task or record.task
+    sample = Sample(
+        id=draft.id,
+        kind="choice",
+        question=draft.question,
+        gold=(ascii_uppercase[place],),
+        options=dict(zip(ascii_uppercase, options, strict=False)),
+        media=media,
+        hint=template.hint,
+        groups={CATEGORY: template.subtask, **({META_TASK: task} if task else {})},
+    )
+    cells = {
+        "source": record.source,
+        "license": draft.license,
+        "record": record.id,
+        "image type": ", ".join(template.image_types or record.image_types),
+        "capability": ", ".join(template.capabilities or record.capabilities),
+        "distractors": ", ".join(draft.strategies),
+    }
+    return Item(sample, {name: cell for name, cell in cells.items() if cell})
+
+
+def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> None:
+    """Raises UsageError for an unknown strategy, or settings that one does not have."""
+    for template in file.templates:
+        for name, given in template.strategy_calls():
+            try:
+                if name == WRITTEN:
+                    read_settings(name, WriterSettings, given)
+                else:
+                    read_settings(name, find_strategy(name).settings, given)
+            except UsageError as error:
+                raise UsageError(f"{where}, subtask {template.subtask!r}: {error}") from error
+            if name == WRITTEN and not has_writer:
+                raise UsageError(
+                    f"{where}, subtask {template.subtask!r}: the strategy model asks a language "
+                    "model; name one with --writer"
+                )
+
+
+def _refuse_request(request: Request) -> Output:
+    raise AssertionError("only the strategy `model` asks, which needs a writer")
+
+
+def _count_lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))

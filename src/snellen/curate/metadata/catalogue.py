@@ -1,0 +1,199 @@
+"""One pass over a metadata file: which records each template can ask about, and what is needed to
+draw from them. Of a record a few numbers stay in memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from snellen.core.errors import DataError
+from snellen.core.sample import sampling_key
+from snellen.curate.metadata.distractors import OtherRecords
+from snellen.curate.metadata.record_file import RecordFile, RecordProblem
+from snellen.curate.metadata.records import MetadataRecord
+from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
+from snellen.curate.metadata.targets import answer_texts, has_targets
+from snellen.curate.metadata.templates import QuestionTemplate
+from snellen.curate.metadata.text_index import TextIndex
+
+_MOST_LABELS = 100_000
+"""Different answers of one template and source that become a category space."""
+_MOST_DRAWS = 500
+"""Other records drawn for one item."""
+
+
+class TemplatePool:
+    """The records that one template takes, by source."""
+
+    def __init__(self, template: QuestionTemplate) -> None:
+        self.template = template
+        calls = template.strategy_calls()
+        self._observes = any(name not in ("other_items", "pictures") for name, _ in calls)
+        searches = any(name == "other_items" and call.get("near") for name, call in calls)
+        self.index = TextIndex() if searches else None
+        self.rows: dict[str, array[int]] = {}
+        """Row numbers by source."""
+        self.observed: dict[str, Counter[str]] = {}
+        """Answers by source, with how often they occur."""
+        self._trees: dict[str, CategoryTree] = {}
+
+    def add(self, row: int, record: MetadataRecord) -> None:
+        self.rows.setdefault(record.source, array("I")).append(row)
+        if self.index is None and not self._observes:
+            return
+        texts = answer_texts(record, self.template.answer)
+        if self._observes and not self._names_space(record):
+            observed: Counter[str] = self.observed.setdefault(record.source, Counter())
+            if len(observed) < _MOST_LABELS:
+                observed.update(texts)
+        if self.index is not None:
+            for text in texts:
+                self.index.add(text, row)
+
+    def tree(self, record: MetadataRecord, spaces: Mapping[str, CategoryTree]) -> CategoryTree:
+        """The category space of a record's answers: its own list, the space that it or the template
+        names, else the answers of the records of its source."""
+        if self._answers_are_labels and record.categories:
+            return CategoryTree(space_of_labels(record.categories))
+        if self._names_space(record):
+            own = record.space if self._answers_are_labels else ""
+            return spaces[own or self.template.space]
+        if record.source not in self._trees:
+            observed: Mapping[str, int] = self.observed.get(record.source, {})
+            self._trees[record.source] = CategoryTree(space_of_labels(observed))
+        return self._trees[record.source]
+
+    @property
+    def _answers_are_labels(self) -> bool:
+        """Whether a record's category space is about the answers. That of a picture of a dog says
+        nothing about its weather."""
+        return self.template.answer not in ("relation", "answer", "text", "number") and (
+            not self.template.answer.startswith("annotation.")
+        )
+
+    def _names_space(self, record: MetadataRecord) -> bool:
+        own = self._answers_are_labels and bool(record.space or record.categories)
+        return own or bool(self.template.space)
+
+
+class Catalogue:
+    """The usable records of a file, and the others with their reasons."""
+
+    def __init__(
+        self, file: RecordFile, templates: Sequence[QuestionTemplate], seed: int | str
+    ) -> None:
+        self._file = file
+        self.seed = seed
+        self.pools = [TemplatePool(template) for template in templates]
+        self._by_subtask: dict[str, list[TemplatePool]] = {}
+        for pool in self.pools:
+            self._by_subtask.setdefault(pool.template.subtask, []).append(pool)
+        self._offsets = array("Q")
+        self._keys = array("Q")
+        self.problems: dict[int, RecordProblem] = {}
+        """Rows that are not used, with the reason."""
+        self.names: dict[int, str] = {}
+        """Names of these rows."""
+
+    def __len__(self) -> int:
+        """Number of rows, usable or not."""
+        return len(self._offsets)
+
+    def read(self, refuse: Callable[[MetadataRecord], RecordProblem | None]) -> None:
+        """Read all records; `refuse` may refuse one that is well formed.
+
+        Raises DataError if no record is usable because each is malformed.
+        """
+        for line in self._file:
+            row = len(self._offsets)
+            self._offsets.append(line.offset)
+            key = int.from_bytes(sampling_key(self.seed, line.name)[:8], "big")
+            self._keys.append(key)
+            problem = line.problem
+            if problem is None and line.record is not None:
+                problem = refuse(line.record)
+            if problem is None and line.record is not None:
+                problem = self._add(row, line.record)
+            if problem is not None:
+                self.problems[row] = problem
+                self.names[row] = line.name
+        malformed = [each for each in self.problems.values() if each.rule in ("json", "field")]
+        if len(malformed) == len(self._offsets):
+            row, problem = next(iter(self.problems.items()))
+            raise DataError(
+                f"{self._file.path} holds no metadata records: {self.names[row]}: {problem.reason}"
+            )
+        self._refuse_repeated_ids()
+
+    def _add(self, row: int, record: MetadataRecord) -> RecordProblem | None:
+        pools = self._by_subtask.get(record.subtask, []) if record.subtask else self.pools
+        used = False
+        for pool in pools:
+            sources = pool.template.sources
+            if (not sources or record.source in sources) and has_targets(record, pool.template):
+                pool.add(row, record)
+                used = True
+        if used:
+            return None
+        if record.subtask and not pools:
+            return RecordProblem("template", f"no template is of its subtask {record.subtask!r}")
+        return RecordProblem("template", "it has nothing that a template asks for")
+
+    def _refuse_repeated_ids(self) -> None:
+        """Raises DataError for an id that two records share: items and decisions go by ids."""
+        keys = np.frombuffer(self._keys, dtype=np.uint64)
+        order = np.argsort(keys, kind="stable")
+        for place in np.flatnonzero(keys[order][1:] == keys[order][:-1]).tolist():
+            first, second = int(order[place]), int(order[place + 1])
+            if {first, second} & set(self.problems):
+                continue
+            name = self.record(first).id
+            if name == self.record(second).id:
+                raise DataError(
+                    f"{self._file.path}: records {first + 1} and {second + 1} have the same id "
+                    f"{name!r}; ids must be unique"
+                )
+
+    def record(self, row: int) -> MetadataRecord:
+        return self._file.read(self._offsets[row])
+
+    def orders(self, pool: TemplatePool) -> dict[str, list[int]]:
+        """The rows of a pool by source, each in the order in which they are drawn; sources in an
+        order of the seed's choice."""
+        keys = np.frombuffer(self._keys, dtype=np.uint64)
+        names = sorted(pool.rows, key=lambda name: sampling_key(self.seed, f"source/{name}"))
+        drawn: dict[str, list[int]] = {}
+        for name in names:
+            rows: Any = np.frombuffer(pool.rows[name], dtype=np.uintc)
+            drawn[name] = rows[np.argsort(keys[rows], kind="stable")].tolist()
+        return drawn
+
+    def others(self, pool: TemplatePool, source: str) -> OtherRecords:
+        return _PoolRecords(self, pool, source)
+
+
+class _PoolRecords:
+    """Other records of a template: those of the same source first, whose style is the same."""
+
+    def __init__(self, catalogue: Catalogue, pool: TemplatePool, source: str) -> None:
+        self._catalogue = catalogue
+        self._pool = pool
+        self._source = source
+
+    def similar(self, text: str, count: int) -> Sequence[MetadataRecord]:
+        index = self._pool.index
+        return [self._catalogue.record(row) for row in index.search(text, count)] if index else []
+
+    def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
+        same = self._pool.rows[self._source]
+        for _ in range(_MOST_DRAWS):
+            yield self._catalogue.record(same[rng.randrange(len(same))])
+        rows = list(self._pool.rows.values())
+        for _ in range(_MOST_DRAWS if len(rows) > 1 else 0):
+            others = rows[rng.randrange(len(rows))]
+            yield self._catalogue.record(others[rng.randrange(len(others))])

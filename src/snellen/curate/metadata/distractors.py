@@ -1,0 +1,308 @@
+"""Strategies for wrong options, by name. Packages add their own under the entry points
+`snellen.distractors`.
+
+A strategy proposes; whether a proposal can stand beside the right option and the others is decided
+in one place, `choose_options` in `options.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Literal, Protocol
+
+import msgspec
+from msgspec import Meta, Struct
+
+from snellen.core.entry_points import load_entry_point, plugin_entry_points
+from snellen.core.errors import UnknownName, UsageError
+from snellen.curate.metadata.equivalence import option_key
+from snellen.curate.metadata.perturbations import (
+    BoxSettings,
+    CharacterSettings,
+    KeypointSettings,
+    NumberSettings,
+    OrderSettings,
+    perturb_box,
+    perturb_keypoints,
+    perturb_number,
+    perturb_order,
+    perturb_text,
+)
+from snellen.curate.metadata.records import MetadataRecord
+from snellen.curate.metadata.spaces import CategoryTree, read_vectors
+from snellen.curate.metadata.targets import (
+    NO,
+    YES,
+    QuestionTarget,
+    answer_texts,
+    format_box,
+    format_points,
+    format_sequence,
+)
+from snellen.curate.metadata.templates import QuestionTemplate
+
+GROUP = "snellen.distractors"
+WRITTEN = "model"
+"""The strategy that asks a language model; see `written_options.py`."""
+
+
+class OtherRecords(Protocol):
+    """The other records of the same template."""
+
+    def similar(self, text: str, count: int) -> Sequence[MetadataRecord]:
+        """Records whose answers are most similar to a text, the most similar first."""
+        ...
+
+    def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
+        """Records of the generator's choice, some perhaps twice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DistractorContext:
+    """What a strategy may know."""
+
+    record: MetadataRecord
+    template: QuestionTemplate
+    target: QuestionTarget
+    tree: CategoryTree
+    """The category space of the record."""
+    size: tuple[int, int]
+    """Width and height of the first picture, in pixels; 0 if there is no picture."""
+    others: OtherRecords
+    folder: Path
+    """Of the template file: paths in settings are relative to it."""
+    rng: Random
+
+
+Propose = Callable[[DistractorContext, Any], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DistractorStrategy:
+    about: str
+    """One line for people who choose."""
+    settings: type[Struct]
+    propose: Propose
+    """Yields texts, the best first; may go on for ever."""
+
+
+class NoSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """A strategy without settings."""
+
+
+class CategorySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    near: Literal["", "hierarchy", "text", "embedding"] = ""
+    """Empty: any label with the same chance; else the labels nearest to the right one: in the
+    space's hierarchy, by spelling, or by embedding."""
+    among: Annotated[int, Meta(ge=1)] = 12
+    """How many of the nearest are drawn from, so that not every item with the same answer has the
+    same options."""
+    vectors: str = ""
+    """For `embedding`: a file with one {"label": ..., "vector": [...]} a line."""
+
+
+class OtherItemSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    near: Literal["", "text"] = ""
+    """Empty: any other record; `text`: those whose answers are most similar (BM25)."""
+    among: Annotated[int, Meta(ge=1)] = 24
+
+
+def _propose_categories(context: DistractorContext, settings: CategorySettings) -> Iterator[str]:
+    tree, gold = context.tree, context.target.gold
+    if not settings.near:
+        labels = list(tree.labels)
+        context.rng.shuffle(labels)
+        yield from labels
+        return
+    # What is true of the picture takes no place among the nearest.
+    true = {option_key(text) for text in (gold, *context.target.true)}
+    nearest = _nearest_labels(context, settings, gold, true)
+    if settings.near != "hierarchy" and nearest:
+        # Labels that are all near the right one show it by being in their middle; so they are those
+        # near a hidden label, which is near the right one.
+        hidden = context.rng.choice(nearest[: settings.among])
+        nearest = _nearest_labels(context, settings, hidden, {*true, option_key(hidden)})
+    first = nearest[: settings.among]
+    context.rng.shuffle(first)
+    yield from first
+    yield from nearest[settings.among :]
+
+
+def _nearest_labels(
+    context: DistractorContext, settings: CategorySettings, label: str, without: Collection[str]
+) -> list[str]:
+    """The labels of the category space, nearest to `label` first, without those of these keys."""
+    tree = context.tree
+    if settings.near == "hierarchy":
+        ranked = tree.nearest_by_hierarchy(label)
+    elif settings.near == "text":
+        ranked = tree.nearest_by_text(label)
+    else:
+        if not settings.vectors:
+            raise UsageError(
+                'categories: near = "embedding" needs vectors = "FILE", one '
+                '{"label": ..., "vector": [...]} a line'
+            )
+        ranked = tree.nearest_by_vector(label, read_vectors(context.folder / settings.vectors))
+    return [other for _, other in ranked if option_key(other) not in without]
+
+
+def _propose_other_items(context: DistractorContext, settings: OtherItemSettings) -> Iterator[str]:
+    if not settings.near:
+        for record in context.others.at_random(context.rng):
+            yield from _other_answer(context, record)
+        return
+    # As for categories: what is similar to a hidden text, which is similar to the right one.
+    gold = option_key(context.target.gold)
+    similar = _similar_answers(context, context.target.gold, settings.among, {gold})
+    if similar:
+        hidden = context.rng.choice(similar)
+        keys = {gold, option_key(hidden)}
+        nearest = _similar_answers(context, hidden, settings.among, keys)
+        context.rng.shuffle(nearest)
+        yield from nearest
+        yield from similar
+
+
+def _similar_answers(
+    context: DistractorContext, text: str, among: int, without: Collection[str]
+) -> list[str]:
+    records = context.others.similar(text, among + 2)
+    answers = (answer for record in records for answer in _other_answer(context, record))
+    return [answer for answer in answers if option_key(answer) not in without]
+
+
+def _other_answer(context: DistractorContext, record: MetadataRecord) -> Iterator[str]:
+    """One answer of another record; none if it is about the same picture, of which it is true."""
+    if record.id != context.record.id and not set(record.images) & set(context.record.images):
+        texts = answer_texts(record, context.template.answer)
+        if texts:
+            yield context.rng.choice(texts)
+
+
+def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    """Pictures that other records are looking for; with a label, those of another label."""
+    record = context.record
+    for other in context.others.at_random(context.rng):
+        if other.id == record.id or len(other.images) < 2 or set(other.images) & set(record.images):
+            continue
+        if not record.label or option_key(other.label) != option_key(record.label):
+            yield other.images[1]
+
+
+def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> Iterator[str]:
+    return perturb_number(context.target.gold, settings, context.rng, context.template.most)
+
+
+def _propose_characters(context: DistractorContext, settings: CharacterSettings) -> Iterator[str]:
+    return perturb_text(context.target.gold, settings, context.rng)
+
+
+def _propose_boxes(context: DistractorContext, settings: BoxSettings) -> Iterator[str]:
+    box = context.target.box
+    if box is None:
+        return
+    same = [other.corners for other in context.record.boxes if other.label == box.label]
+    for corners in perturb_box(box.corners, context.size, same, settings, context.rng):
+        yield format_box(corners)
+
+
+def _propose_other_objects(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    """Boxes of objects of another label in the same picture."""
+    box = context.target.box
+    others = [
+        other.corners
+        for other in context.record.boxes
+        if box and other.label != box.label and other.corners != box.corners
+    ]
+    context.rng.shuffle(others)
+    yield from map(format_box, others)
+
+
+def _propose_orders(context: DistractorContext, settings: OrderSettings) -> Iterator[str]:
+    items = context.record.sequence
+    if len(items) > 1:
+        yield from map(format_sequence, perturb_order(items, settings, context.rng))
+
+
+def _propose_keypoints(context: DistractorContext, settings: KeypointSettings) -> Iterator[str]:
+    keypoints = context.target.keypoints
+    if keypoints is not None:
+        moved = perturb_keypoints(keypoints.points, context.size, settings, context.rng)
+        yield from map(format_points, moved)
+
+
+def _propose_wrong_answers(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    wrong = list(context.record.wrong_answers)
+    context.rng.shuffle(wrong)
+    return iter(wrong)
+
+
+def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
+    yield NO if option_key(context.target.gold) == option_key(YES) else YES
+
+
+STRATEGIES: dict[str, DistractorStrategy] = {
+    "categories": DistractorStrategy(
+        "other labels of the category space: any, or those near the right one",
+        CategorySettings,
+        _propose_categories,
+    ),
+    "other_items": DistractorStrategy(
+        "answers of other records: any, or those with a similar text",
+        OtherItemSettings,
+        _propose_other_items,
+    ),
+    "pictures": DistractorStrategy(
+        "pictures of other records, for retrieval", NoSettings, _propose_pictures
+    ),
+    "numbers": DistractorStrategy("numbers near the right one", NumberSettings, _propose_numbers),
+    "boxes": DistractorStrategy(
+        "boxes that overlap the right one within bounds", BoxSettings, _propose_boxes
+    ),
+    "other_objects": DistractorStrategy(
+        "boxes of other objects in the picture", NoSettings, _propose_other_objects
+    ),
+    "characters": DistractorStrategy(
+        "the right text with a few characters changed", CharacterSettings, _propose_characters
+    ),
+    "orders": DistractorStrategy("the steps in another order", OrderSettings, _propose_orders),
+    "keypoints": DistractorStrategy(
+        "the points moved, or left and right exchanged", KeypointSettings, _propose_keypoints
+    ),
+    "wrong_answers": DistractorStrategy(
+        "the wrong answers that came with the record", NoSettings, _propose_wrong_answers
+    ),
+    "yes_no": DistractorStrategy("Yes beside No", NoSettings, _propose_yes_no),
+}
+"""Names in a template's `distractors`. `model` is one more: it asks."""
+
+
+def find_strategy(name: str) -> DistractorStrategy:
+    """The strategy of that name, Snellen's or a plug-in's. Raises UnknownName."""
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    entry = plugin_entry_points(GROUP).get(name)
+    if entry is None:
+        known = (*STRATEGIES, WRITTEN, *plugin_entry_points(GROUP))
+        raise UnknownName("strategy for wrong options", name, known)
+    strategy = load_entry_point(entry)
+    if not isinstance(strategy, DistractorStrategy):
+        raise UsageError(
+            f"the plug-in {name!r} ({entry.value}) is no DistractorStrategy; see "
+            "docs/curate/metadata.md"
+        )
+    return strategy
+
+
+def read_settings(name: str, settings: type[Struct], given: Mapping[str, Any]) -> Any:
+    """A strategy's settings. Raises UsageError."""
+    try:
+        return msgspec.convert(dict(given), settings)
+    except msgspec.ValidationError as error:
+        known = ", ".join(settings.__struct_fields__) or "none"
+        raise UsageError(f"the strategy {name}: {error}; its settings: {known}") from error

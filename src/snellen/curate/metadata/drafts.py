@@ -1,0 +1,245 @@
+"""One question of one record: its media, its target, its options; or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+
+from msgspec import structs
+
+from snellen.core.errors import MediaError
+from snellen.core.flow import Steps
+from snellen.core.media import check_image, image_size
+from snellen.core.sample import MediaRef
+from snellen.curate.asking import NotJson
+from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
+from snellen.curate.metadata.distractors import (
+    WRITTEN,
+    DistractorContext,
+    find_strategy,
+    read_settings,
+)
+from snellen.curate.metadata.draw import seeded_random
+from snellen.curate.metadata.options import OptionFilter, choose_options
+from snellen.curate.metadata.record_file import RecordProblem
+from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
+from snellen.curate.metadata.spaces import CategoryTree
+from snellen.curate.metadata.targets import (
+    ask_question,
+    find_targets,
+    question_fields,
+)
+from snellen.curate.metadata.templates import QuestionTemplate
+from snellen.curate.metadata.written_options import WriterSettings, write_options
+from snellen.data.media.image_cells import NamedVideo
+from snellen.data.media.image_files import FileDigests, MediaFolders, locate_image
+from snellen.data.media.video_cells import locate_video
+from snellen.settings import max_image_pixels
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionDraft:
+    """An item before its options have places."""
+
+    id: str
+    record: MetadataRecord
+    template: QuestionTemplate
+    license: str
+    question: str
+    gold: str
+    wrong: tuple[str, ...]
+    media: tuple[MediaRef, ...]
+    candidates: tuple[MediaRef, ...] = ()
+    """For retrieval, the pictures of the right option and of the wrong ones, in this order."""
+    strategies: tuple[str, ...] = ()
+    """Names of the strategies that wrong options came from."""
+
+    @property
+    def size(self) -> int:
+        """Number of options."""
+        return len(self.wrong) + 1
+
+
+class MediaFiles:
+    """The pictures and videos that records name, checked when they are used."""
+
+    def __init__(self, folders: MediaFolders, digests: FileDigests, where: str) -> None:
+        self._folders = folders
+        self._digests = digests
+        self._where = where
+
+    def open(self, record: MetadataRecord) -> tuple[MediaRef, ...]:
+        """The record's media. Raises MediaError."""
+        images = [self.image(name, record.id) for name in record.images]
+        if record.video:
+            named = NamedVideo((record.video,))
+            video = locate_video(named, self._folders, self._digests, self._place(record.id))
+            if not hasattr(video.source, "frames"):
+                video.source.read()
+            images.append(video)
+        return tuple(images)
+
+    def image(self, name: str, record: str) -> MediaRef:
+        """A picture whose bytes were looked at. Raises MediaError."""
+        ref = locate_image(name, self._folders, self._digests, self._place(record))
+        check_image(ref.source.read(), max_image_pixels())
+        return ref
+
+    def _place(self, record: str) -> str:
+        return f"{self._where}, record {record}"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRules:
+    """What drafts of all templates share."""
+
+    seed: int | str
+    header: MetadataHeader
+    spaces: Mapping[str, CategoryTree]
+    same: Sequence[Sequence[str]]
+    folder: Path
+    """Of the template file."""
+    alike_length: bool
+
+
+class Drafter:
+    """Drafts the questions of one template."""
+
+    def __init__(
+        self, pool: TemplatePool, catalogue: Catalogue, files: MediaFiles, rules: DraftRules
+    ) -> None:
+        self._pool = pool
+        self._template = pool.template
+        self._catalogue = catalogue
+        self._files = files
+        self._rules = rules
+
+    def item_id(self, record: str) -> str:
+        return f"{self._template.subtask}/{record}"
+
+    def draft(self, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | RecordProblem]:
+        """The question number `slot` (from 0) about a record. Asks if the template says so.
+
+        Raises AskFailed.
+        """
+        template, seed = self._template, self._rules.seed
+        name = self.item_id(record.id)
+        tree = self._pool.tree(record, self._rules.spaces)
+        rng = seeded_random(seed, f"target/{name}")
+        targets = find_targets(record, template, tree, rng)
+        if slot >= len(targets):
+            reason = "it has nothing that the template can ask for without ambiguity"
+            return RecordProblem("target", reason if slot == 0 else "all its targets are used")
+        target = targets[slot]
+        if template.per_record > 1 and target.name:
+            name = f"{name}/{target.name}"
+        try:
+            media = self._files.open(record)
+            size = image_size(media[0].source.read()) if media[0].kind == "image" else (0, 0)
+        except MediaError as error:
+            return RecordProblem("picture", str(error))
+        problem = _size_problem(record, size)
+        if problem is not None:
+            return problem
+        if size[0]:
+            record = structs.replace(record, width=size[0], height=size[1])
+        rng = seeded_random(seed, f"options/{name}")
+        question = ask_question(record, template, target, tree, rng)
+        if question is None:
+            fields = question_fields(record, target, tree)
+            empty = ", ".join(sorted(key for key, value in fields.items() if not value))
+            return RecordProblem(
+                "placeholder", f"every phrasing mentions something that it lacks (empty: {empty})"
+            )
+        others = self._catalogue.others(self._pool, record.source)
+        context = DistractorContext(
+            record, template, target, tree, size, others, self._rules.folder, rng
+        )
+        used: dict[str, str] = {}
+        try:
+            proposals = yield from self._propose(context, name, question, media, used)
+        except NotJson as error:
+            # Its replies are stored: asking again would change nothing.
+            return RecordProblem("writer", str(error))
+        wrong = choose_options(
+            target.gold,
+            proposals,
+            OptionFilter.for_target(target.gold, target.true, self._rules.same),
+            template.most - 1,
+            alike_length=self._rules.alike_length,
+            rng=rng,
+        )
+        if len(wrong) < template.fewest - 1:
+            needed = template.fewest - 1
+            return RecordProblem("options", f"{needed} wrong options are needed, got {len(wrong)}")
+        draft = QuestionDraft(
+            name,
+            record,
+            template,
+            self._rules.header.license_of(record),
+            question,
+            target.gold,
+            tuple(wrong),
+            media,
+            strategies=tuple(dict.fromkeys(used[text] for text in wrong)),
+        )
+        return self._with_candidates(draft) if template.answer == "picture" else draft
+
+    def _propose(
+        self,
+        context: DistractorContext,
+        name: str,
+        question: str,
+        media: Sequence[MediaRef],
+        used: dict[str, str],
+    ) -> Steps[Iterator[str]]:
+        """What the template's strategies propose, one strategy after the other; `used` gets the
+        strategy of each text. Raises AskFailed and NotJson."""
+        proposals: list[Iterator[str]] = []
+        for strategy_name, given in context.template.strategy_calls():
+            if strategy_name == WRITTEN:
+                settings = read_settings(WRITTEN, WriterSettings, given)
+                written = yield from write_options(
+                    name, context.template, question, context.target, media, settings
+                )
+                texts = iter(written)
+            else:
+                strategy = find_strategy(strategy_name)
+                settings = read_settings(strategy_name, strategy.settings, given)
+                texts = strategy.propose(context, settings)
+            proposals.append(_note_strategy(texts, strategy_name, used))
+        return chain.from_iterable(proposals)
+
+    def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | RecordProblem:
+        """A retrieval question: the query alone, and the candidates as pictures."""
+        try:
+            pictures = [self._files.image(name, draft.record.id) for name in draft.wrong]
+        except MediaError as error:
+            return RecordProblem("picture", str(error))
+        digests = {ref.digest for ref in (*pictures, *draft.media)}
+        if len(digests) < len(pictures) + len(draft.media):
+            return RecordProblem("options", "two of the candidate pictures are the same")
+        return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
+
+
+def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:
+    """The texts, noting which strategy was the first to propose each."""
+    for text in texts:
+        used.setdefault(text.strip(), strategy)
+        yield text
+
+
+def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> RecordProblem | None:
+    """Boxes and points that do not fit the picture as it is."""
+    if not (record.boxes or record.keypoints) or not size[0]:
+        return None
+    if record.width and (record.width, record.height) != size:
+        return RecordProblem(
+            "size",
+            f"its boxes are for {record.width} x {record.height} pixels and the picture has "
+            f"{size[0]} x {size[1]}",
+        )
+    problem = geometry_problem(record, *size)
+    return RecordProblem(*problem) if problem else None

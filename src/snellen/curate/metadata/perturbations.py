@@ -1,0 +1,291 @@
+"""Wrong options made of the right one: other numbers, boxes, texts, orders and keypoints.
+
+"For some problems, such as counting, OCR, and object detection, we can directly add perturbations
+to the GT using Python scripts" (MMT-Bench, Appendix I.2).
+
+Options that are all changed from the right one leave it in their middle, where a reader without the
+picture finds it. So the right one is changed into a hidden one first, and the options are made of
+that: right and wrong ones lie around it alike. The hidden one is not offered.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from snellen.core.errors import UsageError
+from snellen.curate.metadata.records import Corners
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+_TRIES = 400
+"""Attempts at random options before a strategy gives up."""
+_MOST_NUMBERS = 64
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
+
+
+class NumberSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    spread: Annotated[int, Meta(ge=1)] = 3
+    """The options lie among 2 * spread + 1 successive numbers, or 2 * share * n + 1 if that is
+    more, of which the right one is any."""
+    share: Share = 0.3
+    least: float = 0
+    """No option is less."""
+
+
+def perturb_number(
+    text: str, settings: NumberSettings, rng: Random, count: int = 3
+) -> Iterator[str]:
+    """Numbers near the first number in a text, each once, in random order; nothing if there is
+    none.
+
+    Successive numbers differ in the last digit that is written: 12.50 has 12.51 next to it. The
+    text around stays ("12 kg"). Of `count` numbers or more there is room for each. The right one
+    has any place in the window of numbers, unless the window would begin below `least`.
+    """
+    match = _NUMBER.search(text)
+    if match is None:
+        return
+    written = match[0]
+    decimals = len(written.partition(".")[2])
+    units = round(float(written.replace(",", "")) * 10**decimals)
+    sign = -1 if text[: match.start()].endswith(("-", "−")) else 1
+    reach = max(settings.spread, math.floor(abs(units) * settings.share), -(-count // 2))
+    # A number behind a minus keeps it: its digits stay above 0.
+    least = math.ceil(settings.least * 10**decimals) if sign > 0 else 1
+    start = max(least, units - rng.randint(0, 2 * reach))
+    window = range(start, start + 2 * reach + 1)
+    for number in rng.sample(window, min(len(window), _MOST_NUMBERS)):
+        if number != units:
+            grouped = "," if "," in written else ""
+            value = f"{number / 10**decimals:{grouped}.{decimals}f}"
+            yield text[: match.start()] + value + text[match.end() :]
+
+
+class BoxSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    least_iou: Share = 0.1
+    most_iou: Share = 0.5
+    """Bounds of the overlap (intersection over union) of options with the hidden box between them;
+    `most_iou` holds against the right box as well. Detections count as right from 0.5 (PASCAL
+    VOC)."""
+    most_mutual_iou: Share = 0.8
+    """Bound of the overlap of two wrong boxes."""
+
+
+def perturb_box(
+    gold: Corners,
+    size: tuple[int, int],
+    also_right: Sequence[Corners],
+    settings: BoxSettings,
+    rng: Random,
+) -> Iterator[Corners]:
+    """Boxes of whole pixels in the picture, none of which overlaps a right one by more than
+    `most_iou`."""
+    if settings.least_iou >= settings.most_iou:
+        raise UsageError(
+            f"boxes: least_iou = {settings.least_iou} and most_iou = {settings.most_iou}; expected "
+            "least_iou < most_iou"
+        )
+    hidden = _move_box(gold, size, rng)
+    for _ in range(_TRIES):
+        if hidden is not None and settings.least_iou <= iou(hidden, gold) <= settings.most_iou:
+            break
+        hidden = _move_box(gold, size, rng)
+    else:
+        return
+    accepted: list[Corners] = [hidden]
+    for _ in range(_TRIES):
+        box = _move_box(hidden, size, rng)
+        if box is None or not settings.least_iou <= iou(box, hidden) <= settings.most_iou:
+            continue
+        if any(iou(box, other) > settings.most_iou for other in (gold, *also_right)):
+            continue
+        if any(iou(box, other) > settings.most_mutual_iou for other in accepted):
+            continue
+        accepted.append(box)
+        yield box
+
+
+def _move_box(box: Corners, size: tuple[int, int], rng: Random) -> Corners | None:
+    """A box of another size in whole pixels whose centre is moved by up to the box's own size; None
+    if nothing of it is in the picture."""
+    width, height = box[2] - box[0], box[3] - box[1]
+    w = width * math.exp(rng.uniform(-0.5, 0.5))
+    h = height * math.exp(rng.uniform(-0.5, 0.5))
+    x = (box[0] + box[2]) / 2 + rng.uniform(-1, 1) * width - w / 2
+    y = (box[1] + box[3]) / 2 + rng.uniform(-1, 1) * height - h / 2
+    moved = (float(round(x)), float(round(y)), float(round(x + w)), float(round(y + h)))
+    # Not cut at the border: a corner at 0 would mark the wrong ones. A box that is at a border
+    # itself may be.
+    left, top, right, bottom = moved
+    if left < min(0, box[0]) or top < min(0, box[1]):
+        return None
+    if right > max(size[0], box[2]) or bottom > max(size[1], box[3]):
+        return None
+    return moved if left < right and top < bottom else None
+
+
+def iou(one: Corners, other: Corners) -> float:
+    """Intersection over union of two boxes."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    shared = width * height
+    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return shared / (areas - shared)
+
+
+class CharacterSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    edits: Annotated[int, Meta(ge=1)] = 2
+    """The most characters changed in a text; one in ten of a long text."""
+
+
+_SIMILAR = {
+    "a": "eou", "b": "dhp", "c": "eo", "d": "bcl", "e": "aco", "f": "t", "g": "pqy", "h": "bn",
+    "i": "lj", "j": "i", "k": "hx", "l": "it", "m": "nw", "n": "mru", "o": "ace", "p": "bq",
+    "q": "gp", "r": "nv", "s": "z", "t": "fl", "u": "nv", "v": "uwy", "w": "mv", "x": "k",
+    "y": "vg", "z": "s", "0": "689", "1": "47", "2": "57", "3": "58", "4": "19", "5": "23",
+    "6": "58", "7": "12", "8": "36", "9": "48",
+}  # fmt: skip
+"""Characters that look alike; letters stay letters, because O for 0 is no visible mistake."""
+
+
+def perturb_text(text: str, settings: CharacterSettings, rng: Random) -> Iterator[str]:
+    """Texts with a few characters replaced, exchanged, doubled or left out; letters stay letters,
+    digits stay digits, and the length changes by two at most."""
+    hidden = text
+    for _ in range(_TRIES):
+        if hidden != text:
+            break
+        hidden = _edit_text(text, settings.edits, rng)
+    for _ in range(_TRIES):
+        other = _edit_text(hidden, settings.edits, rng)
+        if other not in (text, hidden):
+            yield other
+
+
+def _edit_text(text: str, edits: int, rng: Random) -> str:
+    """One replacement or more, or two neighbours exchanged, or one character doubled or left out;
+    as it is if it has no letters and digits."""
+    places = [place for place, character in enumerate(text) if character.isalnum()]
+    if not places:
+        return text
+    kind, place = rng.random(), rng.choice(places)
+    if kind < 0.25 and place + 1 < len(text) and text[place + 1].isalnum():
+        return text[:place] + text[place + 1] + text[place] + text[place + 2 :]
+    if kind < 0.35 and len(places) > 3:
+        return text[:place] + text[place + 1 :]
+    if kind < 0.45 and len(places) > 3:
+        return text[: place + 1] + text[place:]
+    characters = list(text)
+    most = min(max(edits, len(places) // 10), len(places))
+    for place in rng.sample(places, rng.randint(1, most)):
+        characters[place] = _other_character(characters[place], rng)
+    return "".join(characters)
+
+
+def _other_character(character: str, rng: Random) -> str:
+    similar = _SIMILAR.get(character.lower())
+    if similar is None:
+        return character
+    other = rng.choice(similar)
+    return other.upper() if character.isupper() else other
+
+
+class OrderSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    least_moves: Annotated[int, Meta(ge=1)] = 1
+    most_moves: Annotated[int, Meta(ge=1)] = 6
+    """Bounds of the number of pairs that stand in another order than they should (Kendall's
+    distance)."""
+
+
+def perturb_order(
+    items: Sequence[str], settings: OrderSettings, rng: Random
+) -> Iterator[tuple[str, ...]]:
+    """Other orders of the items, none twice."""
+    hidden = tuple(items)
+    for _ in range(_TRIES):
+        if hidden != tuple(items):
+            break
+        hidden = _exchange(hidden, rng.randint(1, settings.most_moves), rng)
+    seen = {tuple(items), hidden}
+    for _ in range(_TRIES):
+        other = _exchange(hidden, rng.randint(1, settings.most_moves), rng)
+        moves = count_inversions([items.index(item) for item in other])
+        if other not in seen and settings.least_moves <= moves <= settings.most_moves:
+            seen.add(other)
+            yield other
+
+
+def _exchange(items: tuple[str, ...], times: int, rng: Random) -> tuple[str, ...]:
+    """The items after that many exchanges of neighbours."""
+    order = list(items)
+    for _ in range(times):
+        place = rng.randrange(len(order) - 1)
+        order[place], order[place + 1] = order[place + 1], order[place]
+    return tuple(order)
+
+
+def count_inversions(order: Sequence[int]) -> int:
+    """Pairs of a permutation that stand in the wrong order."""
+    return sum(earlier > later for place, later in enumerate(order) for earlier in order[:place])
+
+
+class KeypointSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    least: Share = 0.1
+    most: Share = 0.4
+    """Bounds of the distance by which the moved points are moved, as a share of the object's
+    diagonal."""
+
+
+def perturb_keypoints(
+    points: dict[str, tuple[float, float]],
+    size: tuple[int, int],
+    settings: KeypointSettings,
+    rng: Random,
+) -> Iterator[dict[str, tuple[float, float]]]:
+    """Keypoints of which at least half were moved by a visible distance, and those with left and
+    right exchanged."""
+    hidden = _move_points(points, size, settings, rng)
+    for _ in range(_TRIES):
+        moved = _move_points(hidden, size, settings, rng)
+        yield _swap_sides(moved) if rng.random() < 0.25 else moved
+
+
+def _move_points(
+    points: dict[str, tuple[float, float]],
+    size: tuple[int, int],
+    settings: KeypointSettings,
+    rng: Random,
+) -> dict[str, tuple[float, float]]:
+    xs, ys = zip(*points.values(), strict=True)
+    diagonal = math.hypot(max(xs) - min(xs), max(ys) - min(ys)) or 0.1 * math.hypot(*size)
+    moved = dict(points)
+    for name in rng.sample(list(points), rng.randint(-(-len(points) // 2), len(points))):
+        angle = rng.uniform(0, 2 * math.pi)
+        distance = diagonal * rng.uniform(settings.least, settings.most)
+        x, y = points[name]
+        x, y = x + distance * math.cos(angle), y + distance * math.sin(angle)
+        # Reflected at the border, so that the distance stays visible.
+        moved[name] = (_reflect(x, size[0]), _reflect(y, size[1]))
+    return moved
+
+
+def _reflect(number: float, bound: int) -> float:
+    """A coordinate beyond a border as far within it; a picture of unknown size has no border."""
+    return max(0.0, min(abs(number), 2 * bound - abs(number))) if bound else number
+
+
+def _swap_sides(points: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """The points with those of the left side called right and the other way round."""
+    return {
+        name: points.get(
+            name.replace("left", "\0").replace("right", "left").replace("\0", "right"), place
+        )
+        for name, place in points.items()
+    }

@@ -1,0 +1,99 @@
+"""Category spaces: which labels are near each other, and which hold at the same time."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.errors import DataError
+from snellen.curate.metadata.equivalence import option_key
+
+
+class CategoryTree:
+    """The labels of a category space with their places in a hierarchy, e.g. cat: `animal/pet`."""
+
+    def __init__(self, space: Mapping[str, str]) -> None:
+        self.labels = tuple(space)
+        self._paths = {label: tuple(filter(None, path.split("/"))) for label, path in space.items()}
+        self._below: dict[str, list[str]] = {}
+        for label, path in self._paths.items():
+            for name in path:
+                self._below.setdefault(option_key(name), []).append(label)
+
+    def also_true(self, label: str) -> tuple[str, ...]:
+        """What a picture of `label` may also be said to show: its ancestors (a poodle is a dog)
+        and its descendants (a dog may be a poodle)."""
+        return (*self._paths.get(label, ()), *self._below.get(option_key(label), ()))
+
+    def distance(self, one: str, other: str) -> int:
+        """Edges between two labels in the hierarchy: 2 for siblings."""
+        first, second = (*self._paths.get(one, ()), one), (*self._paths.get(other, ()), other)
+        shared = 0
+        for name, name_of_other in zip(first, second, strict=False):
+            if name != name_of_other:
+                break
+            shared += 1
+        return len(first) + len(second) - 2 * shared
+
+    def nearest_by_hierarchy(self, label: str) -> list[tuple[float, str]]:
+        """All labels with their distance, nearest first."""
+        return sorted((float(self.distance(label, other)), other) for other in self.labels)
+
+    def nearest_by_text(self, label: str) -> list[tuple[float, str]]:
+        """All labels with 1 - similarity of the spelling (normalised indel), nearest first."""
+        from rapidfuzz.distance import Indel
+
+        return sorted(
+            (1.0 - Indel.normalized_similarity(label, other), other) for other in self.labels
+        )
+
+    def nearest_by_vector(
+        self, label: str, vectors: Mapping[str, Sequence[float]]
+    ) -> list[tuple[float, str]]:
+        """The labels that have a vector with their cosine distance, nearest first; none if `label`
+        has no vector."""
+        if label not in vectors:
+            return []
+        return sorted(
+            (_cosine_distance(vectors[label], vectors[other]), other)
+            for other in self.labels
+            if other in vectors
+        )
+
+
+def _cosine_distance(one: Sequence[float], other: Sequence[float]) -> float:
+    norm = math.hypot(*one) * math.hypot(*other)
+    return 1.0 - sum(a * b for a, b in zip(one, other, strict=True)) / norm if norm else 1.0
+
+
+class _LabelVector(Struct, frozen=True):
+    label: str
+    vector: tuple[float, ...]
+
+
+@functools.lru_cache(maxsize=8)
+def read_vectors(path: Path) -> Mapping[str, tuple[float, ...]]:
+    """Embeddings of labels, one `{"label": ..., "vector": [...]}` a line. Raises DataError."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
+        items = [msgspec.json.decode(line, type=_LabelVector) for line in lines if line.strip()]
+    except msgspec.DecodeError as error:
+        raise DataError(
+            f'{path}: {error}; expected one {{"label": ..., "vector": [...]}} a line'
+        ) from error
+    if len({len(item.vector) for item in items}) > 1:
+        raise DataError(f"{path}: the vectors are not of one length")
+    return {item.label: item.vector for item in items}
+
+
+def space_of_labels(labels: Iterable[str]) -> dict[str, str]:
+    """A category space without a hierarchy."""
+    return dict.fromkeys(labels, "")

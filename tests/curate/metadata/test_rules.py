@@ -1,0 +1,347 @@
+"""The rules that need no file: drawing, positions, options, perturbations, by hand and by
+properties."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.core.errors import UsageError
+from snellen.curate.metadata.draw import balance_positions, fill_evenly
+from snellen.curate.metadata.equivalence import option_key
+from snellen.curate.metadata.options import (
+    OptionFilter,
+    choose_options,
+    length_spread,
+    pairs_that_say_the_same,
+)
+from snellen.curate.metadata.perturbations import (
+    BoxSettings,
+    CharacterSettings,
+    KeypointSettings,
+    NumberSettings,
+    OrderSettings,
+    count_inversions,
+    iou,
+    perturb_box,
+    perturb_keypoints,
+    perturb_number,
+    perturb_order,
+    perturb_text,
+)
+from snellen.curate.metadata.spaces import CategoryTree
+
+SIZES = st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(0, 50), max_size=6)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "taken"),
+    [
+        ({"a": 100, "b": 100}, 10, {"a": 5, "b": 5}),
+        ({"a": 100, "b": 3}, 10, {"a": 7, "b": 3}),
+        ({"a": 2, "b": 3}, 10, {"a": 2, "b": 3}),
+        ({"a": 9, "b": 9, "c": 9}, 10, {"a": 4, "b": 3, "c": 3}),
+        ({"a": 1, "b": 5, "c": 50}, 20, {"a": 1, "b": 5, "c": 14}),
+        ({"a": 5}, 0, {"a": 0}),
+        ({}, 5, {}),
+    ],
+)
+def test_sources_give_equally(sizes: dict[str, int], limit: int, taken: dict[str, int]) -> None:
+    assert fill_evenly(sizes, limit) == taken
+
+
+@given(SIZES, st.integers(0, 200))
+def test_shares_are_even_and_grow(sizes: dict[str, int], limit: int) -> None:
+    taken = fill_evenly(sizes, limit)
+    assert sum(taken.values()) == min(limit, sum(sizes.values()))
+    left = [taken[name] for name in sizes if taken[name] < sizes[name]]
+    assert not left or max(taken.values()) - min(left) <= 1
+    more = fill_evenly(sizes, limit + 1)
+    assert all(more[name] >= taken[name] for name in sizes)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(2, 8)), max_size=120), st.integers(0, 9)
+)
+def test_positions_are_balanced(items: list[tuple[str, int]], seed: int) -> None:
+    places = balance_positions(items, seed)
+    for keys in (lambda subtask, size: size, lambda subtask, size: (subtask, size)):
+        for key in {keys(*item) for item in items}:
+            chosen = [
+                (item[1], place)
+                for item, place in zip(items, places, strict=True)
+                if keys(*item) == key
+            ]
+            size = chosen[0][0]
+            counts = Counter(place for _, place in chosen)
+            assert set(counts) <= set(range(size))
+            by_place = [counts[place] for place in range(size)]
+            assert max(by_place) - min(by_place) <= 1
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(2, 8))
+def test_more_items_move_few_positions(count: int, more: int, size: int) -> None:
+    few = balance_positions([("a", size)] * count, 1)
+    many = balance_positions([("a", size)] * (count + more), 1)
+    assert few[: count - count % size] == many[: count - count % size]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("dog", "Dog"),
+        ("dog", "a dog."),
+        ("three", "3"),
+        ("3", "3.0"),
+        ("1,000", "1000"),
+        ("3 kg", "3.0 kg"),
+        ("ﬁsh", "fish"),
+        ("red  and blue", "red and blue"),
+    ],
+)
+def test_same_options(one: str, other: str) -> None:
+    assert option_key(one) == option_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("dog", "hot dog"),
+        ("3", "4"),
+        ("3 kg", "3 g"),
+        ("-3", "3"),
+        ("1.5", "15"),
+        ("?", "!"),
+        ("[1, 2, 3, 4]", "[1, 2, 3, 5]"),
+        ("a, b", "b, a"),
+        ("A", "B"),
+        ("a", "the"),
+    ],
+)
+def test_different_options(one: str, other: str) -> None:
+    assert option_key(one) != option_key(other)
+
+
+@given(st.text(min_size=1, max_size=12), st.lists(st.text(max_size=12), max_size=40), st.booleans())
+def test_no_two_options_say_the_same(gold: str, proposals: list[str], alike: bool) -> None:
+    true = proposals[:2]
+    wrong = choose_options(
+        gold, iter(proposals), OptionFilter.for_target(gold, true), 3, alike_length=alike,
+        rng=Random(0),
+    )  # fmt: skip
+    assert len(wrong) <= 3
+    assert not pairs_that_say_the_same([gold, *wrong])
+    assert not {option_key(text) for text in (gold, *true)} & set(map(option_key, wrong))
+
+
+def test_labels_that_say_the_same_are_one_option() -> None:
+    wrong = OptionFilter.for_target("sofa", (), [["sofa", "couch"], ["cup", "mug"]])
+    assert not wrong.accept("Couch")
+    assert wrong.accept("mug")
+    assert not wrong.accept("cup")
+
+
+def test_alike_lengths_leave_no_longest() -> None:
+    """Proposals are shorter than the right option, or longer: it is the longest of four as often as
+    any other."""
+    longest = 0
+    for seed in range(400):
+        rng = Random(seed)
+        gold = "x" * 10
+        proposals = [f"{index:02}" + "y" * rng.randint(0, 16) for index in range(40)]
+        rng.shuffle(proposals)
+        wrong = choose_options(
+            gold, iter(proposals), OptionFilter.for_target(gold, ()), 3, alike_length=True, rng=rng
+        )
+        assert len(wrong) == 3
+        longest += len(gold) > max(map(len, wrong))
+    # Ties are for nobody; 100 of 400 would be chance.
+    assert 40 < longest < 140
+
+
+def test_length_spread_by_hand() -> None:
+    # 1, 1, 3, 3 words: mean 2, each 1 away.
+    assert length_spread(["a", "b", "a b c", "d e f"]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "among"),
+    [
+        ("5", NumberSettings(spread=1), {"3", "4", "6", "7"}),
+        ("1", NumberSettings(spread=1), {"0", "2", "3"}),
+        ("1", NumberSettings(spread=1, least=1), {"2", "3"}),
+        ("2.5 kg", NumberSettings(spread=1, share=0), {"2.3 kg", "2.4 kg", "2.6 kg", "2.7 kg"}),
+        ("1,000 people", NumberSettings(spread=1, share=0), {"998 people", "999 people",
+            "1,001 people", "1,002 people"}),
+        ("-1", NumberSettings(spread=1), {"-2", "-3"}),
+    ],
+)  # fmt: skip
+def test_numbers_by_hand(text: str, settings: NumberSettings, among: set[str]) -> None:
+    """With a spread of 1 the right one is in a window of three numbers."""
+    proposed = {
+        number
+        for seed in range(60)
+        for number in perturb_number(text, settings, Random(seed), count=2)
+    }
+    assert proposed == among
+
+
+def test_a_share_widens_the_window() -> None:
+    """30% of 40 is 12: 25 numbers, of which 40 is one."""
+    numbers = [int(text) for text in perturb_number("40", NumberSettings(), Random(3))]
+    assert len(numbers) == 24
+    assert max([*numbers, 40]) - min([*numbers, 40]) == 24
+
+
+def test_text_without_a_number_has_no_neighbours() -> None:
+    assert not list(perturb_number("many", NumberSettings(), Random(0)))
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10**6))
+def test_the_right_number_has_any_rank(value: int, seed: int) -> None:
+    proposed = list(perturb_number(str(value), NumberSettings(), Random(seed)))
+    assert len(proposed) == len(set(proposed)) >= 6
+    assert str(value) not in proposed
+    assert all(int(number) >= 0 for number in proposed)
+
+
+def test_ranks_of_right_numbers_are_uniform() -> None:
+    ranks: Counter[int] = Counter()
+    for seed in range(1200):
+        proposed = perturb_number("50", NumberSettings(), Random(seed))
+        wrong = [int(text) for text in islice(proposed, 3)]
+        ranks[sum(number < 50 for number in wrong)] += 1
+    # 300 each; 5 standard deviations are 75.
+    assert all(225 < ranks[rank] < 375 for rank in range(4))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "overlap"),
+    [
+        ((0, 0, 10, 10), (0, 0, 10, 10), 1.0),
+        ((0, 0, 10, 10), (5, 0, 15, 10), 1 / 3),
+        ((0, 0, 10, 10), (10, 0, 20, 10), 0.0),
+        ((0, 0, 4, 4), (2, 2, 6, 6), 4 / 28),
+    ],
+)
+def test_iou_by_hand(one: tuple[float, ...], other: tuple[float, ...], overlap: float) -> None:
+    assert iou(one, other) == pytest.approx(overlap)  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 10**6), st.integers(10, 300), st.integers(10, 300))
+def test_boxes_stay_in_bounds(seed: int, width: int, height: int) -> None:
+    rng = Random(seed)
+    left, top = rng.randint(0, 640 - width), rng.randint(0, 480 - height)
+    gold = (float(left), float(top), float(left + width), float(top + height))
+    other = (0.0, 0.0, 100.0, 100.0)
+    settings = BoxSettings()
+    boxes = [
+        box for _, box in zip(range(7), perturb_box(gold, (640, 480), [gold, other], settings, rng),
+        strict=False)
+    ]  # fmt: skip
+    for index, box in enumerate(boxes):
+        assert 0 <= box[0] < box[2] <= 640
+        assert 0 <= box[1] < box[3] <= 480
+        assert iou(box, gold) <= settings.most_iou
+        assert iou(box, other) <= settings.most_iou
+        assert all(iou(box, each) <= settings.most_mutual_iou for each in boxes[:index])
+
+
+def test_small_boxes_have_wrong_neighbours() -> None:
+    boxes = list(perturb_box((100, 100, 160, 150), (640, 480), [], BoxSettings(), Random(1)))
+    assert len(boxes) >= 7
+
+
+def test_bounds_of_boxes_that_exclude_each_other() -> None:
+    settings = BoxSettings(least_iou=0.6, most_iou=0.5)
+    with pytest.raises(UsageError, match="least_iou < most_iou"):
+        list(perturb_box((0, 0, 9, 9), (20, 20), [], settings, Random(0)))
+
+
+@given(st.text(min_size=1, max_size=30), st.integers(0, 10**6))
+def test_edited_texts_stay_alike(text: str, seed: int) -> None:
+    for _, other in zip(
+        range(8), perturb_text(text, CharacterSettings(), Random(seed)), strict=False
+    ):
+        assert other != text
+        assert abs(len(other) - len(text)) <= 2
+
+
+def test_edits_keep_letters_and_digits() -> None:
+    for seed in range(50):
+        for _, other in zip(
+            range(5), perturb_text("AB 12", CharacterSettings(), Random(seed)), strict=False
+        ):
+            shape = "".join("a" if c.isalpha() else "9" if c.isdigit() else c for c in other)
+            assert set(shape) <= {"a", "9", " "}
+            assert other.upper() == other
+
+
+def test_texts_without_letters_have_no_edits() -> None:
+    assert not list(perturb_text("???", CharacterSettings(), Random(0)))
+
+
+@given(st.permutations(list("abcde")), st.integers(0, 10**6))
+def test_orders_are_other_orders(items: list[str], seed: int) -> None:
+    settings = OrderSettings(least_moves=2, most_moves=4)
+    orders = list(perturb_order(items, settings, Random(seed)))
+    assert len(orders) == len(set(orders)) >= 3
+    for order in orders:
+        assert sorted(order) == sorted(items)
+        assert 2 <= count_inversions([items.index(item) for item in order]) <= 4
+
+
+@pytest.mark.parametrize(("order", "moves"), [([0, 1, 2], 0), ([1, 0, 2], 1), ([2, 1, 0], 3)])
+def test_inversions_by_hand(order: list[int], moves: int) -> None:
+    assert count_inversions(order) == moves
+
+
+def test_keypoints_stay_in_the_picture() -> None:
+    points = {"left eye": (5.0, 5.0), "right eye": (30.0, 6.0), "nose": (18.0, 20.0)}
+    moved = [
+        other for _, other in zip(
+            range(50), perturb_keypoints(points, (40, 30), KeypointSettings(), Random(2)),
+            strict=False)
+    ]  # fmt: skip
+    for other in moved:
+        assert other.keys() == points.keys()
+        assert other != points
+        assert all(0 <= x <= 40 and 0 <= y <= 30 for x, y in other.values())
+
+
+TREE = CategoryTree(
+    {
+        "dog": "animal/pet", "cat": "animal/pet", "cow": "animal/farm", "car": "vehicle",
+        "poodle": "animal/pet/dog", "animal": "",
+    }
+)  # fmt: skip
+
+
+def test_distances_in_a_hierarchy() -> None:
+    assert TREE.distance("dog", "cat") == 2
+    assert TREE.distance("dog", "cow") == 4
+    assert TREE.distance("dog", "car") == 5
+    nearest = [label for _, label in TREE.nearest_by_hierarchy("dog")]
+    assert nearest.index("cat") < nearest.index("cow") < nearest.index("car")
+
+
+def test_what_else_is_true_of_a_label() -> None:
+    """A poodle is a dog, a pet and an animal; a dog may be a poodle."""
+    assert set(TREE.also_true("poodle")) == {"animal", "pet", "dog"}
+    assert "poodle" in TREE.also_true("dog")
+    assert {"dog", "cat", "cow", "poodle"} <= set(TREE.also_true("animal"))
+    assert "cat" not in TREE.also_true("dog")
+
+
+def test_nearest_by_spelling_and_by_vector() -> None:
+    tree = CategoryTree(dict.fromkeys(["cat", "car", "horse"], ""))
+    assert [label for _, label in tree.nearest_by_text("cat")] == ["cat", "car", "horse"]
+    vectors = {"cat": (1.0, 0.0), "horse": (0.9, 0.1), "car": (0.0, 1.0)}
+    nearest = [label for _, label in tree.nearest_by_vector("cat", vectors)]
+    assert nearest == ["cat", "horse", "car"]
+    assert not tree.nearest_by_vector("cat", {"car": (1.0,)})
