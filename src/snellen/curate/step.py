@@ -275,7 +275,7 @@ def _resumed_info(
     """The info of an earlier start; None in a new folder. Raises UsageError if the folder holds
     something else."""
     if not (folder / STEP_FILE).exists():
-        if any(child.name != _LOCK_FILE for child in folder.iterdir()):
+        if any(not _is_from_killed_start(child.name) for child in folder.iterdir()):
             raise UsageError(
                 f"{folder} is not empty, and no step of snellen curate wrote it; choose another "
                 "--out"
@@ -306,6 +306,11 @@ def _resumed_info(
             f"{settings.get(name)!r}; choose another --out, or delete the folder"
         )
     return info
+
+
+def _is_from_killed_start(name: str) -> bool:
+    """Whether a file may come from a start that was killed before it had written `step.json`."""
+    return name in (_LOCK_FILE, DECISIONS_FILE) or name.endswith(".part")
 
 
 def _inherit(folder: Path, sources: Iterable[ItemTable | SourceInfo]) -> int:

@@ -12,6 +12,7 @@ ACTIONS: dict[str, str] = {
     "diff": "show what changed between two versions, and which stored scores still hold",
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
+    "run": "run the steps of a recipe, one after the other; goes on after any stop",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
