@@ -237,7 +237,7 @@ def test_the_budget_holds_over_all_runs(tmp_path: Path) -> None:
             first = await ask(client, "start_run", **wanted, limit=5)
             assert (first["ended"], first["stopped"]) == (True, [])
             assert first["budget_left"] == "4,500 tokens"
-            # 100 tokens a request, of which each reserves the prompt * 1.1 + 512 until it has ended.
+            # 100 tokens a request; each reserves the prompt * 1.1 + 512 until it has ended.
             second = await ask(client, "start_run", **wanted)
             (reason,) = second["stopped"]
             assert "the budget of 4,500 tokens is spent (4,000; the next" in reason

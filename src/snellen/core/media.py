@@ -9,7 +9,7 @@ import zlib
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -129,14 +129,28 @@ def _first_scan(data: bytes) -> int | None:
     return None
 
 
-def image_size(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[int, int]:
-    """Width and height in pixels, from the header. Raises MediaError."""
+class ImageHeader(NamedTuple):
+    """What an image's header says: its stored size in pixels, and its format by Pillow's name."""
+
+    width: int
+    height: int
+    format: str
+
+
+def image_header(data: bytes, max_pixels: int = MAX_PIXELS) -> ImageHeader:
+    """Read an image's header; for most formats the beginning of the file is enough. Raises
+    MediaError."""
     try:
         with _open_image(data, max_pixels) as image:
-            width, height = image.size
-            return width, height
+            return ImageHeader(image.width, image.height, image.format or "")
     except _decode_errors() as error:
         raise MediaError(f"the image cannot be opened: {_reason(error)}") from error
+
+
+def image_size(data: bytes, max_pixels: int = MAX_PIXELS) -> tuple[int, int]:
+    """Width and height in pixels, from the header. Raises MediaError."""
+    header = image_header(data, max_pixels)
+    return header.width, header.height
 
 
 def _open_image(data: bytes, max_pixels: int) -> ImageFile:

@@ -7,6 +7,7 @@ import pytest
 from snellen.curate.statistics.option_lengths import option_spread
 from snellen.curate.statistics.shortcut_rules import (
     SHORTCUT_RULES,
+    choice_texts,
     read_numbers,
     sorted_order,
 )
@@ -43,7 +44,7 @@ PICKS = [
 
 @pytest.mark.parametrize(("rule", "question", "options", "picks"), PICKS)
 def test_picks(rule: str, question: str, options: list[str], picks: list[int]) -> None:
-    assert list(SHORTCUT_RULES[rule](question, options)) == picks
+    assert list(SHORTCUT_RULES[rule](choice_texts(question, options))) == picks
 
 
 @pytest.mark.parametrize(

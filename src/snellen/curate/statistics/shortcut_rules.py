@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from snellen.curate.statistics.words import split_terms
 
@@ -26,72 +27,97 @@ _NUMBER = re.compile(
 _ALL = re.compile(
     r"(?:all|both|each|every one) (?:of )?(?:the |these )?(?:above|options|answers|choices|these)\b"
     r"|以上(?:都|皆|全)(?:是|对|正确)|(?:全部|都)(?:正确|是)$",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _NONE = re.compile(
     r"(?:none|neither|not any) (?:of )?(?:the |these )?(?:above|options|answers|choices|these)\b"
     r"|以上(?:都|皆|全)(?:不|非|错)|(?:都不是|均不是)$",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 _MIN_TERM = 4
 """Letters of the shortest word of a question that counts as one that an option repeats: shorter
 ones are mostly function words."""
 
 
-def pick_longest(question: str, options: Sequence[str]) -> Picks:
+class ChoiceTexts(NamedTuple):
+    """The texts of a question and its options, taken apart once for all rules."""
+
+    options: Sequence[str]
+    lengths: Sequence[int]
+    """Characters of each option, without surrounding white space."""
+    question_terms: Sequence[str]
+    option_terms: Sequence[Sequence[str]]
+    lines: str
+    """All options, one a line."""
+
+
+def choice_texts(question: str, options: Sequence[str]) -> ChoiceTexts:
+    """Take the texts of a question apart."""
+    return ChoiceTexts(
+        options,
+        [len(option.strip()) for option in options],
+        split_terms(question),
+        [split_terms(option) for option in options],
+        "\n".join(options),
+    )
+
+
+def pick_longest(texts: ChoiceTexts) -> Picks:
     """The option with the most characters."""
-    return _most([len(option.strip()) for option in options])
+    return _most(texts.lengths)
 
 
-def pick_shortest(question: str, options: Sequence[str]) -> Picks:
+def pick_shortest(texts: ChoiceTexts) -> Picks:
     """The option with the fewest characters."""
-    return _most([-len(option.strip()) for option in options])
+    return _most([-length for length in texts.lengths])
 
 
-def pick_most_detailed(question: str, options: Sequence[str]) -> Picks:
+def pick_most_detailed(texts: ChoiceTexts) -> Picks:
     """The most specific option: with the most numbers, names, asides and units."""
-    return _most([len(_DETAIL.findall(option)) for option in options])
+    if not _DETAIL.search(texts.lines):
+        return ()
+    return _most([len(_DETAIL.findall(option)) for option in texts.options])
 
 
-def pick_middle_number(question: str, options: Sequence[str]) -> Picks:
+def pick_middle_number(texts: ChoiceTexts) -> Picks:
     """The numbers between the least and the greatest, if every option is a number."""
-    numbers = read_numbers(options)
+    numbers = read_numbers(texts.options)
     if len(numbers) < 3:
         return ()
     low, high = min(numbers), max(numbers)
     return _proper([index for index, number in enumerate(numbers) if low < number < high], numbers)
 
 
-def pick_most_alike(question: str, options: Sequence[str]) -> Picks:
+def pick_most_alike(texts: ChoiceTexts) -> Picks:
     """The option that shares most of its words with the others: wrong options are often made by
     changing parts of the right one."""
-    return _most(_shared_parts(options))
+    return _most(_shared_parts(texts.option_terms))
 
 
-def pick_odd_one_out(question: str, options: Sequence[str]) -> Picks:
+def pick_odd_one_out(texts: ChoiceTexts) -> Picks:
     """The option that shares least of its words with the others."""
-    return _most([-part for part in _shared_parts(options)])
+    return _most([-part for part in _shared_parts(texts.option_terms)])
 
 
-def pick_from_question(question: str, options: Sequence[str]) -> Picks:
+def pick_from_question(texts: ChoiceTexts) -> Picks:
     """The option that repeats the most words of the question, of four letters or more."""
-    words = {term for term in split_terms(question) if _tells(term)}
+    words = set(long_terms(texts))
     if not words:
         return ()
-    return _most([len(words.intersection(split_terms(option))) for option in options])
+    return _most([len(words.intersection(terms)) for terms in texts.option_terms])
 
 
-def pick_all_of_above(question: str, options: Sequence[str]) -> Picks:
+def pick_all_of_above(texts: ChoiceTexts) -> Picks:
     """ "All of the above"."""
-    return _matching(_ALL, options)
+    return _matching(_ALL, texts)
 
 
-def pick_none_of_above(question: str, options: Sequence[str]) -> Picks:
+def pick_none_of_above(texts: ChoiceTexts) -> Picks:
     """ "None of the above"."""
-    return _matching(_NONE, options)
+    return _matching(_NONE, texts)
 
 
-SHORTCUT_RULES: Mapping[str, Callable[[str, Sequence[str]], Picks]] = {
+SHORTCUT_RULES: Mapping[str, Callable[[ChoiceTexts], Picks]] = {
     "longest": pick_longest,
     "shortest": pick_shortest,
     "most detailed": pick_most_detailed,
@@ -132,25 +158,35 @@ def sorted_order(options: Sequence[str]) -> int:
     return -all(first > second for first, second in pairs)  # type: ignore[operator]
 
 
-def _shared_parts(options: Sequence[str]) -> list[float]:
-    """For each option the mean share of its words that another option has."""
-    words = [set(split_terms(option)) for option in options]
-    holders = Counter(word for option in words for word in option)
-    if len(holders) == sum(map(len, words)):
+def _shared_parts(option_terms: Sequence[Sequence[str]]) -> list[float]:
+    """For each option the share of its words that an average other option has; nothing if no word
+    is in two options."""
+    words = [set(terms) for terms in option_terms]
+    if len(set().union(*words)) == sum(map(len, words)):
         return []
+    holders = Counter(word for option in words for word in option)
+    others = len(words) - 1
     return [
-        sum(holders[word] - 1 for word in option) / len(option) if option else 0.0
+        sum(holders[word] - 1 for word in option) / (others * len(option)) if option else 0.0
         for option in words
     ]
 
 
-def _tells(term: str) -> bool:
-    return len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()
+def long_terms(texts: ChoiceTexts) -> list[str]:
+    """The words of a question that are not, by their length, function words: of four letters or
+    more, numbers, and all that are not ASCII."""
+    return [
+        term
+        for term in texts.question_terms
+        if len(term) >= _MIN_TERM or not term.isascii() or not term.isalpha()
+    ]
 
 
-def _matching(pattern: re.Pattern[str], options: Sequence[str]) -> Picks:
-    matches = [index for index, option in enumerate(options) if pattern.search(option)]
-    return _proper(matches, options)
+def _matching(pattern: re.Pattern[str], texts: ChoiceTexts) -> Picks:
+    if not pattern.search(texts.lines):
+        return ()
+    matches = [index for index, option in enumerate(texts.options) if pattern.search(option)]
+    return _proper(matches, texts.options)
 
 
 def _most(values: Sequence[float]) -> Picks:

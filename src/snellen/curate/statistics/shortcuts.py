@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.summary import Interval
-from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES
+from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts
 from snellen.stats.array_intervals import share_interval
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.paired import holm
@@ -114,8 +114,9 @@ def pick_tables(
         named = question.cluster >= 0
         clusters.append(2 * question.cluster if named else 2 * len(options) + 1)
         options.append(len(question.options))
+        texts = choice_texts(question.text, question.options)
         for function, column in zip(functions, cells, strict=True):
-            picks = function(question.text, question.options)
+            picks = function(texts)
             column.append((len(picks), question.right in picks))
     counts = np.array(options, dtype=np.int64)
     cluster_ids = np.array(clusters, dtype=np.uint64)

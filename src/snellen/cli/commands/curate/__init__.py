@@ -13,6 +13,7 @@ ACTIONS: dict[str, str] = {
     "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
     "back",
     "run": "run the steps of a recipe, one after the other; goes on after any stop",
+    "statistics": "count words, options and media, and test what can be guessed without looking",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 

@@ -1,0 +1,385 @@
+"""The statistics of a data set as tables of texts, for every format alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from snellen.core.summary import Interval
+from snellen.curate.statistics.positions import PositionBalance
+from snellen.curate.statistics.results import (
+    DatasetStatistics,
+    Distribution,
+    GroupStatistics,
+    ImageStatistics,
+    VideoStatistics,
+)
+from snellen.curate.statistics.shortcuts import ShortcutTest
+from snellen.report import format as fmt
+from snellen.report.result_tables import ResultTable
+
+KIND_NAMES = {"choice": "multiple choice", "multi": "several right", "yes_no": "yes or no",
+              "open": "open"}  # fmt: skip
+_QUANTILE_HEADS = ("5 %", "25 %", "median", "75 %", "95 %")
+_DISTRIBUTION_HEADS = ("n", "mean", "sd", "min", *_QUANTILE_HEADS, "max")
+NO_LABEL = "(none)"
+
+
+def statistics_tables(
+    statistics: DatasetStatistics, max_groups: int | None = None
+) -> Iterator[ResultTable]:
+    """Every table; of each grouping at most `max_groups` groups."""
+    yield _overview(statistics)
+    yield _words(statistics)
+    if statistics.options.counts:
+        yield _option_counts(statistics)
+    yield _media_counts(statistics)
+    if statistics.images is not None and statistics.images.width is not None:
+        yield _images(statistics.images)
+    if statistics.videos is not None and statistics.videos.frames is not None:
+        yield _videos(statistics.videos)
+    if statistics.positions.n:
+        yield _positions(statistics.positions)
+    if statistics.baselines.n:
+        yield _baselines(statistics)
+    if statistics.shortcuts:
+        yield _shortcuts("shortcuts: how often a rule picks the right option", statistics.shortcuts)
+    if statistics.probe is not None:
+        yield _probe(statistics)
+    if statistics.blind:
+        yield _blind(statistics)
+    for column, groups in statistics.groups.items():
+        yield _groups(column, groups, max_groups)
+        alarms = _group_alarms(groups)
+        if alarms.rows:
+            yield alarms._replace(
+                title=f"shortcuts by {column}: those that chance does not explain"
+            )
+
+
+def findings(statistics: DatasetStatistics) -> Iterator[str]:
+    """Sentences about what a maker of the data should look at, then about what is lacking."""
+    positions = statistics.positions
+    if positions.n and positions.is_alarm():
+        yield (
+            f"the right answers are not evenly placed (p {fmt.p_clause(positions.p_adjusted)}): "
+            f"{_places(positions)}"
+        )
+    for test in statistics.shortcuts:
+        if test.is_alarm():
+            often = "too often" if test.excess > 0 else "too rarely"
+            yield (
+                f"{test.rule}: right {often}, in {_percent(test.share)} % of {test.n:,} questions "
+                f"where {_percent(test.expected)} % were expected "
+                f"(p {fmt.p_clause(test.p_adjusted)})"
+            )
+    yes_no = statistics.yes_no
+    if yes_no is not None and yes_no.p <= 0.05:
+        yield (
+            f"yes is the answer to {yes_no.yes:,} of {yes_no.yes + yes_no.no:,} yes/no questions "
+            f"(p {fmt.p_clause(yes_no.p)})"
+        )
+    probe = statistics.probe
+    if probe is not None and probe.scores[0].p <= 0.05:
+        score = probe.scores[0]
+        yield (
+            f"texts alone answer {_percent(score.share)} % of the closed questions "
+            f"({_percent_interval(score.interval)}), guessing {_percent(score.chance)} %"
+        )
+    for blind in statistics.blind:
+        interval = blind.above_chance_interval
+        if interval is not None and interval.low > 0:
+            yield (
+                f"{blind.model} answers {_percent(blind.above_chance)} % of the questions "
+                f"({_percent_interval(interval)}) beyond chance, without the images"
+            )
+    for column, groups in statistics.groups.items():
+        uneven = [group.label or NO_LABEL for group in groups if group.positions.is_alarm()]
+        if uneven:
+            yield f"right answers are not evenly placed in {column} {', '.join(uneven)}"
+    options = statistics.options
+    if options.equal:
+        yield f"{fmt.plural(options.equal, 'item')} with two options of the same text"
+
+
+def _overview(statistics: DatasetStatistics) -> ResultTable:
+    rows = [("items", fmt.count_text(statistics.items))]
+    if statistics.rows != statistics.items:
+        rows.append(("rows", fmt.count_text(statistics.rows)))
+    rows += [(KIND_NAMES[kind], fmt.count_text(count)) for kind, count in statistics.kinds.items()]
+    rows += [
+        ("distinct questions", fmt.count_text(statistics.distinct_questions)),
+        ("distinct words", fmt.count_text(statistics.distinct_words)),
+    ]
+    if statistics.yes_no is not None:
+        rows.append(("answers yes / no", f"{statistics.yes_no.yes:,} / {statistics.yes_no.no:,}"))
+    rows += [
+        (f"without {what}", fmt.count_text(count))
+        for what, count in statistics.missing.items()
+        if count
+    ]
+    return ResultTable(statistics.name, ("what", "count"), tuple(rows))
+
+
+def _words(statistics: DatasetStatistics) -> ResultTable:
+    words = statistics.words
+    rows = (
+        ("question", words.question),
+        ("hint", words.hint),
+        ("option", words.option),
+        ("answer", words.answer),
+        ("longest / shortest option, characters", statistics.options.length_ratio),
+    )
+    return _distributions("words", rows)
+
+
+def _distributions(title: str, rows: Sequence[tuple[str, Distribution | None]]) -> ResultTable:
+    return ResultTable(
+        title,
+        ("of", *_DISTRIBUTION_HEADS),
+        tuple((name, *_distribution(values)) for name, values in rows if values is not None),
+    )
+
+
+def _distribution(values: Distribution) -> tuple[str, ...]:
+    numbers = (values.mean, values.deviation, values.least, *values.quantiles, values.most)
+    return fmt.count_text(values.n), *map(_number, numbers)
+
+
+def _number(value: float) -> str:
+    """One decimal, two for small numbers; whole numbers and large ones without."""
+    if value == int(value) or abs(value) >= 1_000:
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if abs(value) < 10 else f"{value:,.1f}"
+
+
+def _option_counts(statistics: DatasetStatistics) -> ResultTable:
+    options = statistics.options
+    total = sum(options.counts.values())
+    rows = [
+        (f"{count} options", fmt.count_text(items), _percent(items / total))
+        for count, items in options.counts.items()
+    ]
+    in_order = options.ascending + options.descending
+    rows.append(
+        (
+            f"in ascending or descending order ({options.sorted_expected:,.1f} expected, "
+            f"p {fmt.p_clause(options.sorted_p)})",
+            fmt.count_text(in_order),
+            _percent(in_order / total),
+        )
+    )
+    if options.equal:
+        rows.append(
+            ("with equal options", fmt.count_text(options.equal), _percent(options.equal / total))
+        )
+    return ResultTable("options", ("items with", "items", "%"), tuple(rows))
+
+
+def _media_counts(statistics: DatasetStatistics) -> ResultTable:
+    media = statistics.media
+    several = f"{media.several_images:,} ({media.images_of_several:,})"
+    video = f"{media.video:,}" if media.frames is None else f"{media.video:,} ({media.frames:,})"
+    counts = (fmt.count_text(media.none), fmt.count_text(media.one_image), several, video)
+    heads = ("data", "no media", "one image", "several images (images)", "video (frames)")
+    return ResultTable("items by media", heads, ((statistics.name, *counts),))
+
+
+def _images(images: ImageStatistics) -> ResultTable:
+    formats = ", ".join(f"{count:,} {name}" for name, count in images.formats.items())
+    lost = f", {images.unreadable:,} unreadable" if images.unreadable else ""
+    title = f"images: {images.images:,}, {images.distinct:,} distinct{lost}; {formats}"
+    return _distributions(
+        title,
+        (
+            ("width", images.width),
+            ("height", images.height),
+            ("width / height", images.aspect),
+            ("megapixels", images.megapixels),
+            ("bytes", images.file_bytes),
+        ),
+    )
+
+
+def _videos(videos: VideoStatistics) -> ResultTable:
+    lost = f", {videos.unreadable:,} unreadable" if videos.unreadable else ""
+    return _distributions(
+        f"videos: {videos.videos:,}, {videos.distinct:,} distinct{lost}",
+        (
+            ("seconds", videos.seconds),
+            ("frames a second", videos.fps),
+            ("frames", videos.frames),
+            ("width", videos.width),
+            ("height", videos.height),
+            ("bytes", videos.file_bytes),
+        ),
+    )
+
+
+def _positions(positions: PositionBalance) -> ResultTable:
+    most = max(positions.counts)
+    rows = [
+        (
+            f"{options} options",
+            *(fmt.count_text(count) for count in counts),
+            *("" for _ in range(most - options)),
+            fmt.count_text(sum(counts)),
+        )
+        for options, counts in positions.counts.items()
+    ]
+    expected = positions.chance_by_place
+    rows.append(("all", *map(fmt.count_text, positions.by_place), fmt.count_text(positions.n)))
+    rows.append(("expected", *(f"{value:,.1f}" for value in expected), fmt.count_text(positions.n)))
+    title = (
+        f"places of the right answer: test of even places p {fmt.p_clause(positions.p)} "
+        f"(chi-square {positions.statistic:.1f}, {positions.freedom} df)"
+    )
+    letters = tuple(
+        chr(ord("A") + place) if place < 26 else str(place + 1) for place in range(most)
+    )
+    return ResultTable(title, ("items with", *letters, "n"), tuple(rows))
+
+
+def _baselines(statistics: DatasetStatistics) -> ResultTable:
+    baselines = statistics.baselines
+    rows = [
+        ("guessing", _percent(baselines.chance)),
+        ("guessing, CircularEval", _percent(baselines.circular)),
+        ("guessing, CircularEval, same text in all rotations",
+         _percent(baselines.circular_same_text)),
+        ("most frequent place, of the other half", _percent(baselines.frequent)),
+        ("most frequent place, of all items", _percent(baselines.frequent_in_sample)),
+    ]  # fmt: skip
+    rows += [
+        (f"most frequent place of each {column}, mean over groups", _percent(score))
+        for column, score in statistics.frequent_by_group.items()
+        if score
+    ]
+    title = f"baselines on {fmt.plural(baselines.n, 'item')} with an answer"
+    return ResultTable(title, ("answer by", "score"), tuple(rows))
+
+
+def _shortcuts(title: str, tests: Sequence[ShortcutTest]) -> ResultTable:
+    heads = ("rule", "n", "right %", "95 % interval", "expected %", "p, corrected",
+             "score by rule", "chance")  # fmt: skip
+    return ResultTable(title, heads, tuple(_shortcut(test) for test in tests))
+
+
+def _shortcut(test: ShortcutTest) -> tuple[str, ...]:
+    return (
+        test.rule,
+        fmt.count_text(test.n),
+        _percent(test.share),
+        _percent_interval(test.interval),
+        _percent(test.expected),
+        fmt.p_text(test.p_adjusted) + (" *" if test.is_alarm() else ""),
+        _percent(test.score),
+        _percent(test.chance),
+    )
+
+
+def _probe(statistics: DatasetStatistics) -> ResultTable:
+    probe = statistics.probe
+    assert probe is not None
+    of = "" if probe.items == probe.of else f" of {probe.of:,}"
+    title = (
+        f"texts alone: a classifier on {probe.items:,}{of} closed questions, {probe.folds} folds"
+    )
+    rows = tuple(
+        (
+            score.features,
+            _percent(score.share),
+            _percent_interval(score.interval),
+            _percent(score.chance),
+            fmt.p_text(score.p),
+        )
+        for score in probe.scores
+    )
+    return ResultTable(title, ("sees", "right %", "95 % interval", "chance", "p"), rows)
+
+
+def _blind(statistics: DatasetStatistics) -> ResultTable:
+    rows = tuple(
+        (
+            score.model,
+            fmt.count_text(score.n),
+            _percent(score.accuracy),
+            _percent_interval(score.interval),
+            _percent(score.chance),
+            _percent(score.above_chance),
+            _percent_interval(score.above_chance_interval),
+        )
+        for score in statistics.blind
+    )
+    heads = ("model", "n", "right %", "95 % interval", "chance", "beyond chance %", "95 % interval")
+    return ResultTable("without images: answers of models", heads, rows)
+
+
+def _groups(column: str, groups: Sequence[GroupStatistics], max_groups: int | None) -> ResultTable:
+    shown = groups if max_groups is None else groups[:max_groups]
+    rest = len(groups) - len(shown)
+    title = f"by {column}" + (f" (the {len(shown)} largest of {len(groups):,})" if rest else "")
+    heads = (
+        column, "items", "question words", "option words", "answer words", "options", "images",
+        "videos", "chance", "frequent", "longest right %", "expected %", "places p",
+    )  # fmt: skip
+    return ResultTable(title, heads, tuple(map(_group, shown)))
+
+
+def _group(group: GroupStatistics) -> tuple[str, ...]:
+    longest = next((test for test in group.shortcuts if test.rule == "longest"), None)
+    words = group.words
+    places = group.positions
+    return (
+        group.label or NO_LABEL,
+        fmt.count_text(group.items),
+        _mean_sd(words.question),
+        _mean_sd(words.option),
+        _mean_sd(words.answer),
+        fmt.NONE if group.options is None else f"{group.options.mean:.1f}",
+        fmt.count_text(group.images),
+        fmt.count_text(group.videos),
+        _percent(group.baselines.chance),
+        _percent(group.baselines.frequent),
+        fmt.NONE if longest is None else _percent(longest.share),
+        fmt.NONE if longest is None else _percent(longest.expected),
+        fmt.p_text(places.p_adjusted) if places.freedom else fmt.NONE,
+    )
+
+
+def _group_alarms(groups: Sequence[GroupStatistics]) -> ResultTable:
+    table = _shortcuts("", [])
+    rows = tuple(
+        (group.label or NO_LABEL, *_shortcut(test))
+        for group in groups
+        for test in group.shortcuts
+        if test.is_alarm()
+    )
+    return table._replace(header=("group", *table.header), rows=rows, texts=2)
+
+
+def _mean_sd(values: Distribution | None) -> str:
+    return fmt.NONE if values is None else f"{values.mean:.1f} ± {values.deviation:.1f}"
+
+
+def _places(positions: PositionBalance) -> str:
+    parts = zip(positions.by_place, positions.chance_by_place, strict=True)
+    return ", ".join(
+        f"{_letter(place)} {count:,} of {expected:,.1f} expected"
+        for place, (count, expected) in enumerate(parts)
+    )
+
+
+def _letter(place: int) -> str:
+    return chr(ord("A") + place) if place < 26 else str(place + 1)
+
+
+def _percent(share: float) -> str:
+    return fmt.score_text(100 * share)
+
+
+def _percent_interval(interval: Interval | None) -> str:
+    if interval is None:
+        return fmt.NONE
+    return fmt.interval_text(
+        Interval(100 * interval.low, 100 * interval.high, interval.method, interval.level)
+    )

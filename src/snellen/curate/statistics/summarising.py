@@ -1,0 +1,351 @@
+"""Numbers of all items to the statistics of a data set and of its groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from snellen.curate.statistics.guessing import AnswerArrays, guess_baselines
+from snellen.curate.statistics.item_columns import KINDS, MISSING, ItemColumns
+from snellen.curate.statistics.positions import PositionBalance, balance_of_counts
+from snellen.curate.statistics.results import (
+    QUANTILES,
+    Baselines,
+    Distribution,
+    GroupStatistics,
+    ImageStatistics,
+    MediaCounts,
+    OptionStatistics,
+    VideoStatistics,
+    WordStatistics,
+    YesNoBalance,
+)
+from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES
+from snellen.curate.statistics.shortcuts import (
+    PickTable,
+    ShortcutTest,
+    adjust_tests,
+    measure_picks,
+)
+from snellen.stats.exact_counts import EventGroup, count_tails
+from snellen.stats.paired import holm
+
+if TYPE_CHECKING:
+    from numpy import bool_, float64, int64, uint64
+    from numpy.typing import NDArray
+
+MIN_IN_GROUP = 20
+"""Questions below which a rule is not tested in a group: nothing could be found there, and every
+test makes the others weaker."""
+_NOTHING = 255
+
+
+def describe(values: Any) -> Distribution | None:
+    """The distribution of numbers; None without any."""
+    import numpy as np
+
+    numbers: NDArray[float64] = np.asarray(values, dtype=np.float64)
+    if not numbers.size:
+        return None
+    return Distribution(
+        n=int(numbers.size),
+        mean=float(numbers.mean()),
+        deviation=float(numbers.std()),
+        least=float(numbers.min()),
+        most=float(numbers.max()),
+        quantiles=tuple(float(value) for value in np.quantile(numbers, QUANTILES)),
+    )
+
+
+@dataclass
+class ItemArrays:
+    """The columns of all items as arrays, and statistics of any part of them."""
+
+    columns: ItemColumns
+
+    @cached_property
+    def kinds(self) -> NDArray[int64]:
+        return _integers(self.columns.kinds)
+
+    @cached_property
+    def options(self) -> NDArray[int64]:
+        return _integers(self.columns.options)
+
+    @cached_property
+    def right(self) -> NDArray[int64]:
+        """Index of the right option; -1 if there is not exactly one."""
+        import numpy as np
+
+        right = _integers(self.columns.right)
+        return np.where(right == _NOTHING, -1, right)
+
+    @cached_property
+    def clusters(self) -> NDArray[uint64]:
+        import numpy as np
+
+        return np.frombuffer(self.columns.clusters, dtype=np.uint64)
+
+    @cached_property
+    def option_starts(self) -> NDArray[int64]:
+        """Where the options of each item begin in `option_words`, and the end of the last."""
+        import numpy as np
+
+        return np.concatenate(([0], np.cumsum(self.options)))
+
+    @cached_property
+    def choices(self) -> NDArray[bool_]:
+        """Items with one right option of several."""
+        is_choice = self.kinds == KINDS.index("choice")
+        both: NDArray[bool_] = is_choice & (self.right >= 0) & (self.options > 1)
+        return both
+
+    def every(self) -> NDArray[int64]:
+        """Indices of all items."""
+        import numpy as np
+
+        return np.arange(len(self.columns))
+
+    def words(self, items: NDArray[int64]) -> WordStatistics:
+        """Words of the texts of these items, given by their indices."""
+        import numpy as np
+
+        question = _integers(self.columns.question_words)[items]
+        hint = _integers(self.columns.hint_words)[items]
+        answer = _integers(self.columns.answer_words)[items]
+        whole = len(items) == len(self.columns)
+        option_words = _integers(self.columns.option_words)
+        if not whole:
+            counts, starts = self.options[items], self.option_starts[items]
+            ends = np.cumsum(counts)
+            inside = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
+            option_words = option_words[np.repeat(starts, counts) + inside]
+        return WordStatistics(
+            question=describe(question[question > 0]),
+            option=describe(option_words),
+            answer=describe(answer[answer >= 0]),
+            hint=describe(hint[hint > 0]),
+        )
+
+    def answers(self, items: NDArray[int64]) -> AnswerArrays:
+        """The items with an answer, for guessing."""
+        import numpy as np
+
+        items = items[_integers(self.columns.answer_words)[items] >= 0]
+        yes_no = self.kinds[items] == KINDS.index("yes_no")
+        closed = yes_no | ((self.kinds[items] == KINDS.index("choice")) & (self.options[items] > 0))
+        return AnswerArrays(
+            yes_no=yes_no,
+            options=np.where(yes_no, 2, np.where(closed, self.options[items], 0)),
+            accepted=_integers(self.columns.accepted)[items],
+            right=np.where(closed, self.right[items], -1),
+            clusters=self.clusters[items],
+        )
+
+    def baselines(self, items: NDArray[int64]) -> Baselines:
+        return guess_baselines(self.answers(items))
+
+    def positions(self, items: NDArray[int64]) -> PositionBalance:
+        """Where the right options of these items stand."""
+        import numpy as np
+
+        chosen = items[self.choices[items]]
+        options, right = self.options[chosen], self.right[chosen]
+        return balance_of_counts(
+            {
+                count: np.bincount(right[options == count], minlength=count).tolist()
+                for count in np.unique(options).tolist()
+            }
+        )
+
+    def shortcuts(self, items: NDArray[int64]) -> list[ShortcutTest]:
+        """Each rule on these items, not corrected for their number."""
+        chosen = items[self.choices[items]]
+        options, clusters = self.options[chosen], self.clusters[chosen]
+        tests = (
+            measure_picks(
+                rule,
+                PickTable(
+                    options,
+                    _integers(self.columns.picked[rule])[chosen],
+                    _integers(self.columns.picks_right[rule])[chosen] > 0,
+                    clusters,
+                ),
+            )
+            for rule in SHORTCUT_RULES
+        )
+        return [test for test in tests if test.n]
+
+    def yes_no(self) -> YesNoBalance | None:
+        """None without yes/no questions that have an answer."""
+        right = self.right[self.kinds == KINDS.index("yes_no")]
+        yes, no = int((right == 0).sum()), int((right == 1).sum())
+        if not yes + no:
+            return None
+        return YesNoBalance(yes, no, count_tails([EventGroup(0.5, yes + no)], yes).two_sided)
+
+    def option_statistics(self) -> OptionStatistics:
+        """Numbers, lengths and order of the options of all items."""
+        import numpy as np
+
+        counts = dict(
+            zip(
+                *(part.tolist() for part in np.unique(self.options, return_counts=True)),
+                strict=True,
+            )
+        )
+        counts.pop(0, None)
+        ratios = np.frombuffer(self.columns.length_ratios, dtype=np.float32)
+        orders = np.frombuffer(self.columns.orders, dtype=np.int8)
+        ascending, descending = int((orders == 1).sum()), int((orders == -1).sum())
+        # Two options are always sorted, one way or the other.
+        groups = [EventGroup(2 / math.factorial(k), n) for k, n in counts.items() if k > 2]
+        of_two = counts.get(2, 0)
+        sorted_ = int((np.abs(orders[self.options > 2])).sum())
+        return OptionStatistics(
+            counts=counts,
+            length_ratio=describe(ratios[(self.options > 1) & ~np.isnan(ratios)]),
+            equal=self.columns.equal_options,
+            ascending=ascending,
+            descending=descending,
+            sorted_expected=of_two + sum(group.probability * group.events for group in groups),
+            sorted_p=count_tails(groups, sorted_).two_sided,
+        )
+
+    def media(self) -> MediaCounts:
+        """Items by what they show."""
+        images, videos = _integers(self.columns.images), _integers(self.columns.videos)
+        several = (images > 1) & (videos == 0)
+        facts = self.columns.video_facts
+        return MediaCounts(
+            none=int(((images == 0) & (videos == 0)).sum()),
+            one_image=int(((images == 1) & (videos == 0)).sum()),
+            several_images=int(several.sum()),
+            images_of_several=int(images[several].sum()),
+            video=int((videos > 0).sum()),
+            frames=sum(video.frames for video in facts) if facts else None,
+        )
+
+    def image_statistics(self) -> ImageStatistics | None:
+        """None without images."""
+        import numpy as np
+
+        columns = self.columns
+        if not columns.distinct_images:
+            return None
+        width, height, size = (np.frombuffer(part, dtype=np.uint64) for part in columns.image_facts)
+        return ImageStatistics(
+            images=int(_integers(columns.images).sum()),
+            distinct=columns.distinct_images,
+            unreadable=columns.unreadable_images,
+            width=describe(width),
+            height=describe(height),
+            aspect=describe(width / np.maximum(height, 1)),
+            megapixels=describe(width * height / 1e6),
+            file_bytes=describe(size),
+            formats=dict(columns.formats.most_common()),
+        )
+
+    def video_statistics(self) -> VideoStatistics | None:
+        """None without videos."""
+        columns = self.columns
+        if not columns.distinct_videos:
+            return None
+        facts = columns.video_facts
+        return VideoStatistics(
+            videos=int(_integers(columns.videos).sum()),
+            distinct=columns.distinct_videos,
+            unreadable=columns.unreadable_videos,
+            seconds=describe([video.seconds for video in facts if video.seconds is not None]),
+            fps=describe([video.fps for video in facts if video.fps]),
+            frames=describe([video.frames for video in facts]),
+            width=describe([video.width for video in facts]),
+            height=describe([video.height for video in facts]),
+            file_bytes=describe([video.size for video in facts]),
+        )
+
+    def groups(self) -> dict[str, list[GroupStatistics]]:
+        """Statistics of each group of each column, the largest first; tests are corrected for all
+        of them. Columns with a single label are left out."""
+        columns = {}
+        for name, column in self.columns.groups.items():
+            labels = _label_items(column)
+            if len(labels) > 1 or self.columns.by is not None:
+                columns[name] = [self._group(label, items) for label, items in labels]
+        return _adjust_groups(columns)
+
+    def _group(self, label: str, items: NDArray[int64]) -> GroupStatistics:
+        options = self.options[items]
+        return GroupStatistics(
+            label=label,
+            items=len(items),
+            words=self.words(items),
+            options=describe(options[options > 0]),
+            images=int(_integers(self.columns.images)[items].sum()),
+            videos=int(_integers(self.columns.videos)[items].sum()),
+            baselines=self.baselines(items),
+            positions=self.positions(items),
+            shortcuts=[test for test in self.shortcuts(items) if test.n >= MIN_IN_GROUP],
+        )
+
+    def kind_counts(self) -> dict[str, int]:
+        """Items by kind, the kinds that occur."""
+        import numpy as np
+
+        counts = np.bincount(self.kinds, minlength=len(KINDS)).tolist()
+        return {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
+
+    def missing_counts(self) -> dict[str, int]:
+        return {what: self.columns.missing[what] for what in MISSING}
+
+
+def mean_frequent(groups: Sequence[GroupStatistics]) -> float:
+    """Mean over groups of the most frequent place of each, in sample: MMT-Bench's `Frequency
+    Guess`. 0 without answers."""
+    scores = [group.baselines.frequent_in_sample for group in groups if group.baselines.n]
+    return sum(scores) / len(scores) if scores else 0.0
+
+
+def _label_items(column: Any) -> list[tuple[str, NDArray[int64]]]:
+    """Each label that occurs with the indices of its items, the largest first."""
+    import numpy as np
+
+    codes = np.frombuffer(column.codes, dtype=np.uint32)
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes, minlength=len(column.labels))
+    parts = np.split(order, np.cumsum(sizes)[:-1])
+    labelled = [(label, parts[code]) for label, code in column.labels.items() if sizes[code]]
+    return sorted(labelled, key=lambda part: (-len(part[1]), part[0]))
+
+
+def _adjust_groups(
+    columns: Mapping[str, Sequence[GroupStatistics]],
+) -> dict[str, list[GroupStatistics]]:
+    """Correct the tests of all groups together: positions among themselves, and shortcuts."""
+    every = [group for groups in columns.values() for group in groups]
+    places = iter(holm([group.positions.p for group in every if group.positions.freedom]))
+    picks = iter(adjust_tests(test for group in every for test in group.shortcuts))
+    return {
+        name: [
+            replace(
+                group,
+                positions=replace(group.positions, p_adjusted=next(places))
+                if group.positions.freedom
+                else group.positions,
+                shortcuts=[next(picks) for _ in group.shortcuts],
+            )
+            for group in groups
+        ]
+        for name, groups in columns.items()
+    }
+
+
+def _integers(column: Any) -> NDArray[int64]:
+    """An array of integers, from any of the compact types."""
+    import numpy as np
+
+    return np.asarray(column).astype(np.int64)
