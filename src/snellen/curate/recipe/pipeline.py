@@ -1,7 +1,7 @@
 """Run the steps of a recipe, one after the other, and go on after any stop.
 
-OUT/NN-NAME/        the data set folder of a step
-OUT/NN-NAME.txt     what its command printed
+OUT/NAME/           the data set folder of a step
+OUT/NAME.txt        what its command printed
 OUT/.recipe/        what each step was run with (`progress_state`)
 OUT/provenance.jsonl, OUT/summary.md    written at the end
 """
@@ -33,7 +33,7 @@ from snellen.curate.recipe.progress_state import (
     write_state,
 )
 from snellen.curate.recipe.recipe_file import OptionValue, Recipe, RecipeStep
-from snellen.curate.recipe.step_commands import StepCommand, decisive_options, step_folder
+from snellen.curate.recipe.step_commands import StepCommand, decisive_options
 from snellen.curate.spending import Spending, read_spending
 from snellen.curate.step import STEP_FILE, read_step
 
@@ -138,10 +138,10 @@ class Pipeline:
         command = self.commands[step.action]
         folder = self._folder(step)
         state = with_status(self._state(step), "running", 0.0)
-        before = read_state(self.out, self._key(step))
+        before = read_state(self.out, step.name)
         if before is not None and not differences(before, state):
             state = with_status(state, "running", before.seconds)
-        write_state(self.out, self._key(step), state)
+        write_state(self.out, step.name, state)
         folder.parent.mkdir(parents=True, exist_ok=True)
         begin = monotonic()
         status: StepStatus = "complete"
@@ -170,8 +170,8 @@ class Pipeline:
                 status = "incomplete"
                 message = f"{step.label} has not ended; go on with: {self.again}"
         seconds = monotonic() - begin
-        ended = with_status(state, status, seconds, message)
-        write_state(self.out, self._key(step), ended)
+        ended = with_status(state, status, seconds, message, folder.exists())
+        write_state(self.out, step.name, ended)
         say(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spent(step))}")
         return ended
 
@@ -189,7 +189,9 @@ class Pipeline:
         from snellen.curate.recipe.summary_page import write_summary
 
         folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
-        items = write_provenance(self.out / "provenance.jsonl", folders)
+        first = self.recipe.steps[0]
+        start = self._data(first) if self.commands[first.action].reads_items else ""
+        items = write_provenance(self.out / "provenance.jsonl", folders, start)
         write_summary(self.out / "summary.md", self.recipe, folders)
         return self._outcome("complete", None, "", items)
 
@@ -206,7 +208,7 @@ class Pipeline:
         )
 
     def _todo(self, step: RecipeStep) -> tuple[Todo, str]:
-        before = read_state(self.out, self._key(step))
+        before = read_state(self.out, step.name)
         if before is None:
             return "run", ""
         changes = differences(before, self._state(step))
@@ -214,18 +216,15 @@ class Pipeline:
             return "again", "; ".join(changes)
         if before.status != "complete":
             return "resume", before.message.splitlines()[0] if before.message else "it was stopped"
-        if not self._is_there(step):
+        if before.wrote_folder and not self._folder(step).exists():
             return "run", "its folder is gone"
         return "done", ""
 
     def _todo_unknown(self, step: RecipeStep) -> tuple[Todo, str]:
-        before = read_state(self.out, self._key(step))
+        before = read_state(self.out, step.name)
         return (
             ("run", "") if before is None else ("unknown", "if the data of the steps before change")
         )
-
-    def _is_there(self, step: RecipeStep) -> bool:
-        return not self.commands[step.action].takes_out or self._folder(step).exists()
 
     def _state(self, step: RecipeStep) -> StepState:
         options = decisive_options(self._options(step))
@@ -273,7 +272,7 @@ class Pipeline:
         return self.commands[step.action].writes_items
 
     def _folder(self, step: RecipeStep) -> Path:
-        return Path(step.out) if step.out else step_folder(self.out, step.number, step.name)
+        return Path(step.out) if step.out else self.out / step.name
 
     def _private(self, step: RecipeStep) -> Path:
         """Where the step's decisions are, if not in its folder."""
@@ -283,9 +282,6 @@ class Pipeline:
             return Path(named)
         folder = self._folder(step)
         return folder.with_name(folder.name + ending) if ending else folder
-
-    def _key(self, step: RecipeStep) -> str:
-        return f"{step.number:02d}-{step.name}"
 
     def _spent(self, step: RecipeStep) -> Spending:
         return read_spending(self._folder(step))
@@ -324,7 +320,7 @@ class Pipeline:
 
     @contextlib.contextmanager
     def _log(self, step: RecipeStep) -> Iterator[TextIO]:
-        path = self.out / f"{self._key(step)}.txt"
+        path = self.out / f"{step.name}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8") as log:
             yield log

@@ -42,6 +42,7 @@ class StepState(Struct, frozen=True):
     seconds: float = 0.0
     """Over all starts."""
     message: str = ""
+    wrote_folder: bool = False
 
 
 def read_state(out: Path, folder: str) -> StepState | None:
@@ -84,11 +85,15 @@ def differences(before: StepState, now: StepState) -> list[str]:
 
 
 def with_status(
-    state: StepState, status: StepStatus, seconds: float, message: str = ""
+    state: StepState,
+    status: StepStatus,
+    seconds: float,
+    message: str = "",
+    wrote_folder: bool = False,
 ) -> StepState:
     """The state after a start of so many seconds."""
     total = round(state.seconds + seconds, 3)
-    return replace(state, status=status, seconds=total, message=message)
+    return replace(state, status=status, seconds=total, message=message, wrote_folder=wrote_folder)
 
 
 def digest_data(path: Path) -> str:

@@ -8,8 +8,8 @@ no time here, so that the same steps on the same replies give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +17,7 @@ from msgspec import Struct
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
 from snellen.curate.decisions import Decision, Evidence, read_decisions
-from snellen.curate.items import ITEMS_FILE
+from snellen.curate.items import ITEMS_FILE, Item, open_items
 from snellen.curate.recipe.recipe_file import RecipeStep
 from snellen.curate.step import STEP_FILE, read_step
 
@@ -53,41 +53,57 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
     history: list[ProvenanceEntry] = []
 
 
-def write_provenance(path: Path, folders: StepFolders) -> int:
-    """Write the record of all items; returns their number. Raises StorageError."""
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where an item comes from."""
+
+    pictures: tuple[str, ...] = ()
+    source: str = ""
+    licence: str = ""
+
+
+def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
+    """Write the record of all items; returns their number. `start` are the items that the first
+    step read, if it read items. Raises StorageError and DataError."""
     histories: dict[str, list[ProvenanceEntry]] = {}
-    records: dict[str, dict[str, Any]] = {}
-    for step, folder, private in folders:
-        for record in _read_items(folder):
-            name = str(record["index"])
-            records[name] = record
-            histories.setdefault(name, [])
+    origins: dict[str, _Origin] = {}
+    for data in (*([start] if start else []), *(folder for _, folder, _ in folders)):
+        if isinstance(data, Path) and not (data / ITEMS_FILE).is_file():
+            continue
+        for item in open_items(data):
+            origins[item.id] = _origin(item)
+            histories.setdefault(item.id, [])
+    for step, _, private in folders:
         for decision in own_decisions(private):
             histories.setdefault(decision.item, []).append(_entry(step.name, decision))
     try:
         with atomic_file(path) as part, part.open("wb") as file:
             for name in sorted(histories):
-                entry = _provenance(name, records.get(name, {}), histories[name])
+                entry = _provenance(name, origins.get(name, _Origin()), histories[name])
                 file.write(msgspec.json.encode(entry, order="deterministic") + b"\n")
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return len(histories)
 
 
-def _provenance(
-    name: str, record: dict[str, Any], history: list[ProvenanceEntry]
-) -> ItemProvenance:
+def _provenance(name: str, origin: _Origin, history: list[ProvenanceEntry]) -> ItemProvenance:
     last = next((entry for entry in reversed(history) if entry.action == "drop"), None)
-    pictures = record.get("image", [])
-    named = [*([pictures] if isinstance(pictures, str) else pictures)]
-    named += [record["video_path"]] if "video_path" in record else []
     return ItemProvenance(
         item=name,
         status=f"dropped by {last.step}" if last else "kept",
-        pictures=[Path(str(each)).stem for each in named],
-        source=str(record.get("source", "")),
-        licence=str(record.get("license", record.get("licence", ""))),
+        pictures=list(origin.pictures),
+        source=origin.source,
+        licence=origin.licence,
         history=history,
+    )
+
+
+def _origin(item: Item) -> _Origin:
+    cells = item.cells
+    return _Origin(
+        tuple(ref.digest for ref in item.sample.media),
+        cells.get("source", ""),
+        cells.get("license", cells.get("licence", "")),
     )
 
 
@@ -114,15 +130,3 @@ def own_decisions(folder: Path) -> Iterator[Decision]:
         if not decision.is_retryable:
             seen[(decision.item, decision.rule, decision.by)] = decision
     yield from seen.values()
-
-
-def _read_items(folder: Path) -> Iterator[dict[str, Any]]:
-    file = folder / ITEMS_FILE
-    if not file.is_file():
-        return
-    try:
-        with file.open("rb") as lines:
-            for line in lines:
-                yield msgspec.json.decode(line)
-    except OSError as error:
-        raise StorageError(f"cannot read {file}: {error.strerror or error}") from error

@@ -1,18 +1,21 @@
 """Read a recipe, a TOML file of steps.
 
-data = "pictures"                   # what the first step reads
+    data = "pictures"                   # what the first step reads
 
-[options]                           # for every step that has such a flag
-retries = 3
+    [options]                           # for every step that has such a flag
+    retries = 3
 
-[[step]]
-step = "questions"                  # an action of `snellen curate`; its flags are the keys
-writer = "http://127.0.0.1:8000/v1#writer"
+    [[step]]
+    step = "questions"                  # an action of `snellen curate`; its flags are the keys
+    writer = "http://127.0.0.1:8000/v1#writer"
 
-[[step]]
-step = "publish"
-data = "questions"                  # an earlier step; default: the last that wrote items
-hold-out = "30%"
+    [[step]]
+    step = "publish"
+    data = "questions"                  # an earlier step; default: the last that wrote items
+    as = "release"                      # its name; default: that of the action
+    hold-out = "30%"
+
+Paths are relative to the folder of the file.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from snellen.data.toml_files import read_toml
 
 OptionValue = str | int | float | bool | list[Any]
 _TOP = ("name", "data", "out", "options", "step")
-_STEP_KEYS = ("step", "name", "data", "out")
+_STEP_KEYS = ("step", "as", "data", "out")
 """Keys of a step that are no flags."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -106,11 +109,11 @@ def _read_step(
         raise UnknownName(f"step in {where}:", action, actions)
     taken = {step.name for step in earlier}
     repeated = sum(step.action == action for step in earlier)
-    name = _text(entries, "name", where) or (f"{action}-{repeated + 1}" if repeated else action)
+    name = _text(entries, "as", where) or (f"{action}-{repeated + 1}" if repeated else action)
     if not _NAME.fullmatch(name):
         raise DataError(f"{where}: {name!r} cannot be its name; use letters, digits, - and _")
     if name in taken:
-        raise DataError(f"{where}: another step is called {name!r} too; give it another name")
+        raise DataError(f"{where}: another step is called {name!r} too; name one of them with `as`")
     options = {key: value for key, value in entries.items() if key not in _STEP_KEYS}
     return RecipeStep(
         number=number,

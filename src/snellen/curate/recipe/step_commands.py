@@ -12,7 +12,6 @@ import contextlib
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import UnknownName, UsageError
@@ -41,6 +40,8 @@ class StepCommand:
     """The clause by which an error says that people have not finished; "" if no person is asked."""
     people: str = ""
     """What people are to do; the command follows."""
+    reads_items: bool = True
+    """Whether its data are items, rather than pictures or metadata."""
     writes_items: bool = True
     """Whether later steps may read what it wrote."""
     private_ending: str = ""
@@ -111,11 +112,6 @@ class StepCommand:
 def decisive_options(options: Mapping[str, OptionValue]) -> dict[str, Any]:
     """The options that decide what comes out."""
     return {key: value for key, value in options.items() if key not in NOT_DECIDING}
-
-
-def step_folder(out: Path, number: int, name: str) -> Path:
-    """The folder of a step that the recipe names no folder for."""
-    return out / f"{number:02d}-{name}"
 
 
 def _flag_words(action: argparse.Action, flag: str, value: OptionValue) -> list[str]:

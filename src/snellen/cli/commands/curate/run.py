@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _NO_STEPS = ("diff", "run")
 """Actions that make nothing."""
 _PROTOCOLS: dict[str, dict[str, Any]] = {
+    "questions": {"reads_items": False},
     "review": {
         # The queue is written, decisions made elsewhere are read, and the review is ended, which
         # is refused as long as people have not decided.
