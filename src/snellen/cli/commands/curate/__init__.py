@@ -14,6 +14,7 @@ ACTIONS: dict[str, str] = {
     "back",
     "run": "run the steps of a recipe, one after the other; goes on after any stop",
     "statistics": "count words, options and media, and test what can be guessed without looking",
+    "translate": "make a sibling of a data set in another language, or check one",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 
