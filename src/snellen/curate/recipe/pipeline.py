@@ -32,7 +32,7 @@ from snellen.curate.recipe.progress_state import (
     with_status,
     write_state,
 )
-from snellen.curate.recipe.recipe_file import OptionValue, Recipe, RecipeStep
+from snellen.curate.recipe.recipe_file import CurationRecipe, OptionValue, RecipeStep
 from snellen.curate.recipe.step_commands import StepCommand, decisive_options
 from snellen.curate.spending import Spending, read_spending
 from snellen.curate.step import STEP_FILE, read_step
@@ -76,10 +76,10 @@ Say = Callable[[str], None]
 
 
 @dataclass(slots=True)
-class Pipeline:
+class RecipePipeline:
     """A recipe with the commands of its steps. Paths are relative to the current folder."""
 
-    recipe: Recipe
+    recipe: CurationRecipe
     commands: Mapping[str, StepCommand]
     again: str
     """The command that starts the recipe, for messages."""
@@ -108,7 +108,7 @@ class Pipeline:
         for step in self.recipe.steps:
             todo, reason = self._todo(step) if is_known else self._todo_unknown(step)
             is_known = is_known and (todo == "done" or not self._may_write_items(step))
-            planned.append(self._planned(step, todo, reason))
+            planned.append(self._plan_step(step, todo, reason))
         return planned
 
     def run(self, say: Say) -> RecipeOutcome:
@@ -119,7 +119,7 @@ class Pipeline:
                 todo, reason = self._todo(step)
                 head = f"[{step.number}/{len(self.recipe.steps)}] {step.name}"
                 if todo == "done":
-                    say(f"{head}: done{_spent_clause(self._spent(step))}")
+                    say(f"{head}: done{_spent_clause(self._spending_of(step))}")
                     continue
                 if todo == "again":
                     say(f"{head}: {reason}; it is run again")
@@ -172,7 +172,7 @@ class Pipeline:
         seconds = monotonic() - begin
         ended = with_status(state, status, seconds, message, folder.exists())
         write_state(self.out, step.name, ended)
-        say(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spent(step))}")
+        say(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spending_of(step))}")
         return ended
 
     def _waiting_message(self, step: RecipeStep, sentence: str) -> str:
@@ -283,10 +283,10 @@ class Pipeline:
         folder = self._folder(step)
         return folder.with_name(folder.name + ending) if ending else folder
 
-    def _spent(self, step: RecipeStep) -> Spending:
+    def _spending_of(self, step: RecipeStep) -> Spending:
         return read_spending(self._folder(step))
 
-    def _planned(self, step: RecipeStep, todo: Todo, reason: str) -> PlannedStep:
+    def _plan_step(self, step: RecipeStep, todo: Todo, reason: str) -> PlannedStep:
         return PlannedStep(
             number=step.number,
             name=step.name,
@@ -295,7 +295,7 @@ class Pipeline:
             reason=reason,
             folder=str(self._folder(step)),
             command=_join(["snellen", "curate", step.action, *self._words(step, ())]),
-            spent=self._spent(step),
+            spent=self._spending_of(step),
         )
 
     def _set_aside(self, step: RecipeStep, say: Say) -> None:

@@ -54,7 +54,7 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class _Origin:
+class _ItemOrigin:
     """Where an item comes from."""
 
     pictures: tuple[str, ...] = ()
@@ -66,10 +66,10 @@ def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
     """Write the record of all items; returns their number. `start` are the items that the first
     step read, if it read items. Raises StorageError and DataError."""
     histories: dict[str, list[ProvenanceEntry]] = {}
-    origins: dict[str, _Origin] = {}
-    for data in (*([start] if start else []), *(folder for _, folder, _ in folders)):
-        if isinstance(data, Path) and not (data / ITEMS_FILE).is_file():
-            continue
+    origins: dict[str, _ItemOrigin] = {}
+    written = [folder for _, folder, _ in folders if (folder / ITEMS_FILE).is_file()]
+    tables: list[str | Path] = [start, *written] if start else [*written]
+    for data in tables:
         for item in open_items(data):
             origins[item.id] = _origin(item)
             histories.setdefault(item.id, [])
@@ -79,14 +79,14 @@ def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
     try:
         with atomic_file(path) as part, part.open("wb") as file:
             for name in sorted(histories):
-                entry = _provenance(name, origins.get(name, _Origin()), histories[name])
+                entry = _provenance(name, origins.get(name, _ItemOrigin()), histories[name])
                 file.write(msgspec.json.encode(entry, order="deterministic") + b"\n")
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return len(histories)
 
 
-def _provenance(name: str, origin: _Origin, history: list[ProvenanceEntry]) -> ItemProvenance:
+def _provenance(name: str, origin: _ItemOrigin, history: list[ProvenanceEntry]) -> ItemProvenance:
     last = next((entry for entry in reversed(history) if entry.action == "drop"), None)
     return ItemProvenance(
         item=name,
@@ -98,9 +98,9 @@ def _provenance(name: str, origin: _Origin, history: list[ProvenanceEntry]) -> I
     )
 
 
-def _origin(item: Item) -> _Origin:
+def _origin(item: Item) -> _ItemOrigin:
     cells = item.cells
-    return _Origin(
+    return _ItemOrigin(
         tuple(ref.digest for ref in item.sample.media),
         cells.get("source", ""),
         cells.get("license", cells.get("licence", "")),

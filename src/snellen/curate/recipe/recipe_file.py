@@ -58,7 +58,7 @@ class RecipeStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class CurationRecipe:
     """A recipe that was read. Paths are relative to the folder of the file."""
 
     path: Path
@@ -69,7 +69,7 @@ class Recipe:
     steps: tuple[RecipeStep, ...]
 
 
-def read_recipe(path: Path | str, actions: Iterable[str]) -> Recipe:
+def read_recipe(path: Path | str, actions: Iterable[str]) -> CurationRecipe:
     """Read a recipe whose steps are some of `actions`. Raises DataError and UnknownName."""
     file = Path(path).expanduser()
     content = read_toml(str(file))
@@ -84,7 +84,7 @@ def read_recipe(path: Path | str, actions: Iterable[str]) -> Recipe:
     read: list[RecipeStep] = []
     for number, entries in enumerate(steps, 1):
         read.append(_read_step(number, entries, file, list(actions), read))
-    return Recipe(
+    return CurationRecipe(
         path=file,
         name=_text(content, "name", str(file)) or file.stem,
         data=_text(content, "data", str(file)),

@@ -8,12 +8,12 @@ from snellen.core.atomic_write import save
 from snellen.curate.decisions import Decision
 from snellen.curate.items import ITEMS_FILE
 from snellen.curate.recipe.provenance import StepFolders, own_decisions
-from snellen.curate.recipe.recipe_file import Recipe
+from snellen.curate.recipe.recipe_file import CurationRecipe
 
 _VERBS = {"add": "added", "keep": "kept", "flag": "flagged", "drop": "dropped", "fix": "changed"}
 
 
-def write_summary(path: Path, recipe: Recipe, folders: StepFolders) -> None:
+def write_summary(path: Path, recipe: CurationRecipe, folders: StepFolders) -> None:
     """Write the page. It has no times, so that it is the same after any stops. Raises
     StorageError."""
     lines = [f"# {recipe.name}\n", f"Made by `snellen curate run {recipe.path.name}`.\n"]

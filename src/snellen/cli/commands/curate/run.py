@@ -51,7 +51,7 @@ def main(arguments: Namespace) -> int:
     import msgspec
 
     from snellen.cli.commands.curate import ACTIONS
-    from snellen.curate.recipe.pipeline import Pipeline
+    from snellen.curate.recipe.pipeline import RecipePipeline
     from snellen.curate.recipe.recipe_file import read_recipe
 
     path = Path(arguments.recipe)
@@ -59,7 +59,7 @@ def main(arguments: Namespace) -> int:
     if arguments.out:
         recipe = replace(recipe, out=str(Path(arguments.out).absolute()))
     names = dict.fromkeys(step.action for step in recipe.steps)
-    pipeline = Pipeline(
+    pipeline = RecipePipeline(
         recipe, {name: _step_command(name) for name in names}, arguments.command_line
     )
     # What the recipe names is relative to its folder, wherever the command is typed.
