@@ -276,7 +276,7 @@ def _resumed_info(
     nothing and was another command, such as one with a model's name mistyped. Raises UsageError if
     the folder holds something else."""
     if not (folder / STEP_FILE).exists():
-        if any(child.name != _LOCK_FILE for child in folder.iterdir()):
+        if any(not _is_from_killed_start(child.name) for child in folder.iterdir()):
             raise UsageError(
                 f"{folder} is not empty, and no step of snellen curate wrote it; choose another "
                 "--out"
@@ -316,6 +316,9 @@ def _resumed_info(
 def _has_decided(folder: Path, info: StepInfo) -> bool:
     """Whether an earlier start made a decision of its own."""
     return any(number >= info.inherited for number, _ in enumerate(read_decisions(folder)))
+def _is_from_killed_start(name: str) -> bool:
+    """Whether a file may come from a start that was killed before it had written `step.json`."""
+    return name in (_LOCK_FILE, DECISIONS_FILE) or name.endswith(".part")
 
 
 def _inherit(folder: Path, sources: Iterable[ItemTable | SourceInfo]) -> int:
