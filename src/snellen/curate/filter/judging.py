@@ -38,7 +38,7 @@ _MOST = 0.9
 the data are a mixture."""
 
 
-class Problem(NamedTuple):
+class ItemProblem(NamedTuple):
     """Why no model can be judged by an item."""
 
     rule: str
@@ -81,7 +81,7 @@ class JudgedItems:
 
     index: ItemIndex
     runs: tuple[RunVerdicts, ...]
-    problems: Mapping[int, Problem]
+    problems: Mapping[int, ItemProblem]
     """By position, items that no model can be judged by."""
     askable: NDArray[bool_]
     """Items without a problem (items,)."""
@@ -137,23 +137,23 @@ def judge_items(
     )
 
 
-def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, Problem]:
+def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, ItemProblem]:
     """Items that no model can be judged by, by position."""
     problems = {
-        position: Problem(UNREADABLE, reason) for position, reason in index.problems.items()
+        position: ItemProblem(UNREADABLE, reason) for position, reason in index.problems.items()
     }
     for run in runs:
         for position in run.media_failures:
             if position not in problems:
                 why = evidence_at(run, position).verdict.removeprefix("no reply: ")
-                problems[position] = Problem(UNREADABLE, why)
+                problems[position] = ItemProblem(UNREADABLE, why)
     with_media = int(index.has_media.sum())
     if with_media >= _MOST * len(index):
         reason = f"it has no picture, as {with_media} of {len(index)} items have"
         for position in (~index.has_media).nonzero()[0].tolist():
-            problems.setdefault(position, Problem(NO_PICTURE, reason))
+            problems.setdefault(position, ItemProblem(NO_PICTURE, reason))
     for position in (~index.has_gold).nonzero()[0].tolist():
-        problems.setdefault(position, Problem(NO_ANSWER, "the data have no answer to it"))
+        problems.setdefault(position, ItemProblem(NO_ANSWER, "the data have no answer to it"))
     return problems
 
 
