@@ -1,6 +1,6 @@
 """Time and memory of `snellen curate filter` over stored runs.
 
-`python -m benchmarks.perf.filter_runs [--items N]`
+`python -m benchmarks.perf.filter_runs [--items N] [--brief]`
 
 The runs are made here: records as a run under CircularEval writes them, with prompts and replies,
 three text-only models and five with pictures.
@@ -108,7 +108,9 @@ def made_record(number: int, right: bool, rng: random.Random) -> Record:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--items", type=int, default=100_000)
-    items = parser.parse_args().items
+    parser.add_argument("--brief", action="store_true")
+    arguments = parser.parse_args()
+    items = arguments.items
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         data, runs = folder / "data.jsonl", folder / "runs"
@@ -117,6 +119,7 @@ def main() -> None:
         size = sum(path.stat().st_size for path in runs.glob("*/samples.jsonl"))
         command = [sys.executable, "-m", "snellen", "curate", "filter", str(data)]
         command += ["--runs", str(runs), "--out", str(folder / "out"), "-q"]
+        command += ["--brief"] if arguments.brief else []
         started = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True)
         seconds = time.perf_counter() - started

@@ -130,7 +130,7 @@ def test_a_budget_is_for_all_models_and_the_same_command_goes_on(
         assert {each["model"] for each in server.asked} == {"reader", "viewer"}
         step = read_step(tmp_path / "step")
         assert step.status == "waiting"
-        assert any("the budget of" in notice for notice in step.counts["notices"])
+        assert any("the budget of 2200tok" in notice for notice in step.counts["notices"])
         assert step.counts["undecided"] > 0
         assert main(words) == 0
         assert read_step(tmp_path / "step").status == "complete"

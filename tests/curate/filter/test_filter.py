@@ -140,7 +140,9 @@ def test_every_item_has_a_decision_and_counts_once(
     assert (reasoning.items, reasoning.flagged["text-majority"]) == (4, 4)
 
 
-def test_flags_carry_their_evidence(made: Planted, asked: tuple[FilterResult, Path]) -> None:
+def test_decisions_carry_their_evidence(
+    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
+) -> None:
     _, out = asked
     found = decisions(out)
     name = min(made.ids_of("wrong_key"))
@@ -154,7 +156,13 @@ def test_flags_carry_their_evidence(made: Planted, asked: tuple[FilterResult, Pa
     known = found[min(made.ids_of("answerable_from_text"))].evidence[0]
     assert (known.verdict, known.score) == ("right in all 4 rotations", 1.0)
     kept = next(each for each in found.values() if each.action == "keep")
-    assert {evidence.verdict for evidence in kept.evidence} <= {"right", "wrong", "no reply"}
+    assert all(evidence.reply and len(evidence.request) == 64 for evidence in kept.evidence)
+    filter_items(made.data, tmp_path, runs=[out / RUNS_FOLDER], rules=FilterRules(brief=True))
+    brief = decisions(tmp_path)
+    assert brief[name].evidence == flag.evidence
+    assert {evidence.reply for evidence in brief[kept.item].evidence} == {""}
+    right = [evidence.verdict == "right" for evidence in brief[kept.item].evidence]
+    assert right == [evidence.score == 1.0 for evidence in kept.evidence]
 
 
 def test_the_next_step_can_open_it(made: Planted, asked: tuple[FilterResult, Path]) -> None:
@@ -285,6 +293,7 @@ def test_guessing_is_what_the_runs_report_as_chance(tmp_path: Path) -> None:
         ({}, "no model is named"),
         ({"rules": FilterRules(("vision-none",)), "text_only": ["random"]}, "needs vision models"),
         ({"text_only": ["no/such"]}, "no/such"),
+        ({"vision": ["random", "random"]}, "each model has one vote"),
         ({"vision": ["random"], "rules": FilterRules(min_replies=0)}, "--min-replies is 0"),
     ],
 )
@@ -310,6 +319,13 @@ def test_runs_that_say_nothing_are_refused(
     once = snellen.evaluate("random", str(made.data), out=tmp_path, html=False)[0]
     with pytest.raises(UsageError, match="asked each question once"):
         filter_items(made.data, tmp_path / "b", runs=[once.path])
+    with pytest.raises(UsageError, match="is the same text-only run as another"):
+        filter_items(
+            made.data,
+            tmp_path / "d",
+            runs=[asked[1] / RUNS_FOLDER],
+            text_only=made.models(["text-1"]),
+        )
     with pytest.raises(UsageError, match="no reply to a question of these data"):
         filter_items(made.translated, tmp_path / "c", runs=[asked[1] / RUNS_FOLDER])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.errors import UsageError
 from snellen.curate.filter.chance import flag_probabilities
+from snellen.curate.filter.evidence import EvidenceReader
 from snellen.curate.filter.rules import (
     FORMS,
     Judgement,
@@ -23,7 +24,6 @@ from snellen.curate.filter.verdicts import (
     ItemIndex,
     ItemVerdict,
     RunVerdicts,
-    evidence_at,
     join_pairs,
 )
 
@@ -142,11 +142,12 @@ def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, It
     problems = {
         position: ItemProblem(UNREADABLE, reason) for position, reason in index.problems.items()
     }
-    for run in runs:
-        for position in run.media_failures:
-            if position not in problems:
-                why = evidence_at(run, position).verdict.removeprefix("no reply: ")
-                problems[position] = ItemProblem(UNREADABLE, why)
+    with EvidenceReader(runs) as reader:
+        for run in runs:
+            for position in run.media_failures:
+                if position not in problems:
+                    why = reader.media_failure(run, position)
+                    problems[position] = ItemProblem(UNREADABLE, why)
     with_media = int(index.has_media.sum())
     if with_media >= _MOST * len(index):
         reason = f"it has no picture, as {with_media} of {len(index)} items have"
