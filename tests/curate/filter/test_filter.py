@@ -307,6 +307,31 @@ def test_mistakes_leave_the_folder_free(
     assert read_step(out).settings["vision"] == ["random"]
 
 
+def test_data_that_nobody_can_be_judged_by_are_refused_before_anything_is_asked(
+    made: Planted, tmp_path: Path
+) -> None:
+    class Never:
+        def answer(self, request: Generate) -> str:
+            raise AssertionError("it was asked")
+
+    def refuse(rows: list[dict[str, str]], words: str, *by: str) -> None:
+        path = write_rows(tmp_path / "rows.tsv", rows)
+        with pytest.raises(UsageError, match=words):
+            filter_items(path, tmp_path / "out", vision=[Never()], rules=FilterRules(by=by))
+        assert not (tmp_path / "out" / RUNS_FOLDER).exists()
+
+    rows = [{**row, "image_path": ""} for row in read_rows(made.data)[:3]]
+    refuse([{**row, "answer": ""} for row in rows], "no item has an answer")
+    refuse([{**row, "answer": "Z"} for row in rows], "no item can be asked; the first: ")
+    refuse(rows, "sauce", "sauce")
+
+
+def test_a_model_object_has_the_same_name_in_every_start(made: Planted, tmp_path: Path) -> None:
+    filter_items(made.data, tmp_path, vision=[Mute()])
+    filter_items(made.data, tmp_path, vision=[Mute()])
+    assert read_step(tmp_path).settings["vision"] == ["test/mute"]
+
+
 def test_runs_that_say_nothing_are_refused(
     made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
 ) -> None:
@@ -403,6 +428,17 @@ def test_a_broken_picture_is_flagged_as_such(made: Planted, tmp_path: Path) -> N
     assert result.undecided == 0
     reasons = {decisions(tmp_path)[name].reason for name in made.ids_of("lost_picture")}
     assert all("there is no image file" in reason for reason in reasons)
+
+
+def test_all_pictures_may_be_broken(made: Planted, tmp_path: Path) -> None:
+    bad = made.ids_of("broken_picture")
+    rows = [row for row in read_rows(made.data) if row["index"] in bad]
+    for row in rows:
+        row["image_path"] = str(made.folder / row["image_path"])
+    path = write_rows(tmp_path / "broken.tsv", rows)
+    result = filter_items(path, tmp_path / "out", vision=[Painter()])
+    assert (result.kept, result.flagged, result.problems) == (0, 0, {"unreadable": 3})
+    assert result.rules[0].expected is None
 
 
 def yes_no_data(folder: Path) -> tuple[Path, list[str]]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.core.errors import UsageError
-from snellen.core.model import AnyModel
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.model import AnyModel, Identity
 from snellen.curate.decisions import FAILED, Action, Decision
 from snellen.curate.filter.evidence import BriefEvidence, EvidenceReader
 from snellen.curate.filter.judging import JudgedItems, judge_items
@@ -96,14 +96,15 @@ def filter_items(
         "drop": rules.drop,
         "brief": rules.brief,
         "circular": options.circular,
-        "text_only": sorted(map(str, text_only)),
-        "vision": sorted(map(str, vision)),
+        "text_only": sorted(map(_name, text_only)),
+        "vision": sorted(map(_name, vision)),
         "runs": sorted(run.info.name for _, run in stored),
     }
     with open_step(out, STEP, settings, table) as step:
         columns = rules.by or _group_columns(table)
         is_circular = options.circular != "off"
         index = index_items(table, columns, is_circular, rules.pairs)
+        _check_items(index, table, rules)
         made = run_models(named, table, bool(index.problems), step.folder, options, reports)
         verdicts = _read_runs(_distinct([*stored, *made]), index, table, is_circular)
         judged = judge_items(index, verdicts, chosen, rules.min_replies)
@@ -129,6 +130,31 @@ def _check_models(named: Mapping[ModelKind, Sequence[AnyModel]]) -> None:
         for name, count in Counter(names).items():
             if count > 1:
                 raise UsageError(f"--{kind} names {name} {count} times; each model has one vote")
+
+
+def _name(model: AnyModel) -> str:
+    """What a model is called in the settings of the step: the same in every start."""
+    if isinstance(model, str):
+        return model
+    identity = getattr(model, "identity", None)
+    if isinstance(identity, Identity):
+        return f"{identity.provider}/{identity.name}"
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _check_items(index: ItemIndex, table: ItemTable, rules: FilterRules) -> None:
+    """Raises UsageError, before anything is asked, if no item can be judged, and UnknownName for a
+    column to report by that no item has."""
+    for column in rules.by:
+        if index.groups[column][1] == [""]:
+            raise UnknownName("column", column, table.columns)
+    if not index.has_gold.any():
+        raise UsageError(
+            f"{table.path}: no item has an answer, so that no model can be right or wrong"
+        )
+    if len(index.problems) == len(index):
+        why = next(iter(index.problems.values()))
+        raise UsageError(f"{table.path}: no item can be asked; the first: {why}")
 
 
 def _choose_rules(rules: FilterRules, counts: Mapping[ModelKind, int]) -> list[Rule]:

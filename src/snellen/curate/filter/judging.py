@@ -111,16 +111,12 @@ def judge_items(
     chosen: Sequence[Rule],
     min_replies: int | None = None,
 ) -> JudgedItems:
-    """Judge every item by the chosen rules, and by the papers' others to compare.
-
-    Raises UsageError if no item has an answer."""
+    """Judge every item by the chosen rules, and by the papers' others to compare."""
     import numpy as np
 
     problems = find_problems(index, runs)
     askable = np.ones(len(index), dtype=np.bool_)
     askable[list(problems)] = False
-    if not askable.any():
-        raise UsageError("no item has an answer, so that no model can be right or wrong")
     joined = [(run.kind, join_pairs(run.verdicts, index.units)) for run in runs]
 
     def judge_by(rule: Rule) -> JudgedRule:

@@ -115,6 +115,13 @@ def main(arguments: Namespace) -> int:
         {"json": filter_json, "markdown": partial(filter_markdown, max_rows=arguments.top)},
     )
     if result.undecided:
-        print_line(f"ask again for what is missing: {arguments.command_line}", error=True)
+        if arguments.text_only or arguments.vision:
+            print_line(f"ask again for what is missing: {arguments.command_line}", error=True)
+        else:
+            print_line(
+                "finish the runs that lack replies, or judge by those that are there: "
+                f"--min-replies N, {result.undecided} undecided",
+                error=True,
+            )
         return INCOMPLETE
     return COMPLETE
