@@ -160,6 +160,8 @@ def agreement_lines(agreement: list[FieldAgreement]) -> Iterator[str]:
         yield f"agreement on the {each.field}, {each.raw.items} items of two or more annotators:"
         yield f"  agreeing pairs        {_text(each.raw, percent=True)}"
         for pair in each.pairs:
+            if not pair.kappa.items:
+                continue
             yield f"  Cohen's kappa         {_text(pair.kappa)}  {pair.first} and {pair.second}"
         yield f"  Krippendorff's alpha  {_text(each.alpha)}"
         for own in each.with_key:

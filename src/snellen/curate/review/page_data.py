@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from snellen.core.errors import SnellenError
+from snellen.core.media import check_image
+from snellen.core.sample import MediaRef
 from snellen.curate.decisions import Decision, Evidence
 from snellen.curate.items import item_kind
 from snellen.curate.review.board import ReviewBoard
@@ -21,6 +23,7 @@ from snellen.curate.review.entries import (
 )
 from snellen.curate.review.outcomes import blind_changes
 from snellen.curate.review.queue import MAX_REPLY, QueuedItem, evidence_of
+from snellen.settings import max_image_pixels
 from snellen.view.sample_source import describe_parts
 
 SHORT = 160
@@ -54,7 +57,7 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
         "hint": sample.hint,
         "choices": list(answer_choices(queued.item).items()),
         "option_images": {label: ref.digest for label, ref in sample.option_images.items()},
-        "media": [{"digest": ref.digest, "kind": ref.kind} for ref in sample.media],
+        "media": [_describe_medium(ref) for ref in sample.media],
         "source": _source(queued),
         "own": _own(reviews, by, role),
         "comments": _comments(reviews, by, role),
@@ -104,6 +107,17 @@ def _describe_decision(
         ],
         "changes": changes,
     }
+
+
+def _describe_medium(ref: MediaRef) -> dict[str, str]:
+    """A medium; of a picture that a model could not be given, why. Browsers draw parts of some."""
+    problem = ""
+    if ref.kind == "image":
+        try:
+            check_image(ref.source.read(), max_image_pixels())
+        except (SnellenError, OSError) as error:
+            problem = str(error)
+    return {"digest": ref.digest, "kind": ref.kind, "problem": problem}
 
 
 def _source(queued: QueuedItem) -> dict[str, Any] | None:
