@@ -235,7 +235,8 @@ def test_undecided_items_are_refused_or_treated_as_asked(tmp_path):
         decide(review, item, "ben", "keep" if item == "c1" else "drop")
     with pytest.raises(UsageError) as refused:
         review.finish()
-    assert "of 6 items 4 still need decisions and 1 wait for an adjudicator" in str(refused.value)
+    sentence = "of 6 items, 4 without enough decisions and 1 in conflict (first: c2)"
+    assert sentence in str(refused.value)
     assert review.finish("drop").items == 1
     assert review.finish("keep").items == 6
     assert {each.action for each in read_decisions(tmp_path / "out")} >= {"keep", "drop"}
@@ -315,7 +316,7 @@ def test_the_command_from_queue_to_next_version(tmp_path, flagged, capsys):
         (["--ids", "none.txt"], "cannot read none.txt"),
         (["--sample", "0"], "--sample is 0"),
         (["--all", "--import", "none.jsonl"], "cannot read none.jsonl"),
-        (["--all", "--finish"], "of 6 items 6 still need decisions"),
+        (["--all", "--finish"], "of 6 items, 6 without enough decisions"),
         (["--all", "--name", " "], "an annotator is named by"),
         (["--all", "--port", "99999"], "the port is 99999"),
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
+from snellen.report.format import plural
 
 if TYPE_CHECKING:
     from snellen.curate.review.opening import Review
@@ -88,7 +89,8 @@ def main(arguments: Namespace) -> int:
         result = import_reviews(review.board, Path(arguments.imported), arguments.by)
         known = f", {result.known:,} were there already" if result.known else ""
         names = ", ".join(result.annotators)
-        print_line(f"{arguments.imported}: {result.added:,} decisions of {names} added{known}")
+        added = plural(result.added, "decision")
+        print_line(f"{arguments.imported}: {added} of {names} added{known}")
     elif arguments.finish:
         for line in finished_lines(review.finish(arguments.undecided or "refuse"), review.folder):
             print_line(line)
@@ -124,7 +126,7 @@ def _options(arguments: Namespace) -> dict[str, Any]:
 def _describe_queue(review: Review) -> str:
     settings = review.settings
     count = len(review.board.queue.items)
-    parts = [f"{count:,} {'item' if count == 1 else 'items'} to review"]
+    parts = [f"{plural(count, 'item')} to review"]
     if settings.annotators > 1:
         parts.append(f"{settings.annotators} people each")
     if settings.blind:
