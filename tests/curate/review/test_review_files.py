@@ -18,7 +18,7 @@ from snellen.curate.items import open_items
 from snellen.curate.review.entries import REVIEWS_FILE
 from snellen.curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_lines
 from snellen.curate.review.importing import import_reviews
-from snellen.curate.review.opening import open_review
+from snellen.curate.review.opening import default_folder, open_review
 from snellen.curate.review.queue import QUEUE_FILE
 from snellen.curate.step import open_step, read_step
 
@@ -79,7 +79,7 @@ def test_a_smaller_sample_is_part_of_a_larger_one(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"queue": "flagged"}, "nothing to review: no earlier step flagged an item"),
+        ({"queue": "flagged"}, "nothing to review: no item is flagged"),
         ({"queue": "ids", "ids": ["c1", "nope", "gone"]}, "no item 'nope', nor 1 more"),
         ({"annotators": 0}, "--annotators is 0"),
         ({"queue": "sample"}, "--sample is 0"),
@@ -308,6 +308,37 @@ def test_the_command_from_queue_to_next_version(tmp_path, flagged, capsys):
     assert capsys.readouterr().out == (
         f"{out}: 5 items; of the queue 1 kept, 0 fixed (0 fields), 1 dropped\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("data", "folder"),
+    [
+        ("mmbench", "mmbench-reviewed"),
+        ("a/b.tsv", "a/b-reviewed"),
+        ("a/", "a-reviewed"),
+        ("hf://org/set", "set-reviewed"),
+        (".", "here-reviewed"),
+    ],
+)
+def test_the_folder_that_is_used_if_none_is_named(tmp_path, monkeypatch, data, folder):
+    home = tmp_path / "here"
+    (home / "a").mkdir(parents=True)
+    (home / "a" / "b.tsv").touch()
+    monkeypatch.chdir(home)
+    assert default_folder(data) == (tmp_path / folder if data == "." else Path(folder))
+
+
+def test_where_nothing_is_flagged_the_next_version_is_the_same(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data")
+    review = ["curate", "review", "data/data.jsonl"]
+    assert main([*review, "--queue-only"]) == 0
+    assert main([*review, "--finish"]) == 0
+    assert capsys.readouterr().out == (
+        "data/data-reviewed/queue.jsonl: 0 items to review\n"
+        "data/data-reviewed: 6 items; of the queue 0 kept, 0 fixed (0 fields), 0 dropped\n"
+    )
+    assert {item.id for item in open_items("data/data-reviewed")} == {row["index"] for row in ROWS}
 
 
 @pytest.mark.parametrize(

@@ -161,9 +161,11 @@ def describe_rows(
     """The rows of the list. `show`: "all", "todo", "mine", or for an adjudicator a status."""
     needle = text.casefold().strip()
     rows = []
-    for position, (name, outcome) in enumerate(board.outcomes()):
+    for position, (name, outcome, reviews) in enumerate(board.rows()):
         sample = board.queue.items[name].item.sample
-        own = _own(board.reviews(name), by, role)
+        if needle and needle not in f"{name} {sample.question}".casefold():
+            continue
+        own = _own(reviews, by, role)
         row = {
             "id": name,
             "position": position,
@@ -173,8 +175,6 @@ def describe_rows(
         }
         if role == "adjudicator":
             row |= {"status": outcome.status, "action": outcome.action, "reason": outcome.reason}
-        if needle and needle not in f"{name} {sample.question}".casefold():
-            continue
         if _fits(show, row, bool(own)):
             rows.append(row)
     return rows

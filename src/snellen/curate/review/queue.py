@@ -93,8 +93,11 @@ class ReviewQueue:
     abilities: Abilities
 
 
-def read_queue(table: ItemTable, settings: ReviewSettings) -> ReviewQueue:
-    """Choose the items of a review and read them. Raises UsageError and DataError."""
+def read_queue(
+    table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool = False
+) -> ReviewQueue:
+    """Choose the items of a review and read them. Raises UsageError, also if there are none and
+    the queue may not be empty, and DataError."""
     flags = _read_flags(table)
     chosen = _chosen_ids(table, settings, flags)
     items: dict[str, Item] = {}
@@ -109,7 +112,12 @@ def read_queue(table: ItemTable, settings: ReviewSettings) -> ReviewQueue:
                     f"the queue would have more than {MAX_QUEUE:,} items; review a part with "
                     "--sample N or --ids FILE"
                 )
-    _check_items(table, settings, chosen, items)
+    _check_ids(table, settings, items)
+    if not items and not may_be_empty:
+        raise UsageError(
+            f"{table.name} has nothing to review: no item is flagged; name the items with --all, "
+            "--sample N or --ids FILE"
+        )
     replies = _read_replies(settings.runs, items.keys())
     order = items if settings.queue != "ids" else settings.ids
     queued = {
@@ -196,25 +204,13 @@ def _chosen_ids(
     return frozenset(flags)
 
 
-def _check_items(
-    table: ItemTable,
-    settings: ReviewSettings,
-    chosen: frozenset[str] | None,
-    items: Mapping[str, Item],
-) -> None:
-    """Raises UsageError if nothing is left to review, or if an id is unknown."""
-    if settings.queue == "ids":
-        unknown = [name for name in settings.ids if name not in items]
-        if unknown:
-            raise UsageError(
-                f"{table.name} has no item {unknown[0]!r}"
-                + (f", nor {len(unknown) - 1} more of the ids" if len(unknown) > 1 else "")
-            )
-    if not items:
-        where = "no earlier step flagged an item" if not chosen else "the flagged items are gone"
+def _check_ids(table: ItemTable, settings: ReviewSettings, items: Collection[str]) -> None:
+    """Raises UsageError if an id is unknown."""
+    unknown = [name for name in settings.ids if name not in items]
+    if unknown:
         raise UsageError(
-            f"{table.name} has nothing to review: {where}; name the items with --all, --sample N "
-            "or --ids FILE"
+            f"{table.name} has no item {unknown[0]!r}"
+            + (f", nor {len(unknown) - 1} more of the ids" if len(unknown) > 1 else "")
         )
 
 

@@ -19,8 +19,9 @@ def add(parser: ArgumentParser) -> None:
         "data", metavar="DATA", help="data set folder, data file, or name of a benchmark"
     )
     parser.add_argument(
-        "--out", required=True, metavar="DIR", help="folder of the review and of the next version"
-    )
+        "--out", metavar="DIR",
+        help="folder of the review and of the next version (default: DATA-reviewed)",
+    )  # fmt: skip
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--all", action="store_true",
@@ -82,9 +83,15 @@ def _add_tasks(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     from snellen.curate.review.finishing import agreement_lines, finished_lines
     from snellen.curate.review.importing import import_reviews
-    from snellen.curate.review.opening import open_review
+    from snellen.curate.review.opening import default_folder, open_review
 
-    review = open_review(arguments.data, arguments.out, _options(arguments))
+    review = open_review(
+        arguments.data,
+        arguments.out or default_folder(arguments.data),
+        _options(arguments),
+        # In a pipeline, that nothing was flagged is no mistake.
+        may_be_empty=arguments.queue_only or arguments.finish,
+    )
     if arguments.imported is not None:
         result = import_reviews(review.board, Path(arguments.imported), arguments.by)
         known = f", {result.known:,} were there already" if result.known else ""
