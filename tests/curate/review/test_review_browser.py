@@ -8,8 +8,10 @@ import re
 import signal
 from itertools import pairwise
 
+import av
 import pytest
 from browsing import launched
+from PIL import Image
 from playwright import sync_api
 from reviewing import (
     ATTACK,
@@ -285,7 +287,15 @@ def test_every_control_has_a_name_and_headings_are_in_order(tmp_path, tabs):
             assert all(after <= before + 1 for before, after in pairwise(found))
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (800, "dark"), (1400, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (360, "dark"),
+        pytest.param(360, "light", marks=pytest.mark.release),
+        pytest.param(800, "dark", marks=pytest.mark.release),
+        pytest.param(1400, "light", marks=pytest.mark.release),
+    ],
+)
 def test_nothing_is_wider_than_the_window_and_text_has_contrast(tmp_path, tabs, width, scheme):
     review = opened(tmp_path, annotators=2)
     decide(review, "c1", "ann", "keep", comment="fine")
@@ -315,6 +325,28 @@ CONTRAST = """() => {
     && e.tagName !== 'OPTION')
     .map((e) => [ratio(e), e.className, e.textContent.slice(0, 30)]).filter(([r]) => r < 4.5);
 }"""
+
+
+def test_a_video_is_played_by_a_key(tmp_path, tabs):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with av.open(str(folder / "clip.webm"), "w") as clip:
+        stream = clip.add_stream("libvpx-vp9", rate=10)
+        stream.width, stream.height = 96, 64
+        for step in range(20):
+            picture = Image.new("RGB", (96, 64), (12 * step, 80, 80))
+            clip.mux(stream.encode(av.VideoFrame.from_image(picture)))
+        clip.mux(stream.encode())
+    row = {"index": "v", "question": "What changes?", "A": "the colour", "B": "the form",
+           "answer": "A", "video_path": "clip.webm"}  # fmt: skip
+    (folder / "data.jsonl").write_text(json.dumps(row) + "\n")
+    with serving(open_review(folder / "data.jsonl", tmp_path / "out", {"queue": "all"})) as server:
+        tab = tabs(server, "ann")
+        tab.page.wait_for_function("document.querySelector('video').readyState >= 2")
+        tab.press("Space")
+        tab.page.wait_for_function("document.querySelector('video').currentTime > 0.2")
+        tab.press("k")
+        expect(tab.title).to_have_text("Done, thank you")
 
 
 def test_the_data_of_the_page_is_json_alone(tmp_path, tabs):
