@@ -333,7 +333,7 @@ def test_a_video_is_played_by_a_key(tmp_path, tabs):
     with av.open(str(folder / "clip.webm"), "w") as clip:
         stream = clip.add_stream("libvpx-vp9", rate=10)
         stream.width, stream.height = 96, 64
-        for step in range(20):
+        for step in range(5):
             picture = Image.new("RGB", (96, 64), (12 * step, 80, 80))
             clip.mux(stream.encode(av.VideoFrame.from_image(picture)))
         clip.mux(stream.encode())
@@ -342,9 +342,10 @@ def test_a_video_is_played_by_a_key(tmp_path, tabs):
     (folder / "data.jsonl").write_text(json.dumps(row) + "\n")
     with serving(open_review(folder / "data.jsonl", tmp_path / "out", {"queue": "all"})) as server:
         tab = tabs(server, "ann")
-        tab.page.wait_for_function("document.querySelector('video').readyState >= 2")
+        video = tab.page.locator("video")
+        expect(video).to_have_js_property("readyState", 4)
         tab.press("Space")
-        tab.page.wait_for_function("document.querySelector('video').currentTime > 0.2")
+        expect(video).to_have_js_property("ended", True)
         tab.press("k")
         expect(tab.title).to_have_text("Done, thank you")
 
