@@ -19,6 +19,7 @@ from snellen.curate.review.entries import REVIEWS_FILE
 from snellen.curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_lines
 from snellen.curate.review.importing import import_reviews
 from snellen.curate.review.opening import default_folder, open_review
+from snellen.curate.review.page_data import describe_item
 from snellen.curate.review.queue import QUEUE_FILE
 from snellen.curate.step import open_step, read_step
 
@@ -48,6 +49,18 @@ def test_the_queue_is_what_earlier_steps_flagged(tmp_path, flagged):
     assert rows["c2"]["answer"] == ["C"]
     assert Path(rows["c2"]["media"][0]["file"]).read_bytes().startswith(b"\x89PNG")
     assert picture_file(review, "c2") == rows["c2"]["media"][0]["file"]
+
+
+def test_what_a_step_changed_stands_with_its_flag(tmp_path):
+    table = open_items(write_data(tmp_path / "data"))
+    with open_step(tmp_path / "zh", "translate", {}, table) as step:
+        texts = {"question": ("Which colour?", "\u54ea\u79cd\u989c\u8272?")}
+        step.decide(Decision("c1", "flag", "translate", "number", changes=texts))
+        step.write_items(table)
+        step.finish({})
+    review = open_review(tmp_path / "zh", tmp_path / "out")
+    (flag,) = describe_item(review.board, "c1", "ann", "annotator")["flags"]
+    assert flag["changed"] == [["question", "Which colour?", "\u54ea\u79cd\u989c\u8272?"]]
 
 
 def test_the_queue_of_a_blind_review_holds_no_key(tmp_path, flagged):

@@ -142,8 +142,14 @@ def _comments(reviews: ItemReviews, by: str, role: Role) -> list[dict[str, str]]
     ]
 
 
-def _flag(decision: Decision) -> dict[str, str]:
-    return {"step": decision.step, "rule": decision.rule, "reason": decision.reason}
+def _flag(decision: Decision) -> dict[str, Any]:
+    """Why a step flagged the item, and what it changed, such as a question to its translation."""
+    return {
+        "step": decision.step,
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "changed": [[field, *texts] for field, texts in decision.changes.items()],
+    }
 
 
 def _reply(evidence: Evidence) -> dict[str, Any]:

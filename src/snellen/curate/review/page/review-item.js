@@ -42,18 +42,19 @@ const optionsView = (item) => {
 };
 
 const flagsView = (item) => {
-  const reasons = item.flags.map(({ step, rule, reason }) => make("li", {}, reason || rule, make("span", { class: "soft" }, ` (${step}: ${rule})`)));
+  const reasons = item.flags.map(({ step, rule, reason, changed }) => make("li", {}, reason || rule, make("span", { class: "soft" }, ` (${step}: ${rule})`), changesView(changed)));
   if (item.problem) reasons.unshift(make("li", {}, item.problem));
   return reasons.length ? make("section", { class: "why", "aria-labelledby": "why-title" }, make("h2", { id: "why-title" }, "Why you see it"), make("ul", {}, reasons)) : null;
 };
 
-const VERDICTS = { right: "right", wrong: "wrong" };
+/** The colour of a verdict such as "wrong in rotation 2 of 4: A, not B". */
+const verdictClass = (verdict) => `verdict ${/^(right|wrong)\b/.exec(verdict)?.[1] ?? "unread"}`;
 
 const repliesView = (item) => {
   if (!item.replies?.length) return null;
-  return make("section", { class: "replies", "aria-labelledby": "replies-title" }, make("h2", { id: "replies-title" }, "What models said"),
+  return make("section", { class: "replies", "aria-labelledby": "replies-title" }, make("h2", { id: "replies-title" }, "What models and rules said"),
     make("ul", {}, item.replies.map(({ model, reply, verdict }) => make("li", {},
-      make("div", { class: "model" }, make("b", {}, model), verdict ? make("span", { class: `verdict ${VERDICTS[verdict] ?? "unread"}` }, verdict) : null),
+      make("div", { class: "model" }, make("b", {}, model), verdict ? make("span", { class: verdictClass(verdict) }, verdict) : null),
       reply ? make("pre", { class: "reply", tabindex: reply.length > 400 ? "0" : null }, reply) : null))));
 };
 
