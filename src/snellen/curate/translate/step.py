@@ -276,7 +276,14 @@ def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
     texts, translation = texts_of(source, plan.fields), texts_of(target, plan.fields)
     mismatches = [*check_kinship(source, target)]
     mismatches += check_pair(plan.pair(texts, translation, source.gold))
-    return _decision(plan, pair.id, mismatches)
+    # Both texts of a flagged item, for whoever reviews it.
+    texts_of_both = {name: (text, translation.get(name, "")) for name, text in texts.items()}
+    return _decision(
+        plan,
+        pair.id,
+        mismatches,
+        changes=texts_of_both if plan.needs_review(mismatches) else None,
+    )
 
 
 def _sibling_items(
