@@ -122,6 +122,7 @@ def _notes(
     keep: tuple[str, ...],
     glossary: Mapping[str, str],
 ) -> list[str]:
+    """What the model must know of these texts: terms to keep, terms of the glossary, yes and no."""
     everything = "\n".join(texts.values())
     notes = []
     kept = [term for term in keep if has_term(everything, term, source)]

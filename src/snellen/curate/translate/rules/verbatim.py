@@ -35,46 +35,12 @@ _ABBREVIATION = re.compile(
     r"(?<![\w-])(?:[A-Z]{2,}[A-Z\d]*|[A-Z]+\d+[A-Z\d]*|[a-z]+[A-Z]\w*)(?:-\d+)?(?![\w])"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.?!:;。？！：…\"“‘'(（\[]|\n|-)\s*$")
-_COMMON_CAPITALS = frozenset(
-    [
-        "I",
-        "I'm",
-        "I'll",
-        "I've",
-        "I'd",
-        "OK",
-        "Mr",
-        "Mrs",
-        "Ms",
-        "Dr",
-        "Yes",
-        "No",
-        "Monday",
-        "Tuesday",
-        "Wednesday",
-        "Thursday",
-        "Friday",
-        "Saturday",
-        "Sunday",
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-        "English",
-        "Chinese",
-        "French",
-        "German",
-        "TV",
-    ]
-)
+_COMMON_CAPITALS = frozenset((
+    "I", "I'm", "I'll", "I've", "I'd", "OK", "TV", "Mr", "Mrs", "Ms", "Dr", "Yes", "No", "Monday",
+    "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January", "February",
+    "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December", "English", "Chinese", "French", "German",
+))  # fmt: skip
 _FOREIGN_LETTERS = {"CJK", "LATIN", "HIRAGANA", "KATAKANA", "HANGUL"}
 """Scripts whose texts keep single Latin letters; others may write theirs ("точка А")."""
 _STEMS = dict(zip("甲乙丙丁戊己庚", "ABCDEFG", strict=True))
