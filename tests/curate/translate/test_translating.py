@@ -168,6 +168,8 @@ def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
     made = decisions(out)
     assert (made["2"].action, made["2"].rule) == ("flag", "numbers")
     assert "12 is missing" in made["2"].reason
+    # Whoever reviews it sees the source's text, too.
+    assert BIRDS in made["2"].evidence[0].reply
     assert items(out)["2"].sample.question == "21 只鸟中有几只在飞？"
     # Without any translation the item keeps its text, and the next start asks again.
     assert (made["1"].action, made["1"].rule) == ("flag", "failed")

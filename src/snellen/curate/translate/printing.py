@@ -58,7 +58,8 @@ def print_translation(summary: TranslationSummary, console: Console) -> None:
     elif summary.out:
         _print(console, f"data: {summary.out}/items.jsonl")
         if flagged:
-            _print(console, f"next: snellen curate review {summary.out}")
+            out = f"{summary.out}-reviewed"
+            _print(console, f"next: snellen curate review {summary.out} --out {out}")
 
 
 def to_json(summary: TranslationSummary) -> str:

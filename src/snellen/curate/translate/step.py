@@ -45,6 +45,8 @@ from snellen.engine.servers.process import Notify
 STEP = "translate"
 TRANSLATED, UNCHANGED, MISSING = "translated", "no text", "missing"
 """Rules of decisions: translated and nothing wrong; nothing to translate; no item of this id."""
+SOURCE_TEXT = "source text"
+"""Name of the evidence that holds the texts of the source."""
 TERMS_FILE = "terms.json"
 
 
@@ -264,7 +266,7 @@ def _decision(
     changes: Mapping[str, tuple[str, str]] | None = None,
 ) -> Decision:
     """The decision about a translation: `fix`, or `flag` if a person is to look at it."""
-    rules = map(_rule_evidence, mismatches)
+    rules = list(map(_rule_evidence, mismatches))
     wrong = [each for each in mismatches if each.level == "wrong"]
     reason = "; ".join(map(str, wrong))
     is_flagged = plan.needs_review(mismatches)
@@ -272,6 +274,8 @@ def _decision(
         doubts = [f"doubtful: {each}" for each in mismatches]
         reason = "; ".join(doubts) or "every translation is to be verified"
     rule = mismatches[0].rule if is_flagged and mismatches else TRANSLATED
+    if is_flagged and changes:
+        rules = [_source_evidence(changes), *rules]
     action: Action = "flag" if is_flagged else "fix" if changes else "keep"
     return Decision(name, action, STEP, rule, reason, (*rules, *evidence), dict(changes or {}))
 
@@ -325,17 +329,31 @@ def _flag_displaced(
     by_id = {each.id: each for each in texts}
     for name, mismatches in displaced.items():
         before, each = decisions[name], by_id[name]
+        changes = {field: (text, each.target.get(field, "")) for field, text in each.source.items()}
+        rules = [*map(_rule_evidence, mismatches), *before.evidence]
+        if before.action != "flag":
+            rules = [_source_evidence(changes), *rules]
         reasons = [before.reason] if before.action == "flag" and before.reason else []
         yield replace(
             before,
             action="flag",
             rule=before.rule if before.action == "flag" else mismatches[0].rule,
             reason="; ".join([*reasons, *map(str, mismatches)]),
-            evidence=(*map(_rule_evidence, mismatches), *before.evidence),
-            changes={field: (text, each.target.get(field, "")) for field, text in
-                     each.source.items()},
+            evidence=tuple(rules),
+            changes=changes,
             at="",
-        )  # fmt: skip
+        )
+
+
+def _source_evidence(changes: Mapping[str, tuple[str, str]]) -> Evidence:
+    """The texts of the source, for whoever reviews their translation."""
+    lines = (f"{name}: {before}" for name, (before, _) in sorted(changes.items(), key=_field_key))
+    return Evidence(SOURCE_TEXT, reply="\n".join(lines))
+
+
+def _field_key(entry: tuple[str, object]) -> tuple[bool, str]:
+    """The question and the hint before the options."""
+    return len(entry[0]) == 1, entry[0]
 
 
 def _rule_evidence(mismatch: Mismatch) -> Evidence:
