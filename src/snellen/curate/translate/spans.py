@@ -28,7 +28,7 @@ _TEXT_COMMAND = re.compile(r"\\(?:text|mbox|textbf|mathrm|textrm|textit)\s*\{[^{
 KINDS: dict[str, re.Pattern[str]] = {
     "code": re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL),
     "formulae": re.compile(
-        r"\$\$.+?\$\$|(?<![\\\w$])\$(?=[^\s\d$])[^$\n]*?[^\s$]\$(?!\d)|\$\d[^$\n]*?[\\^_={}][^$\n]*?\$"
+        r"\$\$.+?\$\$|(?<![\\\w$])\$(?=[A-Za-z\\({|+-])[^$\n]*?[^\s$]\$(?!\d)|\$\d[^$\n]*?[\\^_={}][^$\n]*?\$"
         r"|\\\(.+?\\\)|\\\[.+?\\\]|\\begin\{(\w+\*?)\}.*?\\end\{\1\}"
         r"|\\(?:frac|sqrt|sum|int|alpha|beta|theta|pi|times|cdot|leq?|geq?|angle|triangle|circ)\b"
         r"(?:\s*\{[^{}]*\})*",
