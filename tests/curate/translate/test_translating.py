@@ -14,6 +14,7 @@ from typing import Any
 
 import eyechart_zh
 import pytest
+from PIL import Image
 from scripted_translator import ScriptedTranslator, translating
 
 from snellen.cli import main
@@ -440,3 +441,28 @@ def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
     assert counts["wrong"] == counts["doubtful"] == {}
     assert counts["fix"] == 812
     assert counts["inconsistent terms"] == 0
+
+
+def test_the_pictures_of_a_data_set_folder_are_not_stored_twice(
+    strong: ScriptedTranslator, tmp_path: Path
+) -> None:
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "images" / "car.png")
+    rows = [{**ROWS[0], "image": "images/car.png"}]
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert translate(write_rows(tmp_path / "car.jsonl", rows), strong.model, first) == 0
+    english = {
+        "汽车是什么颜色？": CAR,
+        "红色": "red",
+        "蓝色": "blue",
+        "请仔细看。": "Look closely.",
+    }
+    strong.translate = english.__getitem__
+    assert main(["curate", "translate", str(first), "--from", "zh", "--to", "en", "-m",
+                 strong.model, "-o", str(second)]) == 0  # fmt: skip
+    [one], [other] = ([*(folder / "media").rglob("*.png")] for folder in (first, second))
+    assert one.name == other.name
+    assert one.stat().st_ino == other.stat().st_ino
+    assert items(second)["1"].sample.options == {"A": "red", "B": "blue"}
+    # The second folder also says what was decided in the first.
+    assert [each.step for each in read_decisions(second)] == ["translate", "translate"]
