@@ -231,6 +231,21 @@ def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_
     assert scores["chrF of question"] == 1.0
 
 
+def test_what_the_judge_says_is_sent_back_once(
+    data: Path, strong: ScriptedTranslator, tmp_path: Path
+) -> None:
+    strong.slips = {BIRDS: [{"Q": WORDS[BIRDS], "A": "所有的鱼", "B": "一只也没有"}]}
+    write_rows(data, ROWS[1:2])
+    out = tmp_path / "out"
+    with translating(WORDS.__getitem__) as judge:
+        verdicts: list[Any] = ['{"same": false, "differences": ["A: fish"]}', '{"same": true}']
+        judge.slips, judge.by_request = {WORDS[BIRDS]: verdicts}, True
+        assert translate(data, strong.model, out, "--judge", judge.model) == 0
+    assert "judge (all): A: fish" in strong.asked[1][2]["content"]
+    assert decisions(out)["2"].action == "fix"
+    assert items(out)["2"].sample.options["A"] == "全部"
+
+
 def test_a_killed_step_goes_on_where_it_was(
     strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
