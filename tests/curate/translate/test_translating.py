@@ -88,7 +88,7 @@ def decisions(out: Path) -> dict[str, Decision]:
 
 
 def test_a_sibling_has_the_same_ids_keys_and_cells(
-    data: Path, strong: ScriptedTranslator, tmp_path: Path
+    data: Path, strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "small-zh"
     assert translate(data, strong.model, out) == 0
@@ -112,6 +112,9 @@ def test_a_sibling_has_the_same_ids_keys_and_cells(
     # Item 5 has nothing to translate: four requests. The prompt is that of the paper.
     assert len(strong.asked) == 4
     assert strong.asked[0][0]["content"].startswith("你是一个翻译助手")
+    # Another language needs another folder.
+    assert translate(data, strong.model, out, "--to", "ja") == 2
+    assert "was made with to 'zh', now it is 'ja'" in capsys.readouterr().err
     # The same command again asks nothing and changes nothing.
     written = (out / "items.jsonl").read_bytes()
     assert translate(data, strong.model, out) == 0
@@ -177,7 +180,9 @@ def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
     assert items(out)["1"].sample.question == CAR
     assert len(items(out)) == len(ROWS)
     assert read_step(out).status == "waiting"
-    assert "2 flagged for review" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "2 flagged for review" in printed
+    assert "1 item without a translation" in printed
     strong.slips = {}
     assert translate(data, strong.model, out, "--attempts", "2", "--fresh", "again") == 0
     assert items(out)["1"].sample.question == WORDS[CAR]

@@ -214,7 +214,7 @@ def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, obj
         "attempts": plan.attempts,
         "min chrF": plan.least_chrf,
         "review": plan.review,
-        "instruction": f"{instruction.name} {instruction.digest[:12]}",
+        "version of the prompt": f"{instruction.name} {instruction.digest[:12]}",
         **models,
     }
 
