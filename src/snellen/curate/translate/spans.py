@@ -59,7 +59,7 @@ KINDS: dict[str, re.Pattern[str]] = {
 }
 """What is kept, by the name of the rule that checks it."""
 
-_BLANK = re.compile(r"_{2,}|…{2,}|\.{4,}|[(（][\s_]*[)）]")
+_BLANK = re.compile(r"_{2,}|[(（][\s_]*[)）]")
 BLANK = "___"
 
 

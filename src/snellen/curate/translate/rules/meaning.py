@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from snellen.curate.translate.chrf import chrf
 from snellen.curate.translate.languages import Language
-from snellen.curate.translate.pair import Mismatch, TextPair
+from snellen.curate.translate.pair import Level, Mismatch, TextPair
 from snellen.curate.translate.terms import has_term, terms_of
 
+_SHORT_TEXT = 200
+"""Characters up to which a word of the text can be expected to have one in the translation."""
 _OR_NOT = re.compile(r"\bor not\b|\bnot only\b")
 """Negations that ask for no negation."""
 
@@ -38,7 +40,8 @@ def check_opposites(pair: TextPair) -> Iterator[Mismatch]:
                 words = ", ".join(concept.split("|")[0] for concept in sorted(lost))
                 others = ", ".join(concept.split("|")[0] for concept in sorted(gained))
                 text = f"{group.name}: '{words}' became '{others}'"
-                yield Mismatch("opposites", name, "wrong", text)
+                level: Level = "wrong" if len(source) <= _SHORT_TEXT else "doubtful"
+                yield Mismatch("opposites", name, level, text)
 
 
 def check_negation(pair: TextPair) -> Iterator[Mismatch]:
