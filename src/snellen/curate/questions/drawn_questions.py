@@ -55,7 +55,7 @@ from snellen.curate.questions.rules import (
     ChangedCaption,
     ChangedCaptions,
     changed_too_much,
-    unchanged,
+    stays_the_same,
 )
 from snellen.curate.questions.writing import CHECKER, WRITER
 from snellen.curate.step import MediaWriter, Step, open_step
@@ -272,7 +272,7 @@ def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> _Problem 
     if len(changed) != DISTRACTORS or not all(one.caption.strip() for one in changed):
         return _Problem(MISSING, f"there are {len(changed)} changed captions; expected 3")
     for rule, reason in (
-        (UNCHANGED, unchanged(caption, changed)),
+        (UNCHANGED, stays_the_same(caption, changed)),
         (CHANGED_TOO_MUCH, changed_too_much(caption, changed)),
     ):
         if reason:

@@ -199,7 +199,7 @@ def repeats(written: WrittenQuestion, earlier: Sequence[str]) -> str:
     return ""
 
 
-def unchanged(caption: str, changed: Sequence[ChangedCaption]) -> str:
+def stays_the_same(caption: str, changed: Sequence[ChangedCaption]) -> str:
     """Each changed caption must differ from the caption, and from the others."""
     seen = {" ".join(_words(caption)): "the caption"}
     for one in changed:

@@ -118,8 +118,8 @@ def main(arguments: Namespace) -> int:
             "name a folder of pictures or a data file that names them; or metadata records by "
             "--from-metadata FILE"
         )
-    make = _next_images if arguments.next_image else _questions
-    result = (_drawn if arguments.draw else make)(arguments)
+    make = _make_next_images if arguments.next_image else _make_questions
+    result = (_make_drawn if arguments.draw else make)(arguments)
     if arguments.json:
         print(msgspec.json.encode(result).decode())
     else:
@@ -136,7 +136,7 @@ def _list_dimensions(arguments: Namespace) -> int:
     return COMPLETE
 
 
-def _questions(arguments: Namespace) -> QuestionsResult:
+def _make_questions(arguments: Namespace) -> QuestionsResult:
     """Questions of pictures and videos."""
     from snellen.curate.asking import StepOptions
     from snellen.curate.questions.build import make_questions
@@ -164,7 +164,7 @@ def _questions(arguments: Namespace) -> QuestionsResult:
     return make_questions(open_pictures(arguments.pictures), arguments.out, options, asking)
 
 
-def _drawn(arguments: Namespace) -> QuestionsResult:
+def _make_drawn(arguments: Namespace) -> QuestionsResult:
     """Questions that are answered by drawing, of captions."""
     from snellen.benchmarks.seedbench.drawing_options import split_drawing_options
     from snellen.core.benchmark import Variant
@@ -187,7 +187,7 @@ def _drawn(arguments: Namespace) -> QuestionsResult:
     return make_drawn_questions(open_captions(arguments.pictures), arguments.out, options, asking)
 
 
-def _next_images(arguments: Namespace) -> QuestionsResult:
+def _make_next_images(arguments: Namespace) -> QuestionsResult:
     """Questions about what a video shows next."""
     from snellen.curate.questions.next_image import make_next_image_questions
     from snellen.curate.questions.sources import open_pictures
