@@ -12,10 +12,11 @@ from snellen.core.sample import MediaRef
 from snellen.curate.asking import AskFailed, Job, NotJson
 from snellen.curate.decisions import Action, Decision, Evidence
 from snellen.curate.questions.extraction import VisualFacts
+from snellen.curate.questions.in_context import question_of, record_id, restate
 from snellen.curate.questions.looking import Exclusion, Looking
 from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.prompt_texts import DimensionPrompt
-from snellen.curate.questions.records import Draft, PictureRecord
+from snellen.curate.questions.records import Draft, PictureRecord, RestatedCaption
 from snellen.curate.questions.rules import (
     GIVEN_AWAY,
     MISSING,
@@ -90,6 +91,7 @@ class Finished:
     requests: int = 0
     decided: list[_JobDecision] = field(default_factory=list)
     questions: list[_PassedQuestion] = field(default_factory=list)
+    restated: RestatedCaption | None = None
 
     def count_requests(self, steps: Steps[T]) -> Steps[T]:
         """The same steps; their requests are counted."""
@@ -124,7 +126,15 @@ class Finished:
             for one in self.questions
         )
         fields = {name: getattr(self.extraction, name) for name in VisualFacts.__struct_fields__}
-        return PictureRecord(picture=self.picture, decisions=decisions, drafts=drafts, **fields)
+        return PictureRecord(
+            picture=self.picture,
+            decisions=decisions,
+            drafts=drafts,
+            restated=self.restated,
+            shown=self.pictures[0] if self.restated else "",
+            evidence=tuple(asked) if self.restated else (),
+            **fields,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +162,26 @@ class PictureJobs:
             return done
 
         return Job(name, steps())
+
+    def restating_job(self, draft: Draft) -> Job[Finished]:
+        """Restate a question as captions; the rule for distractors applies to them as well."""
+
+        def steps() -> Steps[Finished]:
+            name = record_id(draft)
+            done = Finished(name, draft.pictures)
+            try:
+                restated = yield from done.count_requests(restate(WRITER, draft, draft.id))
+            except AskFailed as error:
+                done.drop(name, final_rule(error), error.failure.message, done.since(0))
+                return done
+            reason = too_close(question_of(restated), self.options.max_similarity)
+            if reason:
+                done.drop(name, TOO_CLOSE, reason, done.since(0))
+            else:
+                done.restated = restated
+            return done
+
+        return Job(draft.id, steps())
 
     def _picture(self, picture: Picture) -> Steps[Finished]:
         done = Finished(picture.id, (picture.id,))

@@ -24,7 +24,7 @@ from snellen.curate.questions.extraction import NEEDS
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
-Shown = Literal["image", "video", "album"]
+Shown = Literal["image", "video", "album", "examples"]
 
 
 class DimensionPrompt(Struct, frozen=True, forbid_unknown_fields=True):

@@ -34,11 +34,25 @@ class Draft(Struct, frozen=True, omit_defaults=True):
     """What models said on the way: the extraction, the writing, the checks."""
 
 
+class RestatedCaption(Struct, frozen=True):
+    """A question with its options as captions, and the property that they are about."""
+
+    aspect: str
+    statement: str
+    wrong: list[str]
+
+
 class PictureRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
-    """A picture, video or album that is done."""
+    """A picture, video, album or restated question that is done."""
 
     decisions: tuple[Decision, ...] = ()
     drafts: tuple[Draft, ...] = ()
+    restated: RestatedCaption | None = None
+    """Of the record of a question that was restated for In-Context Captioning."""
+    shown: str = ""
+    """The picture of that question."""
+    evidence: tuple[Evidence, ...] = ()
+    """What was said for it."""
 
 
 class PictureRecords:
