@@ -92,7 +92,7 @@ def test_a_third_picture_is_captioned_after_two_examples(folder: Path, tmp_path:
         assert f"The car is {colours[0]}. " == text[1]
         assert sample.options[sample.gold[0]] == f"The car is {colours[2]}."
         kinds = [type(part).__name__ for part in prompt(sample)[0].parts]
-        assert kinds == ["Media", "Text", "Media", "Text", "Media", "Text"]
+        assert kinds == ["Text", *["Media", "Text"] * 3]
         assert len(made[item.id].evidence) == 3
     before = (out / "items.jsonl").read_bytes()
     assert make(folder, out, "Instance Attribute", "In-Context Captioning") == result

@@ -106,7 +106,7 @@ def _add_drawing(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Make questions, of pictures or of metadata records."""
-    if arguments.from_metadata is not None:
+    if arguments.from_metadata:
         return main_metadata(arguments)
 
     if arguments.list_dimensions:
