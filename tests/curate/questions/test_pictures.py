@@ -117,6 +117,10 @@ def test_decisions_hold_every_request(made: tuple[Path, str]) -> None:
     assert models == ["tiny"] * 4
     assert all(len(one.request) == 64 for one in added.evidence)
     assert '"EXIT 7"' in added.evidence[0].reply
+    guessed = decisions(made[0])["beach.png/scene-understanding/1"]
+    assert guessed.reason == (
+        "2 of 2 models answer it without the picture: all text-only models are right"
+    )
     dropped = decisions(made[0])["lounge.png/scene-understanding/1"]
     assert dropped.reason == "'a couch': a couch is a sofa"
     broken = decisions(made[0])["broken.png"]
@@ -206,6 +210,7 @@ def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -
          "caption": "a kitchen , a cup and a book on a table near a plant and a lamp"},
         {"id": "o", "image": str(pictures / "office.png"), "source": "web"},
         {"id": "gone", "image": str(tmp_path / "gone.png"), "license": "CC0-1.0"},
+        {"id": "gone", "license": "CC0-1.0"},
     ]  # fmt: skip
     manifest = tmp_path / "manifest.jsonl"
     manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -215,7 +220,7 @@ def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -
     assert code == 0, printed
     rules = {name: one.rule for name, one in decisions(tmp_path / "set").items()}
     assert rules["o"] == "no-license"
-    assert rules["gone"] == "unreadable"
+    assert rules["gone"] == rules["gone (row 4)"] == "unreadable"
     (item,) = open_items(tmp_path / "set")
     assert (item.label("license"), item.label("source"), item.label("picture")) == (
         "CC0-1.0", "mine", "k",
@@ -247,6 +252,12 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
         (["."], "name the data set folder to write: --out DIR"),
         ([".", "--out", "x", "--dimension", "colour"], "unknown dimension 'colour'"),
         ([".", "--out", "x", "--dimensions", "no.toml"], "cannot read no.toml"),
+        ([".", "--out", "x", "--text-rule", "vision-none"], "expected a rule of text-only models"),
+        ([".", "--out", "x", "--text-rule", "none"], "unknown rule 'none'"),
+        (
+            [".", "--out", "x", "--text-only", "random", "--text-rule", "text-more-than:2"],
+            "it could flag nothing",
+        ),
         ([".", "--out", "x", "--count", "0"], "--count 0: expected 1 to 20 questions"),
     ],
 )

@@ -11,7 +11,7 @@ from snellen.curate.questions.balance import LABELS, Candidate, answer_positions
 from snellen.curate.questions.in_context import in_context_drafts
 from snellen.curate.questions.records import Draft, PictureRecords
 from snellen.curate.questions.rules import DISTRACTORS
-from snellen.curate.questions.sources import Picture, Pictures
+from snellen.curate.questions.sources import Picture, PictureSource
 
 PICTURE_COLUMN = "picture"
 """Column: the ids of the pictures that an item shows, with commas between them."""
@@ -33,7 +33,7 @@ def candidates(records: PictureRecords, seed: int) -> Iterator[Candidate]:
 
 
 def build_items(
-    pictures: Pictures, records: PictureRecords, kept: frozenset[str], seed: int
+    pictures: PictureSource, records: PictureRecords, kept: frozenset[str], seed: int
 ) -> Iterator[Item]:
     """The kept questions as items, in the order in which the pictures they show have gone by.
 

@@ -28,7 +28,7 @@ from snellen.curate.questions.picture_job import STEP, Finished, PictureJobs
 from snellen.curate.questions.records import PictureRecords
 from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
 from snellen.curate.questions.rules import BALANCE, WRITTEN
-from snellen.curate.questions.sources import Pictures
+from snellen.curate.questions.sources import PictureSource
 from snellen.curate.questions.writing import CHECKER, REASONER, WRITER
 from snellen.curate.step import Step, open_step
 
@@ -36,7 +36,7 @@ _DEFAULTS = StepOptions()
 
 
 def make_questions(
-    pictures: Pictures,
+    pictures: PictureSource,
     out: Path | str,
     options: QuestionOptions,
     asking: StepOptions = _DEFAULTS,
@@ -86,7 +86,7 @@ class _PictureQuestions:
 
     def __init__(
         self,
-        pictures: Pictures,
+        pictures: PictureSource,
         options: QuestionOptions,
         extractors: Mapping[str, Extractor],
         step: Step,

@@ -11,6 +11,7 @@ from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import AskFailed, Job, NotJson
 from snellen.curate.decisions import Action, Decision, Evidence
+from snellen.curate.filter.rules import parse_rule
 from snellen.curate.questions.extraction import VisualFacts
 from snellen.curate.questions.in_context import question_of, record_id, restate
 from snellen.curate.questions.looking import Exclusion, Looking
@@ -292,12 +293,17 @@ class PictureJobs:
             yield TEXT_ONLY, self._without_picture(item, written)
 
     def _without_picture(self, item: str, written: WrittenQuestion) -> Steps[str]:
-        """Ask the text-only models until one is wrong: only what all answer is dropped."""
-        for number in range(1, len(self.options.text_only) + 1):
+        """Ask the text-only models one by one, until more replies could not change the verdict."""
+        rule, models = parse_rule(self.options.text_rule), len(self.options.text_only)
+        threshold, right = rule.threshold(models), 0
+        for number in range(1, models + 1):
             verdict = yield from answer_as_text(f"text{number}", written, item)
-            if not verdict.correct:
-                return ""
-        return f"all {len(self.options.text_only)} text-only models answer it"
+            right += verdict.correct
+            if right >= threshold:
+                return f"{right} of {models} models answer it without the picture: {rule.sentence}"
+            if right + models - number < threshold:
+                break
+        return ""
 
 
 def final_rule(error: AskFailed) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -47,8 +48,13 @@ def add(parser: ArgumentParser) -> None:
         help="drop questions that all these models answer without the picture; repeat for several",
     )  # fmt: skip
     parser.add_argument(
+        "--text-rule", metavar="RULE", default="text-all",
+        help="how many of them must answer it: text-all, text-majority, text-more-than:N "
+            "(default: text-all)",
+    )  # fmt: skip
+    parser.add_argument(
         "--dimension", action="append", default=[], metavar="NAME",
-        help="ask about this dimension; repeat for several (default: all)",
+        help="ask about this dimension; repeat for several (default: all that suit any picture)",
     )  # fmt: skip
     parser.add_argument(
         "--dimensions", metavar="FILE.toml", help="dimensions and instructions of your own"
@@ -150,6 +156,7 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
         reasoner=arguments.reasoner,
         checker=arguments.checker,
         text_only=arguments.text_only,
+        text_rule=arguments.text_rule,
         dimensions=choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension),
         count=arguments.count,
         per_dimension=arguments.per_dimension,
@@ -203,12 +210,16 @@ def _make_next_images(arguments: Namespace) -> QuestionsResult:
 
 def _print_result(result: QuestionsResult) -> None:
     """What was dropped and kept, and what comes next."""
+    from snellen.curate.spending import read_spending
     from snellen.report.format import plural
 
     for rule, count in result.by_rule.items():
         print_line(f"dropped   {count:>6}  {rule}")
     for dimension, count in result.by_dimension.items():
         print_line(f"kept      {count:>6}  {dimension}")
+    spending = read_spending(Path(result.folder))
+    if spending.requests:
+        print_line(f"spent so far: {spending.sentence()}")
     print_line(
         f"{result.folder}: {plural(result.pictures, result.sources)}, "
         f"{plural(result.items, 'question')}"
