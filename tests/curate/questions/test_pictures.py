@@ -166,9 +166,11 @@ def test_a_killed_command_goes_on_where_it_was(
     # Only what was under way when the process ended is asked again.
     repeated = len(asked) - len(set(asked))
     assert repeated <= 24 < before < len(asked)
-    code, printed = run(*arguments(server, pictures, out))
+    code, printed = run(*words, "--json")
     assert code == 0
-    assert "8 questions" in printed
+    result = json.loads(printed)
+    assert (result["pictures"], result["items"], result["failed"]) == (22, 8, 0)
+    assert result["by_rule"]["distractor-too-close"] == 4
 
 
 def test_a_budget_stops_it_and_the_same_command_goes_on(pictures: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -232,4 +233,5 @@ def _print_result(result: QuestionsResult) -> None:
             "command asks again, and writes the questions once none fails"
         )
     elif result.items:
-        print_line(f"next: snellen curate review {result.folder} --blind")
+        folder = shlex.quote(result.folder)
+        print_line(f"next: snellen curate review {folder} --all --blind --out {folder}-reviewed")
