@@ -206,6 +206,27 @@ def test_failed_requests_are_decisions_and_asked_again(pictures: Path, tmp_path:
         assert decisions(tmp_path / "set")["office.png"].action == "keep"
 
 
+def test_a_check_that_cannot_be_made_flags_the_question(pictures: Path, tmp_path: Path) -> None:
+    with scripted_server() as server:
+        good = server.handler
+        assert good is not None
+
+        async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+            if "wrong answers could also be accepted" in json.dumps(body):
+                return web.json_response(chat_reply("I had rather not say."))
+            return await good(request, body)
+
+        server.handler = mute
+        code, printed = run(*arguments(server, pictures, tmp_path / "set"))
+    assert code == 0, printed
+    made = decisions(tmp_path / "set")
+    flagged = {name for name, one in made.items() if one.action == "flag"}
+    # What only the checker could have found stays as well, and all wait for a person.
+    assert flagged == KEPT | {"lounge.png/scene-understanding/1"}
+    assert {made[name].rule for name in flagged} == {"not-json"}
+    assert {item.id for item in open_items(tmp_path / "set")} == flagged
+
+
 def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -> None:
     rows = [
         {"id": "k", "image": str(pictures / "kitchen.png"), "license": "CC0-1.0", "source": "mine",

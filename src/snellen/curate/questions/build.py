@@ -20,6 +20,7 @@ from snellen.curate.questions.albums import find_albums
 from snellen.curate.questions.assembling import all_drafts, build_items, candidates
 from snellen.curate.questions.balance import balance
 from snellen.curate.questions.extractors.extractor import Extractor
+from snellen.curate.questions.extractors.recorded import RecordedExtractor
 from snellen.curate.questions.extractors.table import open_extractor
 from snellen.curate.questions.in_context import SOURCES, record_id
 from snellen.curate.questions.looking import Looking
@@ -55,7 +56,13 @@ def make_questions(
     }
     with ExitStack() as stack:
         source = pictures.describe()
-        step = stack.enter_context(open_step(out, STEP, options.settings(), source))
+        recorded = {
+            one.name: one.recorded.digest
+            for one in extractors.values()
+            if isinstance(one, RecordedExtractor)
+        }
+        settings = options.settings() | {"recorded": recorded}
+        step = stack.enter_context(open_step(out, STEP, settings, source))
         records = PictureRecords(step.folder)
         stack.callback(records.close)
         roles = model_roles(options, extractors)
@@ -102,7 +109,7 @@ class _PictureQuestions:
             looking=looking, options=options, has_checker=bool(options.checker)
         )
         self._failed = 0
-        # The decisions of a picture whose line was written right before a kill.
+        # A kill may have come between a picture's line and its decisions.
         for record in records.records():
             self._decide(record.decisions)
 
@@ -187,6 +194,9 @@ class _PictureQuestions:
             shown = ", ".join(draft.pictures)
             if draft.id in over:
                 yield Decision(draft.id, "drop", STEP, BALANCE, over[draft.id], draft.evidence)
+            elif draft.doubts:
+                rule, reason = next(iter(draft.doubts.items()))
+                yield Decision(draft.id, "flag", STEP, rule, reason, draft.evidence)
             else:
                 reason = f"{draft.dimension}, made from {shown}"
                 yield Decision(draft.id, "add", STEP, WRITTEN, reason, draft.evidence)

@@ -79,6 +79,7 @@ class _PassedQuestion(NamedTuple):
     dimension: str
     written: WrittenQuestion
     spans: tuple[_Span, ...]
+    doubts: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -123,7 +124,14 @@ class Finished:
             for one in self.decided
         )
         drafts = tuple(
-            Draft(one.id, one.dimension, self.pictures, one.written, evidence(one.spans))
+            Draft(
+                one.id,
+                one.dimension,
+                self.pictures,
+                one.written,
+                evidence(one.spans),
+                one.doubts,
+            )
             for one in self.questions
         )
         fields = {name: getattr(self.extraction, name) for name in VisualFacts.__struct_fields__}
@@ -256,18 +264,19 @@ class PictureJobs:
             if reason:
                 done.drop(item, rule, reason, *spans)
                 return
-        try:
-            for rule, check in self._checks(done, prompt, item, written):
+        doubts: dict[str, str] = {}
+        for rule, check in self._checks(done, prompt, item, written):
+            try:
                 reason = yield from done.count_requests(check)
-                if reason:
-                    done.drop(item, rule, reason, *spans, done.since(first))
-                    return
-        except AskFailed as error:
-            done.drop(item, final_rule(error), error.failure.message, *spans, done.since(first))
-            return
-        done.questions.append(
-            _PassedQuestion(item, prompt.name, written, (*spans, done.since(first)))
-        )
+            except AskFailed as error:
+                # A check that cannot be made says nothing against the question.
+                doubts[final_rule(error)] = f"{rule}: {error.failure.message}"
+                continue
+            if reason:
+                done.drop(item, rule, reason, *spans, done.since(first))
+                return
+        passed = _PassedQuestion(item, prompt.name, written, (*spans, done.since(first)), doubts)
+        done.questions.append(passed)
 
     def _reasons(self, done: Finished, written: WrittenQuestion) -> dict[str, str]:
         """Why rules without a model drop a question, by rule, in the order they are applied."""

@@ -35,6 +35,8 @@ class Draft(Struct, frozen=True, omit_defaults=True):
     written: WrittenQuestion
     evidence: tuple[Evidence, ...] = ()
     """What models said on the way: the extraction, the writing, the checks."""
+    doubts: dict[str, str] = {}
+    """Checks that a model could not make, by rule: for a person to look at."""
 
 
 class RestatedCaption(Struct, frozen=True):

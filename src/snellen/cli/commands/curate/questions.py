@@ -137,9 +137,11 @@ def main(arguments: Namespace) -> int:
 def _list_dimensions(arguments: Namespace) -> int:
     from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
 
-    chosen = choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension)
-    for slug, one in chosen.items():
-        print_line(f"{slug:<30} {one.media:<6} {one.name} (needs {', '.join(one.needs)})")
+    known = load_dimensions(arguments.dimensions)
+    for slug, one in choose_dimensions(known, arguments.dimension or list(known)).items():
+        needs = f" (needs {', '.join(one.needs)})" if one.needs else ""
+        by_name = "; asked about where --dimension names it" if one.by_name else ""
+        print_line(f"{slug:<30} {one.media:<8} {one.name}{needs}{by_name}")
     return COMPLETE
 
 

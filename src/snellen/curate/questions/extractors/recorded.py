@@ -8,6 +8,7 @@ One line a picture: `{"picture": "park/dog.png", "captions": ["..."], "instances
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True):
 class RecordedExtractor:
     name: str
     aspects: frozenset[Aspect]
-    recorded: Mapping[str, RecordedFacts]
+    recorded: RecordedFile
     model: None = None
     at_once: bool = True
 
@@ -56,10 +57,11 @@ class RecordedFile(Mapping[str, RecordedFacts]):
         """Check every line. Raises DataError for one that is no extraction, and StorageError."""
         self._path = path
         self._places: dict[str, int] = {}
-        place = 0
+        place, content = 0, hashlib.sha256()
         try:
             with path.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
+                    content.update(line)
                     if line.strip():
                         self._places[_decode_line(line, f"{path}, line {number}").picture] = place
                     place += len(line)
@@ -67,6 +69,8 @@ class RecordedFile(Mapping[str, RecordedFacts]):
             raise DataError(f"{path}: there is no such file of extractions") from None
         except OSError as error:
             raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+        self.digest = content.hexdigest()
+        """SHA-256 of the file, in hex."""
 
     def __getitem__(self, picture: str) -> RecordedFacts:
         place = self._places[picture]
