@@ -28,6 +28,14 @@ _MOST_DRAWS = 500
 """Other records drawn for one item."""
 
 
+_USED, _NOTHING_TO_ASK, _NO_SUBTASK = range(3)
+_STATES = (
+    None,
+    RecordProblem("template", "it has nothing that a template asks for"),
+    RecordProblem("template", "no template is of its subtask"),
+)
+
+
 class TemplatePool:
     """The records that one template takes, by source."""
 
@@ -96,8 +104,10 @@ class Catalogue:
             self._by_subtask.setdefault(pool.template.subtask, []).append(pool)
         self._offsets = array("Q")
         self._keys = array("Q")
+        self._states = bytearray()
         self.problems: dict[int, RecordProblem] = {}
-        """Rows that are not used, with the reason."""
+        """Rows that cannot be used, with the reason. Those that no template takes are not here:
+        they may be most of a large file. See `problem`."""
         self.names: dict[int, str] = {}
         """Names of these rows."""
 
@@ -116,10 +126,12 @@ class Catalogue:
             key = int.from_bytes(sampling_key(self.seed, line.name)[:8], "big")
             self._keys.append(key)
             problem = line.problem
+            state = _USED
             if problem is None and line.record is not None:
                 problem = refuse(line.record)
-            if problem is None and line.record is not None:
-                problem = self._add(row, line.record)
+                if problem is None:
+                    state = self._add(row, line.record)
+            self._states.append(state)
             if problem is not None:
                 self.problems[row] = problem
                 self.names[row] = line.name
@@ -131,19 +143,24 @@ class Catalogue:
             )
         self._refuse_repeated_ids()
 
-    def _add(self, row: int, record: MetadataRecord) -> RecordProblem | None:
+    def _add(self, row: int, record: MetadataRecord) -> int:
+        """Add a record to the pools of the templates that take it; returns its state."""
         pools = self._by_subtask.get(record.subtask, []) if record.subtask else self.pools
-        used = False
+        state = _NOTHING_TO_ASK if pools else _NO_SUBTASK
         for pool in pools:
             sources = pool.template.sources
             if (not sources or record.source in sources) and has_targets(record, pool.template):
                 pool.add(row, record)
-                used = True
-        if used:
-            return None
-        if record.subtask and not pools:
-            return RecordProblem("template", f"no template is of its subtask {record.subtask!r}")
-        return RecordProblem("template", "it has nothing that a template asks for")
+                state = _USED
+        return state
+
+    def problem(self, row: int) -> RecordProblem | None:
+        """Why a row is in no pool; None if it is in one."""
+        return self.problems.get(row) or _STATES[self._states[row]]
+
+    def count_unmatched(self) -> int:
+        """Number of usable records that no template takes."""
+        return len(self._states) - self._states.count(_USED)
 
     def _refuse_repeated_ids(self) -> None:
         """Raises DataError for an id that two records share: items and decisions go by ids."""

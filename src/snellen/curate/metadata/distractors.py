@@ -104,6 +104,10 @@ class CategorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     vectors: str = ""
     """For `embedding`: a file with one {"label": ..., "vector": [...]} a line."""
 
+    def __post_init__(self) -> None:
+        if self.near == "embedding" and not self.vectors:
+            raise ValueError('near = "embedding" needs vectors = "FILE"')
+
 
 class OtherItemSettings(Struct, frozen=True, forbid_unknown_fields=True):
     near: Literal["", "text"] = ""
@@ -145,11 +149,6 @@ def _nearest_labels(
     elif settings.near == "text":
         ranked = tree.nearest_by_text(label)
     else:
-        if not settings.vectors:
-            raise UsageError(
-                'categories: near = "embedding" needs vectors = "FILE", one '
-                '{"label": ..., "vector": [...]} a line'
-            )
         ranked = tree.nearest_by_vector(label, read_vectors(context.folder / settings.vectors))
     return [other for _, other in ranked if option_key(other) not in without]
 

@@ -27,6 +27,7 @@ from snellen.curate.metadata.record_file import RecordProblem
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen.curate.metadata.spaces import CategoryTree
 from snellen.curate.metadata.targets import (
+    QuestionTarget,
     ask_question,
     find_targets,
     question_fields,
@@ -116,8 +117,18 @@ class Drafter:
         self._files = files
         self._rules = rules
 
-    def item_id(self, record: str) -> str:
-        return f"{self._template.subtask}/{record}"
+    def item_id(self, record: MetadataRecord, slot: int) -> str:
+        """The id of the item that `draft` makes, or would make."""
+        targets = self._targets(record)
+        name = f"{self._template.subtask}/{record.id}"
+        if self._template.per_record == 1:
+            return name
+        return f"{name}/{targets[slot].name or slot + 1 if slot < len(targets) else slot + 1}"
+
+    def _targets(self, record: MetadataRecord) -> list[QuestionTarget]:
+        tree = self._pool.tree(record, self._rules.spaces)
+        name = f"target/{self._template.subtask}/{record.id}"
+        return find_targets(record, self._template, tree, seeded_random(self._rules.seed, name))
 
     def draft(self, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | RecordProblem]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
@@ -125,16 +136,13 @@ class Drafter:
         Raises AskFailed.
         """
         template, seed = self._template, self._rules.seed
-        name = self.item_id(record.id)
+        name = self.item_id(record, slot)
         tree = self._pool.tree(record, self._rules.spaces)
-        rng = seeded_random(seed, f"target/{name}")
-        targets = find_targets(record, template, tree, rng)
+        targets = self._targets(record)
         if slot >= len(targets):
             reason = "it has nothing that the template can ask for without ambiguity"
             return RecordProblem("target", reason if slot == 0 else "all its targets are used")
         target = targets[slot]
-        if template.per_record > 1 and target.name:
-            name = f"{name}/{target.name}"
         try:
             media = self._files.open(record)
             size = image_size(media[0].source.read()) if media[0].kind == "image" else (0, 0)

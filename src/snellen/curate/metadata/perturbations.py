@@ -18,7 +18,6 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from snellen.core.errors import UsageError
 from snellen.curate.metadata.records import Corners
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -75,6 +74,9 @@ class BoxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     most_mutual_iou: Share = 0.8
     """Bound of the overlap of two wrong boxes."""
 
+    def __post_init__(self) -> None:
+        _check_bounds("least_iou", self.least_iou, "most_iou", self.most_iou)
+
 
 def perturb_box(
     gold: Corners,
@@ -85,11 +87,6 @@ def perturb_box(
 ) -> Iterator[Corners]:
     """Boxes of whole pixels in the picture, none of which overlaps a right one by more than
     `most_iou`."""
-    if settings.least_iou >= settings.most_iou:
-        raise UsageError(
-            f"boxes: least_iou = {settings.least_iou} and most_iou = {settings.most_iou}; expected "
-            "least_iou < most_iou"
-        )
     hidden = _move_box(gold, size, rng)
     for _ in range(_TRIES):
         if hidden is not None and settings.least_iou <= iou(hidden, gold) <= settings.most_iou:
@@ -203,6 +200,9 @@ class OrderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of the number of pairs that stand in another order than they should (Kendall's
     distance)."""
 
+    def __post_init__(self) -> None:
+        _check_bounds("least_moves", self.least_moves, "most_moves", self.most_moves + 1)
+
 
 def perturb_order(
     items: Sequence[str], settings: OrderSettings, rng: Random
@@ -241,6 +241,15 @@ class KeypointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     most: Share = 0.4
     """Bounds of the distance by which the moved points are moved, as a share of the object's
     diagonal."""
+
+    def __post_init__(self) -> None:
+        _check_bounds("least", self.least, "most", self.most)
+
+
+def _check_bounds(low_name: str, low: float, high_name: str, high: float) -> None:
+    """Raises ValueError, which msgspec reports with the place in the file."""
+    if low >= high:
+        raise ValueError(f"{low_name} is not less than {high_name}")
 
 
 def perturb_keypoints(
