@@ -13,6 +13,7 @@ import numpy as np
 
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
+from snellen.curate.metadata.answer_frequencies import AnswerFrequencies
 from snellen.curate.metadata.distractors import OtherRecords
 from snellen.curate.metadata.record_file import RecordProblem
 from snellen.curate.metadata.record_files import RecordFiles
@@ -24,6 +25,8 @@ from snellen.curate.metadata.text_index import TextIndex
 
 _MOST_LABELS = 100_000
 """Different answers of one template and source that become a category space."""
+_MOST_TEXTS = 256
+"""Texts of one record that are searched."""
 _MOST_DRAWS = 500
 """Other records drawn for one item."""
 
@@ -42,7 +45,9 @@ class TemplatePool:
     def __init__(self, template: QuestionTemplate) -> None:
         self.template = template
         calls = template.strategy_calls()
-        self._observes = any(name not in ("other_items", "pictures") for name, _ in calls)
+        self._counts_answers = template.answer == "presence" or any(
+            name in ("categories", "numbers") for name, _ in calls
+        )
         searches = any(name == "other_items" and call.get("near") for name, call in calls)
         self.index = TextIndex() if searches else None
         self.rows: dict[str, array[int]] = {}
@@ -53,16 +58,16 @@ class TemplatePool:
 
     def add(self, row: int, record: MetadataRecord) -> None:
         self.rows.setdefault(record.source, array("I")).append(row)
-        if self.index is None and not self._observes:
+        if self.index is None and not self._counts_answers:
             return
         texts = answer_texts(record, self.template.answer)
-        if self._observes and not self._names_space(record):
+        if self._counts_answers:
             observed: Counter[str] = self.observed.setdefault(record.source, Counter())
             if len(observed) < _MOST_LABELS:
                 observed.update(texts)
         if self.index is not None:
-            for text in texts:
-                self.index.add(text, row)
+            for place, text in enumerate(texts[:_MOST_TEXTS]):
+                self.index.add(text, row * _MOST_TEXTS + place)
 
     def tree(self, record: MetadataRecord, spaces: Mapping[str, CategoryTree]) -> CategoryTree:
         """The category space of a record's answers: its own list, the space that it or the template
@@ -73,9 +78,15 @@ class TemplatePool:
             own = record.space if self._answers_are_labels else ""
             return spaces[own or self.template.space]
         if record.source not in self._trees:
-            observed: Mapping[str, int] = self.observed.get(record.source, {})
+            # Numbers are no categories.
+            has_labels = self.template.answer not in ("count", "number")
+            observed = self.observed.get(record.source, Counter()) if has_labels else ()
             self._trees[record.source] = CategoryTree(space_of_labels(observed))
         return self._trees[record.source]
+
+    def frequencies(self, source: str) -> AnswerFrequencies:
+        """How often each answer is right among the records of a source."""
+        return AnswerFrequencies(self.observed.get(source, {}), len(self.rows[source]))
 
     @property
     def _answers_are_labels(self) -> bool:
@@ -203,9 +214,14 @@ class _PoolRecords:
         self._pool = pool
         self._source = source
 
-    def similar(self, text: str, count: int) -> Sequence[MetadataRecord]:
-        index = self._pool.index
-        return [self._catalogue.record(row) for row in index.search(text, count)] if index else []
+    def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
+        index, answer = self._pool.index, self._pool.template.answer
+        found = []
+        for label in index.search(text, count) if index else ():
+            row, place = divmod(label, _MOST_TEXTS)
+            record = self._catalogue.record(row)
+            found.append((record, answer_texts(record, answer)[place]))
+        return found
 
     def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
         same = self._pool.rows[self._source]

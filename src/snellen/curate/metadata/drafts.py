@@ -127,8 +127,9 @@ class Drafter:
 
     def _targets(self, record: MetadataRecord) -> list[QuestionTarget]:
         tree = self._pool.tree(record, self._rules.spaces)
-        name = f"target/{self._template.subtask}/{record.id}"
-        return find_targets(record, self._template, tree, seeded_random(self._rules.seed, name))
+        rng = seeded_random(self._rules.seed, f"target/{self._template.subtask}/{record.id}")
+        frequencies = self._pool.frequencies(record.source)
+        return find_targets(record, self._template, tree, frequencies, rng)
 
     def draft(self, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | RecordProblem]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
@@ -163,8 +164,9 @@ class Drafter:
             )
         others = self._catalogue.others(self._pool, record.source)
         context = DistractorContext(
-            record, template, target, tree, size, others, self._rules.folder, rng
-        )
+            record, template, target, tree, size, others,
+            self._pool.frequencies(record.source), self._rules.folder, rng,
+        )  # fmt: skip
         used: dict[str, str] = {}
         try:
             proposals = yield from self._propose(context, name, question, media, used)
@@ -176,7 +178,7 @@ class Drafter:
             proposals,
             OptionFilter.for_target(target.gold, target.true, self._rules.same),
             template.most - 1,
-            alike_length=self._rules.alike_length,
+            alike_length=self._rules.alike_length and _is_of_any_length(template),
             rng=rng,
         )
         if len(wrong) < template.fewest - 1:
@@ -230,6 +232,13 @@ class Drafter:
         if len(digests) < len(pictures) + len(draft.media):
             return RecordProblem("options", "two of the candidate pictures are the same")
         return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
+
+
+def _is_of_any_length(template: QuestionTemplate) -> bool:
+    return all(
+        name == WRITTEN or find_strategy(name).of_any_length
+        for name, _ in template.strategy_calls()
+    )
 
 
 def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:

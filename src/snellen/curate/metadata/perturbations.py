@@ -14,55 +14,98 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
+from snellen.curate.metadata.answer_frequencies import NO_FREQUENCIES, AnswerFrequencies
 from snellen.curate.metadata.records import Corners
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 _TRIES = 400
 """Attempts at random options before a strategy gives up."""
 _MOST_NUMBERS = 64
+_UNSEEN = 0.05
+"""Weight of a number that is never right, where one that is right once has 1."""
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
 
 
 class NumberSettings(Struct, frozen=True, forbid_unknown_fields=True):
     spread: Annotated[int, Meta(ge=1)] = 3
-    """The options lie among 2 * spread + 1 successive numbers, or 2 * share * n + 1 if that is
-    more, of which the right one is any."""
-    share: Share = 0.3
+    """Options differ from a hidden number between them by up to this, or by `share` of it if that
+    is more."""
+    share: Annotated[float, Meta(ge=0, le=0.9)] = 0.3
     least: float = 0
     """No option is less."""
+    seen: bool = True
+    """Draw a number with the frequency with which it is right in other records, so that it is wrong
+    as often as right."""
 
 
 def perturb_number(
-    text: str, settings: NumberSettings, rng: Random, count: int = 3
-) -> Iterator[str]:
-    """Numbers near the first number in a text, each once, in random order; nothing if there is
-    none.
+    text: str,
+    settings: NumberSettings,
+    rng: Random,
+    count: int = 3,
+    frequencies: AnswerFrequencies = NO_FREQUENCIES,
+) -> list[str]:
+    """Numbers near the first number in a text, each once, in random order; none if it has none.
 
     Successive numbers differ in the last digit that is written: 12.50 has 12.51 next to it. The
-    text around stays ("12 kg"). Of `count` numbers or more there is room for each. The right one
-    has any place in the window of numbers, unless the window would begin below `least`.
+    text around stays ("12 kg"). There are `count` of them or more.
     """
     match = _NUMBER.search(text)
     if match is None:
-        return
+        return []
     written = match[0]
     decimals = len(written.partition(".")[2])
     units = round(float(written.replace(",", "")) * 10**decimals)
-    sign = -1 if text[: match.start()].endswith(("-", "−")) else 1
-    reach = max(settings.spread, math.floor(abs(units) * settings.share), -(-count // 2))
     # A number behind a minus keeps it: its digits stay above 0.
-    least = math.ceil(settings.least * 10**decimals) if sign > 0 else 1
-    start = max(least, units - rng.randint(0, 2 * reach))
-    window = range(start, start + 2 * reach + 1)
-    for number in rng.sample(window, min(len(window), _MOST_NUMBERS)):
-        if number != units:
-            grouped = "," if "," in written else ""
-            value = f"{number / 10**decimals:{grouped}.{decimals}f}"
-            yield text[: match.start()] + value + text[match.end() :]
+    is_negative = text[: match.start()].endswith(("-", "−"))
+    least = 1 if is_negative else math.ceil(settings.least * 10**decimals)
+    near = NumberWindow(max(settings.spread, -(-count // 2)), settings.share, least)
+    hidden = rng.choice(near.hidden(units))
+    window = near.around(hidden)
+    grouped = "," if "," in written else ""
+    before, after = text[: match.start()], text[match.end() :]
+    weights = {
+        f"{before}{number / 10**decimals:{grouped}.{decimals}f}{after}": number
+        for number in rng.sample(window, min(len(window), _MOST_NUMBERS))
+        if number != units
+    }
+    if not settings.seen:
+        return list(weights)
+    # A number that fewer hidden ones lead to would be wrong more rarely than right.
+    likely = AnswerFrequencies(
+        {
+            option: (frequencies.counts.get(option, 0) + _UNSEEN) / len(near.hidden(number))
+            for option, number in weights.items()
+        }
+    )
+    return likely.order(weights, rng)
+
+
+class NumberWindow(NamedTuple):
+    """Which numbers are options around a hidden one. The width depends on the hidden number alone:
+    a window as wide as the right one says would show it."""
+
+    spread: int
+    share: float
+    least: int
+
+    def around(self, hidden: int) -> range:
+        """The options around a hidden number."""
+        low = min(hidden - self.spread, math.ceil(hidden * (1 - self.share)))
+        high = max(hidden + self.spread, math.floor(hidden * (1 + self.share)))
+        return range(max(low, self.least), high + 1)
+
+    def hidden(self, number: int) -> range:
+        """The hidden numbers around which a number is an option. None is so low that options would
+        be less than `least`."""
+        lowest = self.least + self.spread
+        low = min(number - self.spread, math.ceil(number / (1 + self.share)))
+        high = max(number + self.spread, math.floor(number / (1 - self.share)))
+        return range(max(low, lowest), max(high, lowest) + 1)
 
 
 class BoxSettings(Struct, frozen=True, forbid_unknown_fields=True):
