@@ -196,7 +196,7 @@ def test_a_share_widens_the_window() -> None:
     (39.9), and around no others."""
     window = NumberWindow(3, 0.3, 0)
     assert window.around(40) == range(28, 53)
-    assert window.hidden(40) == range(31, 58)
+    assert window.centres(40) == range(31, 58)
     assert window.around(31)[-1] == 40
     assert window.around(57)[0] == 40
 
@@ -207,7 +207,7 @@ def test_numbers_and_hidden_numbers_are_one_relation(
 ) -> None:
     window = NumberWindow(spread, share, 0)
     if hidden >= spread:
-        assert (number in window.around(hidden)) == (hidden in window.hidden(number))
+        assert (number in window.around(hidden)) == (hidden in window.centres(number))
 
 
 def test_text_without_a_number_has_no_neighbours() -> None:

@@ -64,7 +64,7 @@ def perturb_number(
     is_negative = text[: match.start()].endswith(("-", "−"))
     least = 1 if is_negative else math.ceil(settings.least * 10**decimals)
     near = NumberWindow(max(settings.spread, -(-count // 2)), settings.share, least)
-    hidden = rng.choice(near.hidden(units))
+    hidden = rng.choice(near.centres(units))
     window = near.around(hidden)
     grouped = "," if "," in written else ""
     before, after = text[: match.start()], text[match.end() :]
@@ -78,7 +78,7 @@ def perturb_number(
     # A number that fewer hidden ones lead to would be wrong more rarely than right.
     likely = AnswerFrequencies(
         {
-            option: (frequencies.counts.get(option, 0) + _UNSEEN) / len(near.hidden(number))
+            option: (frequencies.counts.get(option, 0) + _UNSEEN) / len(near.centres(number))
             for option, number in weights.items()
         }
     )
@@ -99,7 +99,7 @@ class NumberWindow(NamedTuple):
         high = max(hidden + self.spread, math.floor(hidden * (1 + self.share)))
         return range(max(low, self.least), high + 1)
 
-    def hidden(self, number: int) -> range:
+    def centres(self, number: int) -> range:
         """The hidden numbers around which a number is an option. None is so low that options would
         be less than `least`."""
         lowest = self.least + self.spread
