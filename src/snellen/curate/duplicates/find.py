@@ -47,7 +47,7 @@ from snellen.curate.duplicates.within import (
     repeated_questions,
     shared_pictures,
 )
-from snellen.curate.items import ITEMS_FILE, open_items
+from snellen.curate.items import ITEMS_FILE, ItemTable, open_items
 from snellen.settings import Settings
 
 _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
@@ -84,20 +84,11 @@ class _Indexes:
         key = f"items {read.table.spec} {read.table.digest}"
         return self._open_cached(read.listing(), key, read.table.name, has_turned=True)
 
-    def of_list(self, spec: str) -> HashIndex:
-        """The index in a folder, or one of a list of pictures."""
-        path = Path(spec).expanduser()
-        if (path / INDEX_FILE).is_file():
-            index = HashIndex(path)
-            if self._settings.clip and index.info.embedder != self._settings.clip:
-                raise UsageError(
-                    f"{spec} was written without the embeddings of {self._settings.clip}; write it "
-                    f"again with --clip {self._settings.clip}, or leave --clip out"
-                )
-            return index
-        stat = path.stat() if path.exists() else None
-        stamp = f"{stat.st_size} {stat.st_mtime_ns}" if stat and path.is_file() else ""
-        return self._open_cached(open_listing(spec), f"list {path.absolute()} {stamp}", spec)
+    def of_list(self, listing: Listing) -> HashIndex:
+        path = Path(listing.spec).expanduser()
+        stat = path.stat()
+        stamp = f"{stat.st_size} {stat.st_mtime_ns}" if path.is_file() else ""
+        return self._open_cached(listing, f"list {path.absolute()} {stamp}", listing.spec)
 
     def _open_cached(
         self, listing: Listing, key: str, name: str, *, has_turned: bool = False
@@ -137,24 +128,40 @@ def find_duplicates(
     Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
     """
     indexes = _Indexes(settings, processes, on_phase)
-    # What is misspelt must not be noticed after an hour of hashing.
-    kinds = {spec: is_benchmark(spec) for spec in settings.against}
+    # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
+    opened = {spec: _open_other(spec, settings) for spec in settings.against}
     read = read_items(open_items(data))
     index = indexes.of_items(read)
     others: dict[str, ReadItems | HashIndex] = {}
     outside = []
-    for spec, has_items in kinds.items():
-        if has_items:
-            theirs = read_items(open_items(spec))
+    for spec, other in opened.items():
+        if isinstance(other, ItemTable):
+            theirs = read_items(other)
             others[spec] = theirs
             outside.append(Outside(spec, indexes.of_items(theirs), theirs))
         else:
-            stored = indexes.of_list(spec)
+            stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
             others[spec] = stored
             outside.append(Outside(spec, stored, None))
     report = _report(read, index, settings)
     reports = tuple(compare_outside(read, index, one, settings) for one in outside)
     return Found(replace(report, against=reports), read, others)
+
+
+def _open_other(spec: str, settings: DuplicateSettings) -> ItemTable | HashIndex | Listing:
+    """What is compared with: a benchmark, an index, or a list of pictures. Raises UsageError."""
+    if is_benchmark(spec):
+        return open_items(spec)
+    path = Path(spec).expanduser()
+    if not (path / INDEX_FILE).is_file():
+        return open_listing(spec)
+    index = HashIndex(path)
+    if settings.clip and index.info.embedder != settings.clip:
+        raise UsageError(
+            f"{spec} was written without the embeddings of {settings.clip}; write it again with "
+            f"--clip {settings.clip}, or leave --clip out"
+        )
+    return index
 
 
 def write_index(

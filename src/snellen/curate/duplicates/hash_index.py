@@ -38,7 +38,14 @@ from snellen.curate.duplicates.picture_rule import (
     likeness,
     turn_copies,
 )
-from snellen.curate.duplicates.texts import band_keys, jaccard, match_bands, shingles, tokens
+from snellen.curate.duplicates.texts import (
+    band_keys,
+    differ_in_numbers,
+    jaccard,
+    match_bands,
+    shingles,
+    tokens,
+)
 
 _COMPARED_AT_ONCE = 4096
 """Pairs of small copies that are compared at once: 25 MB."""
@@ -168,8 +175,10 @@ class HashIndex:
         return pairs
 
     def search_texts(self, texts: Sequence[str], threshold: float) -> list[tuple[int, int, float]]:
-        """Query, row and Jaccard similarity of the captions that are near these texts."""
-        queries = [shingles(tokens(text)) for text in texts]
+        """Query, row and Jaccard similarity of the captions that are near these texts and hold the
+        same numbers."""
+        words = [tokens(text) for text in texts]
+        queries = [shingles(one) for one in words]
         wanted = band_keys(queries)
         found = []
         for number, folder in enumerate(self._folders):
@@ -177,8 +186,9 @@ class HashIndex:
             if keys is None or captions is None:
                 continue
             for query, row in sorted(match_bands(wanted, keys)):
-                similarity = jaccard(queries[query], shingles(tokens(captions[row])))
-                if similarity >= threshold:
+                caption = tokens(captions[row])
+                similarity = jaccard(queries[query], shingles(caption))
+                if similarity >= threshold and not differ_in_numbers(words[query], caption):
                     found.append((query, self._first(folder) + row, similarity))
         return sorted(found)
 
