@@ -15,6 +15,7 @@ from snellen.curate.duplicates.against import Outside, compare_outside
 from snellen.curate.duplicates.build_index import (
     IndexProgress,
     ListChanged,
+    MakeShards,
     OnProgress,
     build_index,
 )
@@ -23,7 +24,7 @@ from snellen.curate.duplicates.embeddings import (
     embeddings_of,
     near_embeddings,
 )
-from snellen.curate.duplicates.hash_index import HashIndex
+from snellen.curate.duplicates.hash_index import HashIndex, SearchBlocks
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen.curate.duplicates.item_facts import ReadItems, read_items
 from snellen.curate.duplicates.listing import (
@@ -71,9 +72,11 @@ class _Indexes:
     """Makes indexes of data sets and lists in the cache, or opens those that are there."""
 
     def __init__(
-        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None
-    ) -> None:
+        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None,
+        make_shards: MakeShards | None,
+    ) -> None:  # fmt: skip
         self._settings, self._processes, self._on_phase = settings, processes, on_phase
+        self._make_shards = make_shards
         self._cache = Settings.from_environment().cache / "picture-hashes"
         self._embedder = PictureEmbedder(settings.clip) if settings.clip else None
 
@@ -108,6 +111,7 @@ class _Indexes:
             listing, folder, processes=self._processes, has_turned=has_turned,
             embed=self._embedder.embed if self._embedder else None,
             embedder=self._settings.clip, on_progress=self._progress_of(name),
+            make_shards=self._make_shards,
         )  # fmt: skip
 
     def _progress_of(self, name: str) -> OnProgress | None:
@@ -121,13 +125,16 @@ def find_duplicates(
     *,
     processes: int | None = None,
     on_phase: OnPhase | None = None,
+    make_shards: MakeShards | None = None,
+    search_blocks: SearchBlocks | None = None,
 ) -> Found:
     """Compare the items of a data set with each other and with what `settings.against` names:
     benchmarks, data files, data set folders, indexes, lists of pictures.
 
-    Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
+    Hashes are kept in the cache, so that a second start computes none again. `make_shards` and
+    `search_blocks` hash pictures and search hashes on a cluster (`ray_data`). Raises UsageError.
     """
-    indexes = _Indexes(settings, processes, on_phase)
+    indexes = _Indexes(settings, processes, on_phase, make_shards)
     # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
     opened = {spec: _open_other(spec, settings) for spec in settings.against}
     read = read_items(open_items(data))
@@ -141,6 +148,7 @@ def find_duplicates(
             outside.append(Outside(spec, indexes.of_items(theirs), theirs))
         else:
             stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
+            stored.search_blocks = search_blocks
             others[spec] = stored
             outside.append(Outside(spec, stored, None))
     report = _report(read, index, settings)
@@ -171,6 +179,7 @@ def write_index(
     clip: str = "",
     processes: int | None = None,
     on_progress: OnProgress | None = None,
+    make_shards: MakeShards | None = None,
 ) -> HashIndex:
     """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
 
@@ -179,7 +188,7 @@ def write_index(
     listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
     build_index(
         listing, out, processes=processes, embed=embedder.embed if embedder else None,
-        embedder=clip, on_progress=on_progress,
+        embedder=clip, on_progress=on_progress, make_shards=make_shards,
     )  # fmt: skip
     return HashIndex(out)
 

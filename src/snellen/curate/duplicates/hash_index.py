@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -78,6 +78,10 @@ class PictureMatches(NamedTuple):
     """How the query must be turned to match; 0 for not at all (`turned_phashes`)."""
 
 
+SearchBlocks = Callable[["HashIndex", Hashes, int], Matches]
+"""Finds the rows of all blocks whose pHash is within a radius of one of the hashes."""
+
+
 class HashIndex:
     """An index of picture hashes that is complete. Raises DataError if it is not, or damaged."""
 
@@ -90,6 +94,8 @@ class HashIndex:
                 "goes on where it was stopped"
             )
         self._ends = list(accumulate(self.info.shards))
+        self.search_blocks: SearchBlocks | None = None
+        """Searches the blocks elsewhere, if set: `ray_data.search_blocks`."""
 
     def __len__(self) -> int:
         return self.info.entries
@@ -115,6 +121,8 @@ class HashIndex:
 
     def near_hashes(self, hashes: Hashes, radius: int) -> Matches:
         """Rows whose pHash differs in at most `radius` bits."""
+        if self.search_blocks is not None:
+            return self.search_blocks(self, hashes, radius)
         parts = []
         for block, tables in zip(self.info.blocks, self._tables, strict=True):
             found = tables.search(hashes, radius)

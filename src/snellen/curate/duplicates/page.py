@@ -74,7 +74,7 @@ class Cards(NamedTuple):
     left_out: int
 
 
-class Pictures:
+class PictureUrls:
     """Pictures as data URLs, each decoded once."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class _CardWriter:
     def __init__(self, found: Found) -> None:
         self._found = found
         self._items = {item.id: item for item in found.read.items}
-        self._pictures = Pictures()
+        self._pictures = PictureUrls()
         clusters = found.report.clusters
         self._marks = {
             name: "kept" if name == cluster.kept else "on the exclusion list"
