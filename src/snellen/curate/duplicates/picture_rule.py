@@ -61,10 +61,14 @@ class PictureRule(Struct, frozen=True):
 
 
 def small_copy(image: PILImage) -> Array:
-    """The RGB picture in 16 x 16 pixels, each the mean of what it stands for."""
+    """The RGB picture in 16 x 16 pixels.
+
+    Of the filters the triangle changes least if a few percent are cropped. Not in two steps
+    (`reducing_gap`): these lose a third of the copies that were cropped by 3 %.
+    """
     from PIL.Image import Resampling
 
-    return np.asarray(image.resize((THUMB_SIDE, THUMB_SIDE), Resampling.BOX, reducing_gap=2.0))
+    return np.asarray(image.resize((THUMB_SIDE, THUMB_SIDE), Resampling.BILINEAR))
 
 
 def turn_copies(copies: Array, way: int) -> Array:
