@@ -16,7 +16,7 @@ ACTIONS: dict[str, str] = {
     "filter": "flag items that models answer without the picture, or that no model answers with it",
     "review": "have people decide about items, on a page for several annotators",
     "translate": "make a sibling of a data set in another language, or check one",
-    "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept back",
+    "publish": "write a data set as a benchmark: files, card, licences, checksums, sealed answers",
     "diff": "show what changed between two versions, and which stored scores still hold",
     "run": "run the steps of a recipe, one after the other; goes on after any stop",
 }
