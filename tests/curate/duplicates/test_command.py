@@ -142,6 +142,20 @@ def test_contradictions_are_printed_first_and_never_excluded(
     assert "Contradictions" in page
 
 
+def test_a_duplicate_of_a_contradiction_is_dropped_when_duplicates_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"index": name, "question": "Is it?", "answer": key, "type": "yes_no"}
+            for name, key in (("a", "yes"), ("b", "yes"), ("c", "no"))]  # fmt: skip
+    data, out = tmp_path / "text.jsonl", tmp_path / "out"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run(capsys, data, "--out", out, "--drop")
+    decided = {one.item: (one.action, one.rule) for one in read_decisions(out)}
+    assert decided == {
+        "a": ("flag", "contradiction"), "b": ("drop", "duplicate"), "c": ("flag", "contradiction"),
+    }  # fmt: skip
+
+
 def test_an_index_is_written_and_searched(
     made: planted.Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,11 +104,15 @@ class HashIndex:
         """Every row that is a near duplicate of a query, by the rule, in the order of queries and
         rows. Exact: none is missed that the rule would accept."""
         with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
+        radius = rule.max_radius
+        if queries.copies is None or not self._has_copies:
+            # By hashes alone fewer bits may differ, and fewer are faster to search.
+            radius = max(rule.hash_radius, rule.lone_radius)
         ways = range(TURNS if rule.turned and queries.turned is not None else 1)
         parts = []
         for way in ways:
             hashes = queries.phash if way == 0 or queries.turned is None else queries.turned[:, way]
-            found = self.near_hashes(np.ascontiguousarray(hashes[with_hash]), rule.max_radius)
+            found = self.near_hashes(np.ascontiguousarray(hashes[with_hash]), radius)
             near = Matches(with_hash[found.query], found.row, found.distance)
             parts.append(self.compare(near, queries, rule, way))
         joined = PictureMatches(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -236,6 +240,10 @@ class HashIndex:
     @cached_property
     def _folders(self) -> list[Path]:
         return [shard_folder(self.folder, number) for number in range(len(self.info.shards))]
+
+    @cached_property
+    def _has_copies(self) -> bool:
+        return any((folder / "copies.npy").exists() for folder in self._folders)
 
     @cached_property
     def _tables(self) -> list[HashTables]:
