@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import planted
@@ -178,6 +179,10 @@ def test_an_index_is_written_and_searched(
     assert f"also in {index} (10 entries, 9 pictures)" in out
     assert "note: 1 of 10 entries could not be used" in out
     assert "copy.jpg" in page.read_text()
+    assert page.read_text().count("data:image/jpeg;base64,") >= 2
+    # Where the pictures are no longer, the page has the index's small copies.
+    shutil.rmtree(pictures)
+    run(capsys, made.data, "--against", index, "--page", page)
     assert "data:image/png;base64," in page.read_text()
 
 

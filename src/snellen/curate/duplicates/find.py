@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.curate.duplicates.against import Outside, compare_outside
 from snellen.curate.duplicates.build_index import (
+    SHARD_SIZE,
     IndexProgress,
     ListChanged,
     MakeShards,
@@ -53,6 +54,8 @@ from snellen.settings import Settings
 
 _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
 """A file with one of these columns is a benchmark, not a list of pictures."""
+
+_ITEMS_SHARD = 1_000
 
 OnPhase = Callable[[str, IndexProgress], None]
 """Called with the name of what is hashed and how far it is."""
@@ -112,6 +115,8 @@ class _Indexes:
             embed=self._embedder.embed if self._embedder else None,
             embedder=self._settings.clip, on_progress=self._progress_of(name),
             make_shards=self._make_shards,
+            # Of a benchmark's thousands a kill is to lose little.
+            shard_size=_ITEMS_SHARD if has_turned else SHARD_SIZE,
         )  # fmt: skip
 
     def _progress_of(self, name: str) -> OnProgress | None:
