@@ -284,6 +284,23 @@ def test_manifests_of_every_form_say_the_same(suffix: str, tmp_path: Path) -> No
     assert index.search_texts(["A red cat on a sofa!"], 0.8) == [(0, 0, 1.0)]
 
 
+def test_a_list_of_some_pictures_and_some_hashes(tmp_path: Path) -> None:
+    """Of a match with a hash alone no small copy is known, whatever its neighbours have."""
+    scene = jpeg(draw_scene(3))
+    (found,) = hash_pictures([_bytes(scene)])
+    lone = {"phash": hash_to_hex(found.phash), "dhash": hash_to_hex(found.dhash)}  # type: ignore[union-attr]
+    (tmp_path / "a.jpg").write_bytes(jpeg(draw_scene(1)))
+    path = tmp_path / "mixed.jsonl"
+    path.write_text(json.dumps({"path": "a.jpg"}) + "\n" + json.dumps(lone) + "\n")
+    index = built(path, tmp_path / "index")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "x.jpg").write_bytes(scene)
+    queries = built(tmp_path / "own", tmp_path / "queries").queries()
+    matches = index.search(queries, PictureRule())
+    assert (matches.row.tolist(), matches.phash.tolist()) == ([1], [0])
+    assert np.isnan(matches.likeness).all()
+
+
 def test_columns_of_laion_and_datacomp(tmp_path: Path) -> None:
     path = tmp_path / "laion.parquet"
     columns = {"URL": ["https://x/1"], "TEXT": ["a dog"], "sha256": ["cd" * 32], "uid": ["u1"]}

@@ -8,6 +8,7 @@ docs/curate/duplicates.md, which `python tests/curate/duplicates/calibration.py`
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def _correlation(left: Array, right: Array) -> npt.NDArray[np.float32]:
 
 
 def _centre(copies: Array) -> npt.NDArray[np.float32]:
-    flat = copies.reshape(len(copies), -1).astype(np.float32)
+    flat = copies.reshape(len(copies), math.prod(copies.shape[1:])).astype(np.float32)
     centred: npt.NDArray[np.float32] = flat - flat.mean(axis=1, keepdims=True)
     return centred
 
