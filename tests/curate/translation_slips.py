@@ -228,6 +228,8 @@ SLIPS = [
         "除了哪一个，其余都是哺乳动物？",
         "哪一个是哺乳动物？",
     ),
+    Slip("negation", "Which animal can fly?", "哪种动物会飞？", "哪种动物不会飞？"),
+    Slip("negation", "The bird is in the cage.", "鸟在笼子里。", "鸟不在笼子里。"),
     # terms that the user gave: keep Globe Theatre, translate "fixture" as 灯具
     Slip("keep", "Who built the Globe Theatre?", "谁建造了 Globe Theatre？", "谁建造了环球剧院？"),
     Slip("glossary", "Which fixture is broken?", "哪个灯具坏了？", "哪个固定装置坏了？"),
@@ -278,6 +280,8 @@ GOOD = [
     ("The White House is behind the black car.", "白宫在黑色汽车后面。"),
     ("Which of these cannot fly?", "以下哪一种无法飞行？"),
     ("Is it a prime number or not?", "它是质数吗？"),
+    ("Which of these animals is extinct or missing?", "这些动物中哪种已经灭绝或没有出现？"),
+    ("Which of these is impossible?", "以下哪一项是不可能的？"),
     ("A|Yes|B|No|C|Not sure", "A|是|B|否|C|不确定"),
     ("A|1.5|B|15|C|-15", "A|1.5|B|15|C|-15"),
     ("A|Vincent van Gogh|B|Claude Monet", "A|文森特·梵高|B|克劳德·莫奈"),

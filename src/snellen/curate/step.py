@@ -272,8 +272,9 @@ def media_suffix(data: bytes, kind: str) -> str:
 def _resumed_info(
     folder: Path, step: str, settings: dict[str, Any], sources: tuple[SourceInfo, ...]
 ) -> StepInfo | None:
-    """The info of an earlier start; None in a new folder. Raises UsageError if the folder holds
-    something else."""
+    """The info of an earlier start; None in a new folder, and in one whose earlier start decided
+    nothing and was another command, such as one with a model's name mistyped. Raises UsageError if
+    the folder holds something else."""
     if not (folder / STEP_FILE).exists():
         if any(not _is_from_killed_start(child.name) for child in folder.iterdir()):
             raise UsageError(
@@ -282,6 +283,10 @@ def _resumed_info(
             )
         return None
     info = read_step(folder)
+    is_same = (info.step, info.settings, info.sources) == (step, settings, sources)
+    if not is_same and info.status == "running" and not _has_decided(folder, info):
+        (folder / DECISIONS_FILE).unlink(missing_ok=True)
+        return None
     if info.step != step:
         raise UsageError(
             f"{folder} was written by the step {info.step}, not by {step}; choose another --out"
@@ -308,6 +313,9 @@ def _resumed_info(
     return info
 
 
+def _has_decided(folder: Path, info: StepInfo) -> bool:
+    """Whether an earlier start made a decision of its own."""
+    return any(number >= info.inherited for number, _ in enumerate(read_decisions(folder)))
 def _is_from_killed_start(name: str) -> bool:
     """Whether a file may come from a start that was killed before it had written `step.json`."""
     return name in (_LOCK_FILE, DECISIONS_FILE) or name.endswith(".part")

@@ -212,3 +212,14 @@ def test_a_data_set_folder(
     content = json.loads(run(capsys, folder, "--json")[1])
     assert (content["name"], content["items"]) == ("made", 60)
     shutil.rmtree(folder)
+
+
+def test_blind_with_columns_of_another_name(
+    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.tsv"
+    path.write_text(questions.read_text().replace("question", "asks", 1))
+    words = (path, "--columns", "question=asks", "--json", "--blind", "random", "--limit", 20)
+    code, out, _ = run(capsys, *words, "--out", tmp_path / "runs")
+    content = json.loads(out)
+    assert (code, content["blind"][0]["n"], content["missing"]["question"]) == (0, 20, 0)

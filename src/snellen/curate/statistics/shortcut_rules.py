@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from snellen.curate.statistics.words import split_lines, split_terms
@@ -48,6 +48,9 @@ class ChoiceTexts(NamedTuple):
     """Characters of each option, without surrounding white space."""
     question_terms: Sequence[str]
     option_terms: Sequence[Sequence[str]]
+    shared_parts: Sequence[float]
+    """For each option the share of its words that an average other option has; empty if no word is
+    in two options."""
     numbers: Sequence[float]
     """The options as numbers, if all are; see `read_numbers`."""
     lines: str
@@ -57,11 +60,14 @@ class ChoiceTexts(NamedTuple):
 def choice_texts(question: str, options: Sequence[str]) -> ChoiceTexts:
     """Take the texts of a question apart."""
     lines = "\n".join(options)
+    in_one_line = lines.count("\n") < len(options)
+    terms = split_lines(lines) if in_one_line else list(map(split_terms, options))
     return ChoiceTexts(
         options,
         [len(option.strip()) for option in options],
         split_terms(question),
-        split_lines(lines) if lines.count("\n") < len(options) else list(map(split_terms, options)),
+        terms,
+        _shared_parts(terms),
         read_numbers(options) if _DIGIT.search(lines) else (),
         lines,
     )
@@ -96,19 +102,19 @@ def pick_middle_number(texts: ChoiceTexts) -> Picks:
 def pick_most_alike(texts: ChoiceTexts) -> Picks:
     """The option that shares most of its words with the others: wrong options are often made by
     changing parts of the right one."""
-    return _most(_shared_parts(texts.option_terms))
+    return _most(texts.shared_parts)
 
 
 def pick_odd_one_out(texts: ChoiceTexts) -> Picks:
     """The option that shares least of its words with the others."""
-    return _most([-part for part in _shared_parts(texts.option_terms)])
+    return _most([-part for part in texts.shared_parts])
 
 
 def pick_from_question(texts: ChoiceTexts) -> Picks:
     """The option that repeats the most words of the question, of four letters or more."""
-    words = set(long_terms(texts))
-    if not words:
+    if set(texts.question_terms).isdisjoint(chain(*texts.option_terms)):
         return ()
+    words = set(long_terms(texts))
     return _most([len(words.intersection(terms)) for terms in texts.option_terms])
 
 

@@ -39,7 +39,7 @@ _SCALES = {
 _SPACES = " \u00a0\u2009\u202f"
 _DIGITS = re.compile(
     r"(?<![A-Za-z\d_])"
-    rf"(?P<number>(?:\d+|(?<![^\s(（$€£¥])\.\d+)(?:[.,'’]\d+)*(?:[{_SPACES}]\d{{3}}(?!\d))*(?:[.,]\d+)?)"
+    rf"(?P<number>(?:\d+|(?<![^\s(（$€£¥\u3000-\u9fff])\.\d+)(?:[.,'’]\d+)*(?:[{_SPACES}]\d{{3}}(?!\d))*(?:[.,]\d+)?)"
     rf"(?:(?P<decade>['’]?s\b)|[{_SPACES}]?(?P<scale>[万萬亿億兆千百十]+(?![克米瓦卡帕赫焦伏])|hundred\b|thousand\b"
     r"|million\b|billion\b|trillion\b|k\b|m\b|bn\b))?",
     re.IGNORECASE,
@@ -146,6 +146,7 @@ _SCALED_WORDS = re.compile(
     r"(hundred|thousand|million|billion|trillion)\b"
 )
 _WORD = re.compile(r"[a-z]+")
+_RANGE = re.compile(r"\s?(?:to|or|and|[-–—~至到])\s?")
 _AFTERNOON = re.compile(r"\d\s?(?:p\.?m\b|o'clock)", re.IGNORECASE)
 _ROMAN = re.compile(r"\b(?=[IVXLC]+\b)(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
@@ -212,8 +213,11 @@ def _mentions(text: str) -> Iterator[NumberMention]:
             scaled = {value * factor for value in readings}
             # In a language whose word for million is not read here, the digits stand alone.
             readings = scaled if scale[-1] in _HAN_CLASS else readings | scaled
+        else:
+            readings |= _scaled_range(text, match.end(), readings)
         if match["decade"]:
-            readings |= {value % 100 for value in readings}
+            # "1990s" are the 90s, "1700s" the 18th century.
+            readings |= {value % 100 or value // 100 + 1 for value in readings}
         spans.append(
             (match.start(), NumberMention(match[0].strip(), frozenset(readings), "digits"))
         )
@@ -235,6 +239,16 @@ def _mentions(text: str) -> Iterator[NumberMention]:
         if readings:
             spans.append((match.start(), NumberMention(match[0], frozenset(readings), "numeral")))
     yield from (mention for _, mention in sorted(spans, key=lambda span: span[0]))
+
+
+def _scaled_range(text: str, end: int, readings: set[Decimal]) -> set[Decimal]:
+    """What the first number of a range such as "30 to 50 thousand" may also mean."""
+    word = _RANGE.match(text, end)
+    second = _DIGITS.match(text, word.end()) if word else None
+    if second is None or not second["scale"]:
+        return set()
+    factor = _scale_factor(second["scale"])
+    return {value * factor for value in readings}
 
 
 def _digit_readings(number: str) -> set[Decimal]:

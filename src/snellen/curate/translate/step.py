@@ -96,7 +96,7 @@ def translate_items(
     settings = _settings(plan, {role: str(model) for role, model in models.items()})
     with open_step(out, STEP, settings, table) as step:
         reason = ""
-        pending = sum(item.id not in step.decisions for item in table)
+        pending = _count_pending(table, plan, step)
         if pending:
             with open_models(
                 models, options or StepOptions(), step.folder, progress=progress, notify=notify
@@ -205,16 +205,26 @@ def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, obj
     }
 
 
-def _jobs(table: ItemTable, plan: TranslationPlan, step: Step) -> Iterator[Job[TranslatedItem]]:
-    """A job for each item with texts that has no decision; items without are decided here."""
+def _count_pending(table: ItemTable, plan: TranslationPlan, step: Step) -> int:
+    """The number of items to ask about. Those without a text are decided here."""
+    pending = 0
     for item in table:
         if item.id in step.decisions:
             continue
         texts = texts_of(item.sample, plan.fields)
-        if not any(character.isalpha() for text in texts.values() for character in text):
+        if any(character.isalpha() for text in texts.values() for character in text):
+            pending += 1
+        else:
             reason = "no text that could be translated"
             step.decide(Decision(item.id, "keep", STEP, UNCHANGED, reason))
+    return pending
+
+
+def _jobs(table: ItemTable, plan: TranslationPlan, step: Step) -> Iterator[Job[TranslatedItem]]:
+    for item in table:
+        if item.id in step.decisions:
             continue
+        texts = texts_of(item.sample, plan.fields)
         yield Job(item.id, translate_texts(plan, item.id, texts, item.sample.gold))
 
 

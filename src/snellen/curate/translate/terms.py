@@ -54,6 +54,10 @@ class Terms:
     groups: tuple[TermGroup, ...] = ()
     symbols: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Words by which a symbol may be written out."""
+    negation: re.Pattern[str] | None = None
+    """Clear negations of the target language."""
+    negative: re.Pattern[str] | None = None
+    """Words of the source language with a negative meaning."""
 
     def __bool__(self) -> bool:
         return bool(self.groups)
@@ -68,7 +72,12 @@ def terms_of(source: Language, target: Language) -> Terms:
     text = (files("snellen.curate.translate") / name).read_text(encoding="utf-8")
     table = tomllib.loads(text)
     symbols = {symbol: tuple(words) for symbol, words in table["symbols"].items()}
-    return Terms(tuple(map(_term_group, table["groups"])), symbols)
+    return Terms(
+        groups=tuple(map(_term_group, table["groups"])),
+        symbols=symbols,
+        negation=re.compile("|".join(map(re.escape, table["negation"]["target"]))),
+        negative=re.compile(table["negation"]["source"], re.IGNORECASE),
+    )
 
 
 def _term_group(entry: Mapping[str, object]) -> TermGroup:

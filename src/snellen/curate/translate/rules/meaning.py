@@ -42,7 +42,15 @@ def check_opposites(pair: TextPair) -> Iterator[Mismatch]:
 
 
 def check_negation(pair: TextPair) -> Iterator[Mismatch]:
-    """A negated text has a negated translation. Words with a negative meaning count as negated."""
+    """A negated text has a negated translation, and one that is not negated has none that is.
+
+    Words with a negative meaning excuse a negation of the translation.
+    """
+    yield from _lost_negation(pair)
+    yield from _added_negation(pair)
+
+
+def _lost_negation(pair: TextPair) -> Iterator[Mismatch]:
     ours, theirs = pair.source_language.negation, pair.target_language.negation
     if not ours or not theirs:
         return
@@ -51,6 +59,19 @@ def check_negation(pair: TextPair) -> Iterator[Mismatch]:
         if word and not _negation(pair.target_spans[name].rest, pair.target_language):
             text = f"the source has '{word}', the translation no negation"
             yield Mismatch("negation", name, "wrong", text)
+
+
+def _added_negation(pair: TextPair) -> Iterator[Mismatch]:
+    terms = terms_of(pair.source_language, pair.target_language)
+    if terms.negation is None or terms.negative is None:
+        return
+    for name in pair.fields:
+        source, target = pair.source_spans[name].rest, pair.target_spans[name].rest
+        match = terms.negation.search(target)
+        if not match or _negation(source, pair.source_language) or terms.negative.search(source):
+            continue
+        text = f"the translation has '{match[0]}', the source no negation"
+        yield Mismatch("negation", name, "wrong", text)
 
 
 def _negation(text: str, language: Language) -> str:

@@ -149,10 +149,12 @@ def check_numbers(pair: TextPair) -> Iterator[Mismatch]:
             continue
         required = [mention for mention in ours if mention.form == "digits"]
         available = _values(theirs) | word_values(target) | _chinese_parts(target)
+        available |= set(map(Decimal, re.findall(r"(?<=[A-Za-z])\d+", fold_digits(target))))
         missing = [
             mention
             for mention in required
             if not mention.readings & available
+            and mention.readings != {Decimal(0)}  # the minutes of 5:00
             and not afternoon_hours(mention.readings, source) & available
         ]
         for mention in dict.fromkeys(missing):
