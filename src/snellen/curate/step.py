@@ -316,6 +316,8 @@ def _resumed_info(
 def _has_decided(folder: Path, info: StepInfo) -> bool:
     """Whether an earlier start made a decision of its own."""
     return any(number >= info.inherited for number, _ in enumerate(read_decisions(folder)))
+
+
 def _is_from_killed_start(name: str) -> bool:
     """Whether a file may come from a start that was killed before it had written `step.json`."""
     return name in (_LOCK_FILE, DECISIONS_FILE) or name.endswith(".part")

@@ -202,6 +202,25 @@ def test_the_same_input_gives_the_same_bytes(data, published, tmp_path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "public-private"]
 
 
+def test_a_translation_keeps_the_same_answers_back(data, published, tmp_path, capsys) -> None:
+    like = PublishOptions(name="zh", split_like=published.folder)
+    translated = publish(data.translated_well, tmp_path / "zh", like)
+    ids = {row["index"] for row in rows(published, "test")}
+    assert {row["index"] for row in rows(translated, "test")} == ids
+    assert {row["answer"] for row in rows(translated, "test")} == {None}
+    assert set(open_sealed(translated.sealed).answers) == ids
+    for folder, sentence in (
+        (str(tmp_path), "no publication is there"),
+        (str(tmp_path / "open"), "it keeps no answers back"),
+    ):
+        publish(data.data, tmp_path / "open")
+        out = str(tmp_path / "p")
+        assert (
+            main(["curate", "publish", str(data.data), "--out", out, "--split-like", folder]) == 2
+        )
+        assert sentence in capsys.readouterr().err
+
+
 def test_without_a_key_the_answers_are_plain_and_outside(data, tmp_path, capsys) -> None:
     main(["curate", "publish", str(data.data), "--out", str(tmp_path / "p"), "--hold-out", "0.3"])
     printed = capsys.readouterr().out

@@ -35,7 +35,12 @@ from snellen.curate.publish.licences import (
 from snellen.curate.publish.options import PublishOptions, check_publish_options
 from snellen.curate.publish.parquet_split import SplitWriter
 from snellen.curate.publish.sealing import SealedHeader, encode_answers, read_key, seal
-from snellen.curate.publish.survey import Survey, name_some, survey_items
+from snellen.curate.publish.survey import (
+    Survey,
+    name_some,
+    read_held_out_ids,
+    survey_items,
+)
 from snellen.curate.publish.vlmevalkit_tsv import TsvWriter, tsv_line
 from snellen.curate.step import Step, media_suffix, open_step
 
@@ -110,7 +115,7 @@ def publish(
         options = replace(options, licence=check_licence(options.licence, "--licence"))
     licences = read_licence_table(options.licences) if options.licences else LicenceTable()
     key = None
-    if options.hold_out is not None:
+    if options.keeps_back:
         key = read_key(Path(options.seal_key) if options.seal_key else None, create=True)
     _check_target(target)
     private = Path(options.private) if options.private else _sibling(_with_name(out), "-private")
@@ -139,6 +144,9 @@ def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]
     return {
         "name": options.name,
         "hold_out": options.hold_out,
+        "split_like": sorted(read_held_out_ids(Path(options.split_like)))
+        if options.split_like
+        else [],
         "seed": options.seed,
         "ability": options.ability,
         "require_licence": options.require_licence,
@@ -164,13 +172,13 @@ class _Writer:
 
     @property
     def public_split(self) -> str:
-        return HELD_OUT if self.options.hold_out is None else PUBLIC
+        return HELD_OUT if not self.options.keeps_back else PUBLIC
 
     def write(self, step: Step) -> PublishResult:
         """Write the folder, the private files and the decisions."""
         (self.folder / DATA_FOLDER).mkdir(parents=True)
         splits = [self.public_split]
-        if self.options.hold_out is not None:
+        if self.options.keeps_back:
             splits.append(HELD_OUT)
         parquet = {split: f"{DATA_FOLDER}/{split}.parquet" for split in splits}
         tables = self._write_rows(parquet, step)
@@ -271,7 +279,7 @@ class _Writer:
 
     def _tsv_name(self, split: str, kind: str) -> str:
         parts = [self.options.name]
-        if self.options.hold_out is not None:
+        if self.options.keeps_back:
             parts.append(split.upper())
         if len(self._kinds()) > 1:
             parts.append(_KIND_ENDINGS[kind])
@@ -280,7 +288,7 @@ class _Writer:
     def _open_tsv(self, file: str, kind: str, split: str) -> TsvWriter:
         layout = self.survey.layout
         has_options = kind in ("choice", "multi")
-        is_held_out = self.options.hold_out is not None and split == HELD_OUT
+        is_held_out = self.options.keeps_back and split == HELD_OUT
         columns = [
             name
             for name in layout.text_columns
@@ -317,7 +325,7 @@ class _Writer:
 
     def _write_answers(self, private: Path, parquet: Mapping[str, str]) -> Path | None:
         """Write the answers kept back, encrypted if there is a key."""
-        if self.options.hold_out is None:
+        if not self.options.keeps_back:
             return None
         questions = _digest(self.folder / parquet[HELD_OUT], "sha256")
         header = SealedHeader(
@@ -351,7 +359,7 @@ class _Writer:
             licences=dict(sorted(licences.items())),
             held_out=HELD_OUT if sealed else "",
             share=options.hold_out,
-            seed=options.seed if sealed else None,
+            seed=options.seed if options.hold_out is not None else None,
             sealed_sha256=_digest(sealed, "sha256") if sealed and self.key else "",
         )
 
@@ -359,7 +367,7 @@ class _Writer:
         """Write the TOML descriptions; returns their names by split."""
         specs = {}
         for split, path in parquet.items():
-            is_held_out = self.options.hold_out is not None and split == HELD_OUT
+            is_held_out = self.options.keeps_back and split == HELD_OUT
             name = f"{self.options.name}-{split}" if is_held_out else self.options.name
             title = self.options.title or self.options.name
             entries = {

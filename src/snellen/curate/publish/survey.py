@@ -103,7 +103,7 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     readable: dict[str, bytes] = {}
     for item in table:
         sample = item.sample
-        finding = _unusable(item, readable, keep_bytes=options.hold_out is not None)
+        finding = _unusable(item, readable, keep_bytes=options.keeps_back)
         if finding is not None:
             findings[item.id] = [finding]
             continue
@@ -117,7 +117,7 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
         ability = ability_of(item, options.ability)
         entries[item.id] = PublishedEntry(ability, licence, source, item_kind(item))
         columns.add(item)
-        if options.hold_out is not None:
+        if options.keeps_back:
             pictures = {ref.digest: readable.get(ref.digest, b"") for ref in sample.media}
             places = find_giveaways(sample, {SOURCE_COLUMN: source}, pictures)
             if places:
@@ -131,6 +131,8 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
         raise DataError(f"{table.path}: no item is left to publish")
     if options.hold_out is not None:
         _hold_out(entries, splittable, options.hold_out, options.seed)
+    elif options.split_like:
+        _hold_out_like(entries, options.split_like)
     numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
     return Survey(
         columns.layout(),
@@ -202,6 +204,31 @@ def _hold_out(
         )
     for name in chosen:
         entries[name] = entries[name]._replace(is_held_out=True)
+
+
+def _hold_out_like(entries: dict[str, PublishedEntry], folder: str) -> None:
+    """Mark the entries whose ids another publication holds out, whatever the questions say: its
+    public part has the answers of the others. Raises UsageError."""
+    chosen = read_held_out_ids(Path(folder)) & set(entries)
+    if not chosen:
+        raise UsageError(f"--split-like {folder}: it holds out none of the {len(entries)} ids")
+    for name in chosen:
+        entries[name] = entries[name]._replace(is_held_out=True)
+
+
+def read_held_out_ids(folder: Path) -> frozenset[str]:
+    """Ids of the questions whose answers a publication keeps back. Raises UsageError."""
+    import pyarrow
+    from pyarrow.parquet import read_table
+
+    file = folder / "data" / "test.parquet"
+    try:
+        table = read_table(file, columns=["index", "answer"])
+    except (OSError, pyarrow.ArrowException, KeyError) as error:
+        raise UsageError(f"--split-like {folder}: no publication is there ({error})") from error
+    if table.column("answer").null_count < len(table):
+        raise UsageError(f"--split-like {folder}: it keeps no answers back")
+    return frozenset(table.column("index").to_pylist())
 
 
 def _number_rows(entries: Mapping[str, PublishedEntry], seed: int) -> dict[str, str]:

@@ -213,12 +213,20 @@ class RecipePipeline:
             return "run", ""
         changes = differences(before, self._state(step))
         if changes:
-            return "again", "; ".join(changes)
+            todo: Todo = "resume" if self._goes_on_despite(step, changes) else "again"
+            return todo, "; ".join(changes.values())
         if before.status != "complete":
             return "resume", before.message.splitlines()[0] if before.message else "it was stopped"
         if before.wrote_folder and not self._folder(step).exists():
             return "run", "its folder is gone"
         return "done", ""
+
+    def _goes_on_despite(self, step: RecipeStep, changes: Mapping[str, str]) -> bool:
+        """Whether all that changed adds to what the step's folder has."""
+        options = self._options(step)
+        continued_by = self.commands[step.action].continued_by
+        files = {str(options[key]) for key in continued_by if key in options}
+        return set(changes) <= continued_by | files
 
     def _todo_unknown(self, step: RecipeStep) -> tuple[Todo, str]:
         before = read_state(self.out, step.name)
@@ -236,6 +244,8 @@ class RecipePipeline:
         """The step's own options, those of the recipe that it has a flag for, and the store."""
         flags = self.commands[step.action].flags()
         common = {key: value for key, value in self.recipe.options.items() if key in flags}
+        if "price" in common:
+            common["price"] = _prices_of(common["price"], step.options)
         store = {"store": str(self.out / STORE_FILE)} if "store" in flags else {}
         return {**store, **common, **step.options}
 
@@ -244,14 +254,16 @@ class RecipePipeline:
             self._data(step), str(self._folder(step)), self._options(step), phase
         )
 
-    def _data(self, step: RecipeStep) -> str:
-        """What a step reads: an earlier step, a path, or the last items that were written."""
+    def _data(self, step: RecipeStep, *, planned: bool = False) -> str:
+        """What a step reads: an earlier step, a path, or the last items that were written, if
+        `planned` also those that will be."""
         earlier = self.recipe.steps[: step.number - 1]
         if step.data:
             named = next((each for each in earlier if each.name == step.data), None)
             return str(self._folder(named)) if named else step.data
         for each in reversed(earlier):
-            if (self._folder(each) / ITEMS_FILE).is_file():
+            will_be = planned and self.commands[each.action].writes_items
+            if will_be or (self._folder(each) / ITEMS_FILE).is_file():
                 return str(self._folder(each))
         return self.recipe.data
 
@@ -294,9 +306,17 @@ class RecipePipeline:
             todo=todo,
             reason=reason,
             folder=str(self._folder(step)),
-            command=_join(["snellen", "curate", step.action, *self._words(step, ())]),
+            command=self._command(step),
             spent=self._spending_of(step),
         )
+
+    def _command(self, step: RecipeStep) -> str:
+        """The command of a step, without what only says how models are reached."""
+        command = self.commands[step.action]
+        options = decisive_options(self._options(step))
+        data = self._data(step, planned=True)
+        words = command.arguments(data, str(self._folder(step)), options)
+        return _join(["snellen", "curate", step.action, *words])
 
     def _set_aside(self, step: RecipeStep, say: Say) -> None:
         """Rename the folder of a step that is run again: people may have worked on it."""
@@ -357,6 +377,13 @@ class _Tee(io.TextIOBase):
 
     def isatty(self) -> bool:
         return self._screen.isatty()
+
+
+def _prices_of(prices: OptionValue, options: Mapping[str, OptionValue]) -> list[str]:
+    """The prices of models that a step's own options name: others would be refused."""
+    listed = prices if isinstance(prices, list) else [prices]
+    named = " ".join(map(str, options.values()))
+    return [str(price) for price in listed if str(price).rpartition(":")[0] in named]
 
 
 def total_spending(steps: Sequence[PlannedStep]) -> Spending:

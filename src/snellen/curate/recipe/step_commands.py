@@ -40,6 +40,8 @@ class StepCommand:
     """The clause by which an error says that people have not finished; "" if no person is asked."""
     people: str = ""
     """What people are to do; the command follows."""
+    continued_by: frozenset[str] = frozenset()
+    """Options that add to what the folder has: if they change, the step goes on there."""
     reads_items: bool = True
     """Whether its data are items, rather than pictures or metadata."""
     writes_items: bool = True

@@ -26,6 +26,7 @@ _PROTOCOLS: dict[str, dict[str, Any]] = {
         "phases": (("--queue-only",), ("--import", "{import}"), ("--finish",)),
         "waits": "--undecided keep, drop or flag",
         "people": "review them with",
+        "continued_by": frozenset({"import", "by", "undecided"}),
     },
     "statistics": {"writes_items": False},
     "publish": {"writes_items": False, "private_ending": "-private"},
