@@ -56,8 +56,8 @@ def test_every_step_is_run_once_and_everything_is_accounted_for(data, capsys) ->
     lines = [json.loads(line) for line in (made / "provenance.jsonl").read_text().splitlines()]
     assert {line["item"] for line in lines} == set(data.ids)
     by_id = {line["item"]: line for line in lines}
-    assert by_id["113"]["status"] == "dropped by publish"
-    assert by_id["101"]["status"] == "kept"
+    assert by_id["113"]["ended"] == {"publish": "dropped by publish"}
+    assert by_id["101"]["ended"] == {"publish": "kept"}
     assert len(by_id["101"]["pictures"][0]) == 64
     assert by_id["101"]["source"] == "drawn"
     assert by_id["101"]["history"][0]["rule"] in ("public", "held_out")

@@ -191,9 +191,27 @@ class RecipePipeline:
         folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
         first = self.recipe.steps[0]
         start = self._data(first) if self.commands[first.action].reads_items else ""
-        items = write_provenance(self.out / "provenance.jsonl", folders, start)
+        items = write_provenance(self.out / "provenance.jsonl", folders, self._lineages(), start)
         write_summary(self.out / "summary.md", self.recipe, folders)
         return self._outcome("complete", None, "", items)
+
+    def _lineages(self) -> dict[str, set[str]]:
+        """The steps that no other step reads and that decided something, each with the steps that
+        its data went through."""
+        by_folder = {str(self._folder(step)): step for step in self.recipe.steps}
+        parents = {step.name: by_folder.get(self._data(step)) for step in self.recipe.steps}
+        read = {parent.name for parent in parents.values() if parent}
+        lineages: dict[str, set[str]] = {}
+        for step in self.recipe.steps:
+            if step.name in read or not (self._private(step) / STEP_FILE).is_file():
+                continue
+            passed = {step.name}
+            parent = parents[step.name]
+            while parent is not None:
+                passed.add(parent.name)
+                parent = parents[parent.name]
+            lineages[step.name] = passed
+        return lineages
 
     def _outcome(
         self, status: StepStatus, step: RecipeStep | None, message: str, items: int = 0

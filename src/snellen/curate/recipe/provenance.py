@@ -7,7 +7,7 @@ no time here, so that the same steps on the same replies give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,9 @@ MADE_FROM = "picture"
 """Column of items that says what they were made from."""
 StepFolders = Sequence[tuple[RecipeStep, Path, Path]]
 """Each step with its folder, and the folder of its decisions."""
+
+Lineages = Mapping[str, Collection[str]]
+"""The last steps, each with the steps that its data went through, itself included."""
 
 
 class ProvenanceEntry(Struct, frozen=True, omit_defaults=True):
@@ -49,8 +52,8 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
     """The history of an item."""
 
     item: str
-    status: str
-    """`kept`, or `dropped by STEP`."""
+    ended: dict[str, str] = {}
+    """By each last step, such as a publication: `kept`, or `dropped by STEP`."""
     made_from: str = ""
     """Name of the picture, video or record that the item was made from, if a step made it."""
     pictures: list[str] = []
@@ -70,7 +73,7 @@ class _ItemOrigin:
     licence: str = ""
 
 
-def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
+def write_provenance(path: Path, folders: StepFolders, lineages: Lineages, start: str = "") -> int:
     """Write the record of all items; returns their number. `start` are the items that the first
     step read, if it read items. Raises StorageError and DataError."""
     histories: dict[str, list[ProvenanceEntry]] = {}
@@ -92,19 +95,25 @@ def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
                 origin = origins.get(name, _ItemOrigin())
                 about = [replace(entry, about=origin.made_from)
                          for entry in histories.get(origin.made_from, ())]  # fmt: skip
-                entry = _provenance(name, origin, [*about, *histories[name]])
+                entry = _provenance(name, origin, [*about, *histories[name]], lineages)
                 file.write(msgspec.json.encode(entry, order="deterministic") + b"\n")
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return len(names)
 
 
-def _provenance(name: str, origin: _ItemOrigin, history: list[ProvenanceEntry]) -> ItemProvenance:
-    last = next((entry for entry in reversed(history) if entry.action == "drop"), None)
+def _provenance(
+    name: str, origin: _ItemOrigin, history: list[ProvenanceEntry], lineages: Lineages
+) -> ItemProvenance:
+    dropped = [entry.step for entry in history if entry.action == "drop"]
+    ended = {}
+    for last, steps in lineages.items():
+        by = next((step for step in dropped if step in steps), "")
+        ended[last] = f"dropped by {by}" if by else "kept"
     return ItemProvenance(
         item=name,
+        ended=ended,
         made_from=origin.made_from,
-        status=f"dropped by {last.step}" if last else "kept",
         pictures=list(origin.pictures),
         source=origin.source,
         licence=origin.licence,
