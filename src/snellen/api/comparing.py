@@ -80,8 +80,8 @@ def compare(
     all runs share, where their data or samples differ. `level` is the confidence of the intervals;
     `power` that of the smallest detectable difference; `margin`, in points, also tests whether runs
     are no worse than each other. `siblings` compares runs on a data set with runs on its
-    translations: samples of one id are one question. Raises UsageError for fewer than two runs of a benchmark, and for
-    runs that cannot be compared.
+    translations: samples of one id are one question. Raises UsageError for fewer than two runs of a
+    benchmark, and for runs that cannot be compared.
     """
     if not (0.5 <= level < 1 and 0.5 <= power < 1):
         raise UsageError(

@@ -147,9 +147,9 @@ def compare(
     """Compare runs benchmark by benchmark: every pair, or with `baseline` every run with the first.
 
     `names` are the names of the runs. With `siblings` the runs are of one benchmark in several
-    languages, under any names: samples of one id are one question. With a `margin`, in points, non-inferiority within it is
-    tested too. p-values are adjusted by Holm over all pairs of all benchmarks, those of groups over
-    all groups of all pairs.
+    languages, under any names: samples of one id are one question. With a `margin`, in points,
+    non-inferiority within it is tested too. p-values are adjusted by Holm over all pairs of all
+    benchmarks, those of groups over all groups of all pairs.
 
     Raises UsageError if no benchmark has two runs, for a margin not above 0, and as `align_runs`
     does.
