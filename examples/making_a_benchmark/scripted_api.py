@@ -109,6 +109,7 @@ def true_answer(scene, text):
 
 def answer(model, scene, prompt):
     """The reply of a model that is examined: a letter."""
+    scene = scene if model.startswith("vision") else None
     options = dict(re.findall(r"^([A-Z])\. (.+)$", prompt, re.MULTILINE))
     text = re.search(r"Question: (.+)", prompt)
     truth = true_answer(scene, text[1] if text else prompt)

@@ -273,6 +273,14 @@ def write_tsv(path: Path, *lines: str) -> Path:
     return path
 
 
+def test_another_split_replaces_the_publication_and_keeps_the_old_answers(data, tmp_path) -> None:
+    for share, count in ((0.3, 22), (0.5, 36)):
+        published = publish(data.data, tmp_path / "p", PublishOptions(hold_out=share))
+        assert len(rows(published, "test")) == count
+        assert len(open_sealed(published.sealed).answers) == count
+    assert len(open_sealed(tmp_path / "p-private.before-1" / "answers.jsonl").answers) == 22
+
+
 def test_several_kinds_make_a_file_each_with_numbers_for_index(tmp_path) -> None:
     table = write_tsv(
         tmp_path / "mixed.tsv",

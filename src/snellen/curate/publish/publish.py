@@ -42,7 +42,14 @@ from snellen.curate.publish.survey import (
     survey_items,
 )
 from snellen.curate.publish.vlmevalkit_tsv import TsvWriter, tsv_line
-from snellen.curate.step import Step, media_suffix, open_step
+from snellen.curate.step import (
+    STEP_FILE,
+    Step,
+    describe_source,
+    media_suffix,
+    open_step,
+    read_step,
+)
 
 STEP = "publish"
 PUBLICATION_FILE = "publication.json"
@@ -120,7 +127,9 @@ def publish(
     _check_target(target)
     private = Path(options.private) if options.private else _sibling(_with_name(out), "-private")
     table = open_items(data, columns)
-    with open_step(private, STEP, _settings(options, licences), table) as step:
+    settings = _settings(options, licences)
+    _set_aside_earlier(private, settings, table)
+    with open_step(private, STEP, settings, table) as step:
         survey = survey_items(table, options, licences)
         part = _sibling(target, ".part")
         try:
@@ -137,6 +146,24 @@ def publish(
         step.finish(counts | {rule: len(ids) for rule, ids in findings.items()})
     specs = {split: str(Path(out) / spec) for split, spec in published.specs.items()}
     return msgspec.structs.replace(published, folder=str(out), specs=specs)
+
+
+def _set_aside_earlier(private: Path, settings: dict[str, Any], table: ItemTable) -> None:
+    """Rename the private folder of an earlier publication with other options or of other data: its
+    answers may have been given out. Raises StorageError."""
+    if not (private / STEP_FILE).is_file():
+        return
+    info = read_step(private)
+    is_same = info.settings == settings and info.sources == (describe_source(table),)
+    if info.step != STEP or is_same:
+        return
+    number = 1
+    while _sibling(private, f".before-{number}", hidden=False).exists():
+        number += 1
+    try:
+        private.rename(_sibling(private, f".before-{number}", hidden=False))
+    except OSError as error:
+        raise StorageError(f"cannot rename {private}: {error.strerror or error}") from error
 
 
 def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]:
@@ -496,10 +523,10 @@ def _with_name(out: Path | str) -> Path:
     return path if path.name not in ("", "..") else path.resolve()
 
 
-def _sibling(target: Path, ending: str) -> Path:
-    """A path next to the folder, on the same disk."""
-    hidden = "." if ending.startswith(".") else ""
-    return target.with_name(f"{hidden}{target.name}{ending}")
+def _sibling(target: Path, ending: str, *, hidden: bool = True) -> Path:
+    """A path next to the folder, on the same disk; one that begins with a dot is hidden."""
+    dot = "." if hidden and ending.startswith(".") else ""
+    return target.with_name(f"{dot}{target.name}{ending}")
 
 
 def _digest(path: Path, algorithm: str) -> str:
