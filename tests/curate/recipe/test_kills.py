@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -102,6 +103,7 @@ def undisturbed(kitchen: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapp
     shutil.copytree(kitchen, folder, dirs_exist_ok=True)
     printed = finish(folder)
     assert "72 items in provenance.jsonl" in printed
+    assert re.search(r"spent so far: [\d,]+ requests, [\d,]+ tokens, 0\.\d+ USD", printed)
     return outcome(folder)
 
 

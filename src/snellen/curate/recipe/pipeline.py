@@ -142,7 +142,7 @@ class RecipePipeline:
         if before is not None and not differences(before, state):
             state = with_status(state, "running", before.seconds)
         write_state(self.out, step.name, state)
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        (folder if command.out_file else folder.parent).mkdir(parents=True, exist_ok=True)
         begin = monotonic()
         status: StepStatus = "complete"
         message = ""
@@ -254,9 +254,9 @@ class RecipePipeline:
 
     def _state(self, step: RecipeStep) -> StepState:
         options = decisive_options(self._options(step))
-        data = Path(self._data(step)).expanduser()
-        return StepState(step.action, options, digest_data(data) or self._data(step),
-                         digest_files(options), "running")  # fmt: skip
+        data = "" if self._reads_instead(step) else self._data(step)
+        digest = digest_data(Path(data).expanduser()) if data else ""
+        return StepState(step.action, options, digest or data, digest_files(options), "running")
 
     def _options(self, step: RecipeStep) -> dict[str, OptionValue]:
         """The step's own options, those of the recipe that it has a flag for, and the store."""
@@ -265,7 +265,20 @@ class RecipePipeline:
         if "price" in common:
             common["price"] = _prices_of(common["price"], step.options)
         store = {"store": str(self.out / STORE_FILE)} if "store" in flags else {}
-        return {**store, **common, **step.options}
+        options = {**store, **common, **step.options}
+        instead = self.commands[step.action].instead_of_data
+        if instead in options:
+            named = options[instead]
+            names = named if isinstance(named, list) else [named]
+            options[instead] = [self._written_file(step, str(name)) for name in names]
+        return options
+
+    def _written_file(self, step: RecipeStep, name: str) -> str:
+        """The file that an earlier step of this name wrote; else the name, which is a path."""
+        for each in self.recipe.steps[: step.number - 1]:
+            if each.name == name:
+                return str(self._folder(each) / self.commands[each.action].out_file)
+        return name
 
     def _words(self, step: RecipeStep, phase: Sequence[str]) -> list[str]:
         return self.commands[step.action].arguments(
@@ -290,9 +303,7 @@ class RecipePipeline:
         later = [each.name for each in self.recipe.steps[step.number - 1 :]]
         if step.data in later and not Path(step.data).exists():
             raise UsageError(f"{step.label} reads {step.data!r}, which comes later")
-        if step.number == 1 and not (
-            step.data or self.recipe.data or "from-metadata" in step.options
-        ):
+        if step.number == 1 and not (step.data or self.recipe.data or self._reads_instead(step)):
             raise UsageError(
                 f"{self.recipe.path} does not say what the first step reads; add data = "
                 '"FOLDER OR FILE"'
@@ -327,6 +338,10 @@ class RecipePipeline:
             command=self._command(step),
             spent=self._spending_of(step),
         )
+
+    def _reads_instead(self, step: RecipeStep) -> bool:
+        """Whether an option names what the step reads in place of the data."""
+        return self.commands[step.action].instead_of_data in step.options
 
     def _command(self, step: RecipeStep) -> str:
         """The command of a step, without what only says how models are reached."""

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 _NO_STEPS = ("diff", "run")
 """Actions that make nothing."""
 _PROTOCOLS: dict[str, dict[str, Any]] = {
-    "questions": {"reads_items": False},
+    "metadata": {
+        "positionals": ("importer",),
+        "out_flag": "output",
+        "out_file": "metadata.jsonl",
+        "reads_items": False,
+        "writes_items": False,
+    },
+    "questions": {"reads_items": False, "instead_of_data": "from-metadata"},
     "review": {
         # The queue is written, decisions made elsewhere are read, and the review is ended, which
         # is refused as long as people have not decided.
