@@ -1,63 +1,85 @@
-"""The Ladder: what a board shows of scores on hidden answers.
+"""What a board shows of scores on hidden answers, so that many submissions do not tell the answers.
 
-Blum and Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning Competitions", ICML 2015,
-section 3: a new submission is shown with a score of its own only if it is better than the best one
-before by more than a step; else the best one's score is shown again. What is shown is rounded to
-the step. So the number of different values that anybody sees is at most 1/step, however often they
-submit, and differences of submissions tell nothing about single answers.
+After the Ladder of Blum and Hardt, "The Ladder: A Reliable Leaderboard for Machine Learning
+Competitions" (ICML 2015), section 3: a score moves only if it differs from what was shown before by
+more than a step, which is a multiple of the standard error of the difference, sample by sample
+(section 3.3), and what is shown is rounded to the step.
 
-The step is that of the parameter-free mechanism (section 3.3): the standard error of the difference
-to the best submission before, sample by sample.
+The paper shows the best score of an account again unless a new one is better. A board of models
+must also show a second model that is worse, so here a score that is close to an earlier one of the
+account is shown as that one, above or below. In turn the step grows with the number of submissions:
+the k-th moves by chance with a probability of at most 0.03 / k^2, all of them together with 5 %,
+however many there are. So the attack of the paper's section 4 (votes of random submissions that
+happened to be better) has nothing to collect, while the first submissions of an honest account are
+told apart at about their 97 % interval.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+CHANCE = 0.05
+"""Probability that any submission of an account, of infinitely many, moves by chance alone."""
 
 
-class LadderScore(NamedTuple):
-    """What is shown of a submission."""
+class EarlierScore(NamedTuple):
+    """An earlier submission of the account whose own score is shown."""
 
+    samples: Sequence[float]
+    """Score of each sample, 0 to 1, in the order of the data."""
     shown: float
-    """The score that is shown, on the scale of the scores."""
-    improved: bool
-    """Whether it is the submission's own, rounded; else that of the best one before."""
-    step: float
 
 
-def ladder_score(
-    scores: Sequence[float], best: Sequence[float] | None, best_shown: float | None
-) -> LadderScore:
-    """What is shown of a submission with these sample scores, each 0 to 1.
+class ShownScore(NamedTuple):
+    """What a board shows of a submission."""
 
-    `best` are the sample scores of the best submission so far of the same account, in the same
-    order, and `best_shown` is what was shown of it; None before the first. Raises ValueError if
-    there are no scores, or the lengths differ.
-    """
-    own = np.asarray(scores, dtype=float)
+    value: float
+    """Between 0 and 1."""
+    same_as: int | None
+    """The position of the earlier submission from which it cannot be told apart; None if the value
+    is the submission's own."""
+
+
+def shown_score(
+    samples: Sequence[float], earlier: Sequence[EarlierScore], submissions: int
+) -> ShownScore:
+    """What is shown of a submission with these sample scores, each 0 to 1, after `earlier` ones of
+    the same account. `submissions` counts those of the account before, shown or not, withdrawn or
+    not. Raises ValueError if there are no scores, or their number differs."""
+    own = np.asarray(samples, dtype=float)
     if not own.size:
-        raise ValueError("no scores")
-    mean = float(own.mean())
-    if best is None or best_shown is None:
-        step = _standard_error(own)
-        return LadderScore(_round_to(mean, step), True, step)
-    before = np.asarray(best, dtype=float)
-    if before.shape != own.shape:
-        raise ValueError(f"{own.size} scores are compared with {before.size}")
-    step = max(_standard_error(own - before), 1.0 / own.size)
-    if mean > best_shown + step:
-        return LadderScore(_round_to(mean, step), True, step)
-    return LadderScore(best_shown, False, step)
+        raise ValueError("there are no sample scores")
+    mean, width = float(own.mean()), critical_value(submissions)
+    distances: list[tuple[float, int]] = []
+    for position, other in enumerate(earlier):
+        before = np.asarray(other.samples, dtype=float)
+        if before.shape != own.shape:
+            raise ValueError(f"{own.size} sample scores are compared with {before.size}")
+        distance = abs(mean - float(before.mean()))
+        if distance <= width * standard_error(own - before):
+            distances.append((distance, position))
+    if distances:
+        position = min(distances)[1]
+        return ShownScore(earlier[position].shown, position)
+    step = standard_error(own)
+    return ShownScore(min(1.0, max(0.0, round(mean / step) * step)), None)
 
 
-def _standard_error(values: np.ndarray) -> float:  # type: ignore[type-arg]
+def critical_value(submissions: int) -> float:
+    """Standard errors by which a score must differ to move, after so many submissions."""
+    chance = CHANCE * 6 / (math.pi * (submissions + 1)) ** 2
+    return NormalDist().inv_cdf(1 - chance / 2)
+
+
+def standard_error(values: NDArray[np.float64]) -> float:
+    """The standard error of a mean, at least that of a single sample that differs."""
+    least = 1.0 / values.size
     if values.size < 2:
-        return 1.0
-    return max(float(values.std(ddof=1)) / float(np.sqrt(values.size)), 1.0 / values.size)
-
-
-def _round_to(value: float, step: float) -> float:
-    return min(1.0, max(0.0, round(value / step) * step))
+        return least
+    return max(float(values.std(ddof=1) / np.sqrt(values.size)), least)
