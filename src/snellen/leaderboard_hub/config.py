@@ -94,7 +94,7 @@ def read_config(folder: Path) -> HubConfig:
             f"{folder}"
         )
     try:
-        config = msgspec.convert(read_toml(path), type=HubConfig)
+        config = msgspec.convert(read_toml(str(path)), type=HubConfig)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from error
     return with_defaults(config, folder)

@@ -50,7 +50,8 @@ class Database:
         """A session that sees the database as it was when it first read."""
         with self._reading() as session, session.begin():
             yield session
-            session.rollback()
+            # What was read stays readable; rolling back would expire it.
+            session.expunge_all()
 
     def upgrade(self) -> None:
         """Bring the schema to the version of this code, from any earlier one or from nothing.

@@ -168,8 +168,12 @@ class HostedBenchmark(Table):
     """Whether the answers are hidden: then the data are stored encrypted."""
     data: Mapped[str] = mapped_column(String(200))
     """Key of the complete data in the storage."""
+    data_name: Mapped[str] = mapped_column(String(200))
+    """File name of the data, whose suffix says how they are read."""
     public_data: Mapped[str | None] = mapped_column(String(200))
     """Key of the data without answers, for download; None: not offered."""
+    ids: Mapped[str] = mapped_column(String(200))
+    """Key of the list of ids, as JSON: what a submission must hold."""
     rows: Mapped[int]
     version: Mapped[int]
     """Counts changes of the data or of the way they are scored."""
@@ -214,7 +218,9 @@ class Submission(Table):
 
     account: Mapped[Account] = relationship()
     benchmark: Mapped[HostedBenchmark] = relationship()
-    scores: Mapped[list[Score]] = relationship(back_populates="submission")
+    scores: Mapped[list[Score]] = relationship(
+        back_populates="submission", foreign_keys="Score.submission_id"
+    )
 
 
 class Score(Table):
@@ -234,12 +240,19 @@ class Score(Table):
     high: Mapped[float | None]
     samples: Mapped[int]
     shown: Mapped[float | None]
-    """The headline that boards show: that of the Ladder where the answers are hidden."""
+    """The headline that boards show, on its own scale: that of the Ladder where the answers are
+    hidden."""
+    same_as_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    """The earlier submission of the account from which the Ladder does not tell it apart."""
+    records: Mapped[str | None] = mapped_column(String(200))
+    """Key of the scores of its samples, in the order of the data."""
     summary: Mapped[dict[str, Any]]
     """Every number, complete: for the workers and never for a page of a hidden split."""
     created: Mapped[datetime]
 
-    submission: Mapped[Submission] = relationship(back_populates="scores")
+    submission: Mapped[Submission] = relationship(
+        back_populates="scores", foreign_keys=[submission_id]
+    )
 
 
 class Job(Table):
