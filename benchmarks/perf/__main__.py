@@ -39,6 +39,7 @@ PARTS = {
     "compare": "compare",
     "view": "view_pages",
     "home": "home_page",
+    "statistics": "item_statistics",
     "gpu": "gpu",
 }
 """Name to the file that measures it."""

@@ -20,8 +20,9 @@ from snellen.store.annotations import (
     read_changes,
 )
 from snellen.view.files import write_pages
+from snellen.view.local_server import HOST, MAX_BODY
 from snellen.view.run_view import RunLibrary
-from snellen.view.server import HOST, MAX_BODY, PageServer
+from snellen.view.server import PageServer
 
 
 def annotate(

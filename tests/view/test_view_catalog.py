@@ -14,12 +14,12 @@ from viewing import ask, catalog, going_on, made_run, served, set_status
 import snellen
 from snellen.core.errors import UsageError
 from snellen.view.files import write_pages
+from snellen.view.local_server import MAX_BODY, TOKEN_HEADER
 from snellen.view.run_catalog import RunCatalog
 from snellen.view.run_index import RunIndex
 from snellen.view.run_row import model_family, read_row
 from snellen.view.run_view import RunLibrary
 from snellen.view.saved_views import VIEWS_FILE
-from snellen.view.server import MAX_BODY, TOKEN_HEADER
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,9 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.media import decode_image, digest_bytes
 from snellen.report.page.samples import describe
+from snellen.view.local_server import HOST
 from snellen.view.run_view import RunLibrary
-from snellen.view.server import HOST, PageServer
+from snellen.view.server import PageServer
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ def test_the_catalog_has_every_run_with_its_number(server, runs):
 
 def test_idle_connections_are_closed_and_are_not_too_many(runs, monkeypatch):
     monkeypatch.setenv("SNELLEN_MAX_CONNECTIONS", "5")
-    monkeypatch.setattr("snellen.view.server._Handler.timeout", 1.0)
+    monkeypatch.setattr("snellen.view.local_server._Handler.timeout", 1.0)
     before = threading.active_count()
     with served(runs[0].path.parent) as server:
         idle = [socket.create_connection((HOST, server.server_port), 10) for _ in range(40)]

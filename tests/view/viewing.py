@@ -20,8 +20,9 @@ from synthetic import build_report, write_run
 import snellen
 from snellen.core.benchmark import Variant
 from snellen.store.runs import RunFolder
+from snellen.view.local_server import HOST
 from snellen.view.run_view import RunLibrary
-from snellen.view.server import HOST, PageServer
+from snellen.view.server import PageServer
 
 
 class Answer(NamedTuple):

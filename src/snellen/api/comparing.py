@@ -72,14 +72,16 @@ def compare(
     level: float = 0.95,
     power: float = 0.8,
     margin: float | None = None,
+    siblings: bool = False,
 ) -> Comparison:
     """Compare runs of the same benchmark: each pair of them, or with `baseline` all with the first.
 
     `runs` are runs, `Results`, folders, or lists of these. `common` compares only the samples that
     all runs share, where their data or samples differ. `level` is the confidence of the intervals;
     `power` that of the smallest detectable difference; `margin`, in points, also tests whether runs
-    are no worse than each other. Raises UsageError for fewer than two runs of a benchmark, and for
-    runs that cannot be compared.
+    are no worse than each other. `siblings` compares runs on a data set with runs on its
+    translations: samples of one id are one question. Raises UsageError for fewer than two runs of a
+    benchmark, and for runs that cannot be compared.
     """
     if not (0.5 <= level < 1 and 0.5 <= power < 1):
         raise UsageError(
@@ -88,12 +90,13 @@ def compare(
     folders = _distinct(runs)
     comparison = compare_runs(
         folders,
-        comparison_names(folders, shared_limit=False),
+        comparison_names(folders, shared_limit=False, siblings=siblings),
         common=common,
         baseline=baseline,
         level=level,
         power=power,
         margin=margin,
+        siblings=siblings,
     )
     return Comparison(comparison)
 

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Generic, NamedTuple, TypeVar
+from uuid import uuid4
 
 import msgspec
 
@@ -31,6 +33,7 @@ from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import GREEDY, Generate, Generation, Message, Ref, Request, Text, user
 from snellen.core.run import RoleUsage
 from snellen.curate.decisions import FAILED, Decision, Evidence
+from snellen.curate.spending import SpentLine, note_spending
 from snellen.engine.limits.spending import UsageCounter
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import StepsResult, advance, drive_each, start
@@ -52,6 +55,8 @@ T = TypeVar("T")
 
 JSON_ATTEMPTS = 3
 """Times that a model is asked for JSON of the right form before the job gives up."""
+_NOTE_EVERY = 2.0
+"""Seconds between two notes of what was spent: a kill loses no more."""
 _MAX_REPLY = 20_000
 """Characters of a reply that a decision records; the store has all of them."""
 
@@ -118,8 +123,12 @@ class Models:
         prices: Prices,
         progress: Progress,
         fresh: str,
+        folder: Path,
     ) -> None:
         self._models = dict(models)
+        self._folder = folder
+        self._start = uuid4().hex
+        self._noted = 0.0
         self._store = store
         self._limits = limits
         self._prices = prices
@@ -176,6 +185,8 @@ class Models:
             usages = [client.usage for client in broker.clients.values()]
             sent, reused = (sum(values) for values in zip(*map(_counts, usages), strict=True))
             self._progress.on_advance(done, failed, sent, reused, 0, None)
+            if monotonic() - self._noted > _NOTE_EVERY:
+                self._note_spending(broker)
 
         try:
             await concurrent_runs.start(broker.in_flight)
@@ -188,12 +199,21 @@ class Models:
             )
         finally:
             self.abort_reason = broker.abort_signal.reason
-            for role, client in broker.clients.items():
-                self.spent[role] = client.usage.add_to(self.spent.get(role), client.price)
+            self.spent = self._note_spending(broker)
             broker.close()
             await concurrent_runs.stop()
             await disconnect(*self._models.values())
             self._progress.on_finish("interrupted" if self.abort_reason else "complete")
+
+    def _note_spending(self, broker: RequestBroker) -> dict[str, RoleUsage]:
+        """What was spent in this start so far, also written into the step's folder."""
+        spent = dict(self.spent)
+        for role, client in broker.clients.items():
+            spent[role] = client.usage.add_to(self.spent.get(role), client.price)
+        free = tuple(role for role in spent if not isinstance(self._models.get(role), RemoteModel))
+        note_spending(self._folder, SpentLine(self._start, spent, free))
+        self._noted = monotonic()
+        return spent
 
 
 @contextmanager
@@ -229,7 +249,7 @@ def open_models(
         with ResponseStore(store) as responses:
             check_models(opened.values(), responses, fresh=options.fresh is not None)
             responses.set_run_folder(folder)
-            yield Models(opened, responses, limits, prices, followed, options.fresh or "")
+            yield Models(opened, responses, limits, prices, followed, options.fresh or "", folder)
 
 
 def ask(request: Request) -> Steps[Output]:

@@ -272,16 +272,21 @@ def media_suffix(data: bytes, kind: str) -> str:
 def _resumed_info(
     folder: Path, step: str, settings: dict[str, Any], sources: tuple[SourceInfo, ...]
 ) -> StepInfo | None:
-    """The info of an earlier start; None in a new folder. Raises UsageError if the folder holds
-    something else."""
+    """The info of an earlier start; None in a new folder, and in one whose earlier start decided
+    nothing and was another command, such as one with a model's name mistyped. Raises UsageError if
+    the folder holds something else."""
     if not (folder / STEP_FILE).exists():
-        if any(child.name != _LOCK_FILE for child in folder.iterdir()):
+        if any(not _is_from_killed_start(child.name) for child in folder.iterdir()):
             raise UsageError(
                 f"{folder} is not empty, and no step of snellen curate wrote it; choose another "
                 "--out"
             )
         return None
     info = read_step(folder)
+    is_same = (info.step, info.settings, info.sources) == (step, settings, sources)
+    if not is_same and info.status == "running" and not _has_decided(folder, info):
+        (folder / DECISIONS_FILE).unlink(missing_ok=True)
+        return None
     if info.step != step:
         raise UsageError(
             f"{folder} was written by the step {info.step}, not by {step}; choose another --out"
@@ -306,6 +311,16 @@ def _resumed_info(
             f"{settings.get(name)!r}; choose another --out, or delete the folder"
         )
     return info
+
+
+def _has_decided(folder: Path, info: StepInfo) -> bool:
+    """Whether an earlier start made a decision of its own."""
+    return any(number >= info.inherited for number, _ in enumerate(read_decisions(folder)))
+
+
+def _is_from_killed_start(name: str) -> bool:
+    """Whether a file may come from a start that was killed before it had written `step.json`."""
+    return name in (_LOCK_FILE, DECISIONS_FILE) or name.endswith(".part")
 
 
 def _inherit(folder: Path, sources: Iterable[ItemTable | SourceInfo]) -> int:

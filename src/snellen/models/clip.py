@@ -90,6 +90,18 @@ class ClipModel(ModelDefaults):
                     raise _EmbeddingFailed(features)
                 self._features[digest] = features
 
+    def embed(self, images: Sequence[Any]) -> list[Tensor | Failure]:
+        """Normalised features (features,) of decoded images, in order, without the cache; a Failure
+        for an image that cannot be embedded. Raises ModelError."""
+        # A checkpoint that cannot be loaded is an error, not a failure of every image.
+        self._load()
+        results: list[Tensor | Failure] = []
+        for start in range(0, len(images), self.batch_size):
+            results += split_and_retry(
+                images[start : start + self.batch_size], self._compute_features
+            )
+        return results
+
     def _compute_features(self, images: Sequence[Any]) -> Sequence[Tensor]:
         """Normalised image features, one vector (features,) an image, in float32 on the CPU."""
         import torch

@@ -1,27 +1,49 @@
-"""Agreement of judges beyond chance: Cohen's and Fleiss' kappa."""
+"""Agreement of judges or annotators, plain and beyond chance: shares of agreeing pairs, Cohen's and
+Fleiss' kappa, and Krippendorff's alpha, which allows for missing values.
+
+Intervals are over items, for further items of this kind and the same annotators: the interval of
+the observed agreement by `intervals.bounded_interval`, which is Wilson's for two annotators, with
+the variance of the coefficient (B. Efron and C. Stein, "The jackknife estimate of variance", Annals
+of Statistics 9 (1981)) in its place where that is larger, and then divided by the expected
+disagreement. So perfect agreement on few items has a wide interval, which the usual standard error
+(0 there) does not give.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from snellen.core.summary import Interval
+from snellen.stats.intervals import DEFAULT_LEVEL, Moments, bounded_interval, score_interval
+
+METHOD = "jackknife, at least Wilson"
+_ROUNDING = 1e-12
 
 
-def cohen_kappa(first: Sequence[float], second: Sequence[float]) -> float | None:
+class AgreementEstimate(Struct, frozen=True):
+    """A measure of agreement with its interval."""
+
+    value: float | None
+    """None where it is not defined: without items of two values, or where all values are equal."""
+    interval: Interval | None
+    items: int
+    """Items with at least two values."""
+
+
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
     """Cohen's kappa of two judges' grades of the same samples (Cohen 1960), -1..1: observed
     against expected agreement, with grades as categories.
 
     None without samples, and if both judges always give the same single grade, where the expected
     agreement is 1.
     """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} and {len(second)} grades; expected as many")
-    if not first:
-        return None
-    n = len(first)
-    observed = sum(a == b for a, b in zip(first, second, strict=True)) / n
-    ours, theirs = Counter(first), Counter(second)
-    expected = sum(ours[grade] * theirs[grade] for grade in ours) / n**2
-    return None if expected == 1 else (observed - expected) / (1 - expected)
+    return None if (sums := _kappa_sums(first, second)) is None else sums.value
 
 
 def fleiss_kappa(grades: Sequence[Sequence[float]]) -> float | None:
@@ -45,3 +67,191 @@ def fleiss_kappa(grades: Sequence[Sequence[float]]) -> float | None:
     total = len(grades) * judges
     expected = sum((count / total) ** 2 for count in overall.values())
     return None if expected == 1 else (observed - expected) / (1 - expected)
+
+
+def krippendorff_alpha(values: Sequence[Sequence[Hashable | None]]) -> float | None:
+    """Krippendorff's alpha for nominal values, (items, annotators), None where a value is missing
+    (K. Krippendorff, "Content Analysis" (2013), Ch. 12): 1 - observed / expected disagreement.
+
+    Items with fewer than two values do not count. Rows may differ in length. None without items of
+    two values, and if all values are the same.
+    """
+    return None if (sums := _alpha_sums(values)) is None else sums.value
+
+
+def estimate_kappa(
+    first: Sequence[Hashable], second: Sequence[Hashable], level: float = DEFAULT_LEVEL
+) -> AgreementEstimate:
+    """Cohen's kappa with its interval; both as `cohen_kappa`."""
+    sums = _kappa_sums(first, second)
+    if sums is None or sums.value is None:
+        return AgreementEstimate(None, None, len(first))
+    without = [sums.without(a, b).value for a, b in zip(first, second, strict=True)]
+    disagreements = [float(a != b) for a, b in zip(first, second, strict=True)]
+    weights = [1 / sums.items] * sums.items
+    interval = _interval(disagreements, weights, sums.expected_disagreement, without, level)
+    return AgreementEstimate(sums.value, interval, sums.items)
+
+
+def estimate_alpha(
+    values: Sequence[Sequence[Hashable | None]], level: float = DEFAULT_LEVEL
+) -> AgreementEstimate:
+    """Krippendorff's alpha with its interval; `values` as for `krippendorff_alpha`."""
+    units = _pairable(values)
+    sums = _alpha_sums(values)
+    if sums is None or sums.value is None:
+        return AgreementEstimate(None, None, len(units))
+    without = [sums.without(unit).value for unit in units]
+    sizes = [unit.total() for unit in units]
+    disagreements = [
+        _unit_disagreement(unit) / size for unit, size in zip(units, sizes, strict=True)
+    ]
+    weights = [size / sums.values for size in sizes]
+    interval = _interval(disagreements, weights, sums.expected_disagreement, without, level)
+    return AgreementEstimate(sums.value, interval, len(units))
+
+
+def estimate_raw_agreement(
+    values: Sequence[Sequence[Hashable | None]], level: float = DEFAULT_LEVEL
+) -> AgreementEstimate:
+    """The share of agreeing pairs of annotators, mean over the items with at least two values, with
+    the interval of a mean of scores."""
+    rows = [[value for value in row if value is not None] for row in values]
+    shares = [
+        sum(a == b for a, b in combinations(row, 2)) / math.comb(len(row), 2)
+        for row in rows
+        if len(row) > 1
+    ]
+    if not shares:
+        return AgreementEstimate(None, None, 0)
+    mean = math.fsum(shares) / len(shares)
+    return AgreementEstimate(mean, score_interval(shares, level=level), len(shares))
+
+
+class _KappaSums(NamedTuple):
+    """What Cohen's kappa is computed from."""
+
+    items: int
+    agreeing: int
+    products: int
+    """Sum over categories of the two judges' counts multiplied."""
+    ours: Counter[Hashable]
+    theirs: Counter[Hashable]
+
+    @property
+    def expected_disagreement(self) -> float:
+        """Expected disagreement."""
+        return 1 - self.products / self.items**2
+
+    @property
+    def value(self) -> float | None:
+        if not self.items or self.expected_disagreement < _ROUNDING:
+            return None
+        return 1 - (1 - self.agreeing / self.items) / self.expected_disagreement
+
+    def without(self, first: Hashable, second: Hashable) -> _KappaSums:
+        """The sums without one item. The counts, of all items, are not used further."""
+        same = int(first == second)
+        products = self.products - self.theirs[first] - self.ours[second] + same
+        return self._replace(items=self.items - 1, agreeing=self.agreeing - same, products=products)
+
+
+def _kappa_sums(first: Sequence[Hashable], second: Sequence[Hashable]) -> _KappaSums | None:
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} grades; expected as many")
+    if not first:
+        return None
+    ours, theirs = Counter(first), Counter(second)
+    agreeing = sum(a == b for a, b in zip(first, second, strict=True))
+    products = sum(ours[grade] * theirs[grade] for grade in ours)
+    return _KappaSums(len(first), agreeing, products, ours, theirs)
+
+
+class _AlphaSums(NamedTuple):
+    """What Krippendorff's alpha is computed from."""
+
+    values: int
+    """Values in items with at least two."""
+    disagreement: float
+    """Sum over items: disagreeing ordered pairs / (values of the item - 1)."""
+    squares: int
+    """Sum over categories of their squared counts."""
+    counts: Counter[Hashable]
+
+    @property
+    def expected_disagreement(self) -> float:
+        """Expected disagreement."""
+        return (self.values**2 - self.squares) / (self.values * (self.values - 1))
+
+    @property
+    def value(self) -> float | None:
+        if self.values < 2 or self.expected_disagreement < _ROUNDING:
+            return None
+        return 1 - self.disagreement / self.values / self.expected_disagreement
+
+    def without(self, unit: Counter[Hashable]) -> _AlphaSums:
+        """The sums without one item. The counts, of all items, are not used further."""
+        changed = sum(n * (n - 2 * self.counts[value]) for value, n in unit.items())
+        return self._replace(
+            values=self.values - unit.total(),
+            disagreement=self.disagreement - _unit_disagreement(unit),
+            squares=self.squares + changed,
+        )
+
+
+def _pairable(values: Sequence[Sequence[Hashable | None]]) -> list[Counter[Hashable]]:
+    """The counts of values of each item with at least two."""
+    units = (Counter(value for value in row if value is not None) for row in values)
+    return [unit for unit in units if unit.total() > 1]
+
+
+def _unit_disagreement(unit: Counter[Hashable]) -> float:
+    size = unit.total()
+    return float(size**2 - sum(n * n for n in unit.values())) / (size - 1)
+
+
+def _alpha_sums(values: Sequence[Sequence[Hashable | None]]) -> _AlphaSums | None:
+    units = _pairable(values)
+    if not units:
+        return None
+    counts: Counter[Hashable] = Counter()
+    for unit in units:
+        counts.update(unit)
+    squares = sum(n * n for n in counts.values())
+    disagreement = math.fsum(map(_unit_disagreement, units))
+    return _AlphaSums(counts.total(), disagreement, squares, counts)
+
+
+def _interval(
+    disagreements: Sequence[float],
+    weights: Sequence[float],
+    expected: float,
+    without: Sequence[float | None],
+    level: float,
+) -> Interval | None:
+    """Interval of 1 - observed / expected disagreement.
+
+    Args:
+        disagreements: of each item, 0..1.
+        weights: of each item in the observed disagreement; their sum is 1.
+        expected: expected disagreement.
+        without: the coefficient without each item, for the jackknife.
+
+    None for one item, and where leaving one out leaves nothing to compare.
+    """
+    n = len(disagreements)
+    kept = [value for value in without if value is not None]
+    if n < 2 or len(kept) < n:
+        return None
+    observed = math.fsum(w * d for w, d in zip(weights, disagreements, strict=True))
+    mean = math.fsum(kept) / n
+    jackknife = (n - 1) / n * math.fsum((value - mean) ** 2 for value in kept)
+    squares = math.fsum(w * w for w in weights)
+    independent = math.fsum(
+        (w * (d - observed)) ** 2 for w, d in zip(weights, disagreements, strict=True)
+    )
+    agreement = bounded_interval(
+        Moments(1 - observed, expected**2 * jackknife, independent, squares, squares), METHOD, level
+    )
+    low, high = (1 - (1 - end) / expected for end in (agreement.low, agreement.high))
+    return Interval(max(-1.0, low), high, METHOD, level)

@@ -117,7 +117,7 @@ def append_change(folder: Path, change: AnnotationChange) -> AnnotationChange:
     try:
         with FileLock(folder / LOCK_FILE, timeout=_LOCK_SECONDS):
             change = msgspec.structs.replace(change, at=_now())
-            _append_line(path, _encode(change))
+            append_line(path, _encode(change))
     except Timeout:
         raise StorageError(
             f"cannot write {path}: another process has been writing it for {_LOCK_SECONDS:g} s"
@@ -130,9 +130,9 @@ def append_change(folder: Path, change: AnnotationChange) -> AnnotationChange:
     return change
 
 
-def _append_line(path: Path, line: bytes) -> None:
-    """Append a line in one write and sync it; an unfinished last line is ended first. Raises
-    OSError."""
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line (or several) in one write and sync it; an unfinished last line is ended first.
+    Raises OSError."""
     # Run folders may come from other people: a link is not followed to another file.
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o644)

@@ -4,7 +4,7 @@ the boxes of its question, and when each frame was taken."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from snellen.api.run_images import RunImages
 from snellen.core.errors import MediaError, SnellenError
@@ -14,6 +14,7 @@ from snellen.data.media.frames import FrameSource, frame_time
 from snellen.data.media.subtitles import Cue, read_subtitles
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.settings import max_image_pixels
+from snellen.view.local_server import FilePart, read_part
 
 VIDEO_TYPES = {
     ".mp4": "video/mp4",
@@ -24,17 +25,6 @@ VIDEO_TYPES = {
     ".ogv": "video/ogg",
 }
 """Files that some browser plays, by suffix; others are sent as what they are."""
-MAX_PART = 4 << 20
-"""Bytes of a video in one answer; browsers ask for the rest."""
-
-
-class FilePart(NamedTuple):
-    """A part of a file: its bytes, the first one's offset, and the size of the whole file."""
-
-    data: bytes
-    start: int
-    size: int
-    kind: str
 
 
 def describe_source(images: RunImages, sample_id: str) -> dict[str, Any] | None:
@@ -42,7 +32,11 @@ def describe_source(images: RunImages, sample_id: str) -> dict[str, Any] | None:
     pair = images.sample(sample_id)
     if pair is None:
         return None
-    sample, prepared = pair
+    return describe_parts(*pair)
+
+
+def describe_parts(sample: Sample, prepared: Sample) -> dict[str, Any]:
+    """The videos, boxes and frame times of a sample; `prepared` is the sample as it was asked."""
     times = ((ref.digest, _frame_time(ref)) for ref in prepared.media)
     return {
         "regions": [list(region) for region in sample.regions],
@@ -102,22 +96,26 @@ def read_video(images: RunImages, sample_id: str, digest: str, start: int) -> Fi
     The path comes from the data of the run, never from the request.
     """
     ref = _video_of(images, sample_id, digest)
-    path = _video_path(ref) if ref else None
+    return read_video_part(ref, start) if ref else None
+
+
+def read_video_part(ref: MediaRef, start: int) -> FilePart | None:
+    """A part of a video from an offset on; None if it is no file."""
+    path = _video_path(ref)
     if path is None:
         return None
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        size = file.tell()
-        file.seek(min(start, size))
-        data = file.read(MAX_PART)
-    kind = VIDEO_TYPES.get(path.suffix.lower(), "application/octet-stream")
-    return FilePart(data, start, size, kind)
+    return read_part(path, start, VIDEO_TYPES.get(path.suffix.lower(), "application/octet-stream"))
 
 
 def subtitles_vtt(images: RunImages, sample_id: str, digest: str) -> str | None:
     """The subtitles of a sample's video as WebVTT; None without any."""
     ref = _video_of(images, sample_id, digest)
-    cues = _cues(ref) if ref else []
+    return video_subtitles(ref) if ref else None
+
+
+def video_subtitles(ref: MediaRef) -> str | None:
+    """The subtitles of a video as WebVTT; None without any."""
+    cues = _cues(ref)
     if not cues:
         return None
     blocks = [

@@ -77,7 +77,14 @@ def test_numbers(options: list[str], numbers: list[float]) -> None:
     ],
 )
 def test_order(options: list[str], order: int) -> None:
-    assert sorted_order(options) == order
+    assert sorted_order(choice_texts("", options)) == order
+
+
+def test_options_over_several_lines() -> None:
+    texts = choice_texts("", ["a\nred dog", "b", ""])
+    assert texts.option_terms == [["a", "red", "dog"], ["b"], []]
+    assert choice_texts("", ["a b", "", "c"]).option_terms == [["a", "b"], [], ["c"]]
+    assert choice_texts("", []).option_terms in ([], [[]])
 
 
 def test_spread_of_lengths() -> None:

@@ -55,6 +55,14 @@ class ComparableRecord(Struct, frozen=True, gc=False):
         )
 
 
+def is_sibling_question(first: ComparableRecord, second: ComparableRecord) -> bool:
+    """Whether records of one id may be one question in two languages: the texts differ, the labels
+    of the options and the right one do not."""
+    if list(first.options) != list(second.options):
+        return False
+    return first.gold == second.gold or not (first.options or {*first.gold} <= {"Yes", "No"})
+
+
 class AlignedRuns(NamedTuple):
     """Samples that every run scored, in the order of the first run.
 

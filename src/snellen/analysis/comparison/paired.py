@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
+from snellen.analysis.comparison.alignment import (
+    AlignedRuns,
+    ComparableRecord,
+    align_runs,
+    is_sibling_question,
+)
 from snellen.analysis.comparison.groups import (
     GroupDifference,
     Pairs,
@@ -137,19 +142,22 @@ def compare(
     level: float = 0.95,
     power: float = 0.8,
     margin: float | None = None,
+    siblings: bool = False,
 ) -> RunComparison:
     """Compare runs benchmark by benchmark: every pair, or with `baseline` every run with the first.
 
-    `names` are the names of the runs. With a `margin`, in points, non-inferiority within it is
-    tested too. p-values are adjusted by Holm over all pairs of all benchmarks, those of groups over
-    all groups of all pairs.
+    `names` are the names of the runs. With `siblings` the runs are of one benchmark in several
+    languages, under any names: samples of one id are one question. With a `margin`, in points,
+    non-inferiority within it is tested too. p-values are adjusted by Holm over all pairs of all
+    benchmarks, those of groups over all groups of all pairs.
 
     Raises UsageError if no benchmark has two runs, for a margin not above 0, and as `align_runs`
     does.
     """
     if margin is not None and not 0 < margin < math.inf:
         raise UsageError(f"the margin is {margin:g} points; expected a number above 0")
-    by_benchmark, alone = _by_benchmark(runs)
+    by_benchmark, alone = _by_benchmark(runs, siblings)
+    is_same = is_sibling_question if siblings else ComparableRecord.is_same_question
     benchmarks: list[BenchmarkComparison] = []
     pairs: list[PairDifference] = []
     for benchmark, members in by_benchmark.items():
@@ -157,7 +165,7 @@ def compare(
             [runs[index] for index in members],
             [names[index] for index in members],
         )
-        aligned_runs = align_runs(member_runs, common=common)
+        aligned_runs = align_runs(member_runs, common=common or siblings, same_question=is_same)
         measure = headlines(member_runs, aligned_runs)
         benchmarks.append(
             _compare_benchmark(benchmark, member_runs, member_names, aligned_runs, measure, level)
@@ -189,15 +197,20 @@ def _adjust_p_values(pairs: Sequence[PairDifference]) -> Iterator[PairDifference
         yield msgspec.structs.replace(pair, p_holm=p, margin=margin, groups=of_groups)
 
 
-def _by_benchmark(runs: Sequence[RunFolder]) -> tuple[dict[str, list[int]], list[str]]:
+def _by_benchmark(
+    runs: Sequence[RunFolder], siblings: bool
+) -> tuple[dict[str, list[int]], list[str]]:
     """Indices of the runs of each benchmark with two or more runs, and the names of the other
-    benchmarks."""
+    benchmarks. With `siblings` all runs are of one benchmark."""
     if len(runs) < 2:
         count = "one run is" if runs else "none is"
         raise UsageError(
             f"two runs of a benchmark are compared, or more; {count} given, each folder counted "
             "once"
         )
+    if siblings:
+        name = " / ".join(dict.fromkeys(run.info.benchmark for run in runs))
+        return {name: list(range(len(runs)))}, []
     indices: dict[str, list[int]] = defaultdict(list)
     for index, run in enumerate(runs):
         indices[run.info.benchmark].append(index)

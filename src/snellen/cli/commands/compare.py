@@ -15,6 +15,11 @@ def add(parser: ArgumentParser) -> None:
     add_runs(parser)
     add_common(parser, "compare")
     parser.add_argument(
+        "--siblings", action="store_true",
+        help="compare runs on a data set with runs on its translations, sample by sample: those of "
+            "one id are one question",
+    )  # fmt: skip
+    parser.add_argument(
         "--baseline", action="store_true",
         help="compare every run only with the first, instead of every pair",
     )  # fmt: skip
@@ -52,12 +57,13 @@ def main(arguments: Namespace) -> int:
     runs = distinct_runs(arguments.runs)
     comparison = compare(
         runs,
-        comparison_names(runs, shared_limit=False),
+        comparison_names(runs, shared_limit=False, siblings=arguments.siblings),
         common=arguments.common,
         baseline=arguments.baseline,
         level=arguments.level / 100,
         power=arguments.power / 100,
         margin=arguments.margin,
+        siblings=arguments.siblings,
     )
     form = "json" if arguments.json else arguments.format
     print_result(form, comparison, print_comparison, COMPARISON_EXPORTS)

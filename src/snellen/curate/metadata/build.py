@@ -6,7 +6,7 @@ and on nothing else; what a language model writes is stored, and asked for once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -31,12 +31,13 @@ from snellen.curate.metadata.drafts import Drafter, DraftRules, MediaFiles, Ques
 from snellen.curate.metadata.draw import balance_positions, fill_evenly
 from snellen.curate.metadata.outcomes import RecordOutcomes
 from snellen.curate.metadata.question_counts import QuestionCounts, count_questions
-from snellen.curate.metadata.record_file import RecordFile, RecordProblem
+from snellen.curate.metadata.record_file import RecordProblem
+from snellen.curate.metadata.record_files import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.templates import TemplateFile, read_templates
 from snellen.curate.metadata.written_options import WRITER, WriterSettings
-from snellen.curate.step import SourceInfo, Step, open_step
+from snellen.curate.step import Step, open_step
 from snellen.data.media.image_files import FileDigests, media_folders
 from snellen.settings import Settings
 
@@ -60,7 +61,7 @@ class MetadataQuestionOptions:
 
 
 def build_questions(
-    metadata: Path | str,
+    metadata: Path | str | Sequence[Path | str],
     templates: Path | str,
     out: Path | str,
     options: MetadataQuestionOptions = MetadataQuestionOptions(),
@@ -68,7 +69,7 @@ def build_questions(
     writer: AnyModel | None = None,
     asking: StepOptions = StepOptions(),  # noqa: B008
 ) -> QuestionCounts:
-    """Make questions of a metadata file and write them to the data set folder `out`.
+    """Make questions of metadata files and write them to the data set folder `out`.
 
     `writer` is the model of the strategy `model`. The same call goes on where one that was
     interrupted stopped. Raises UsageError for files that cannot be used and options that do not go
@@ -79,20 +80,21 @@ def build_questions(
     template_path = Path(templates).expanduser()
     template_file = read_templates(template_path)
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)
-    with RecordFile(Path(metadata).expanduser(), Settings.from_environment().limits) as file:
+    named = [metadata] if isinstance(metadata, Path | str) else metadata
+    paths = [Path(path).expanduser() for path in named]
+    with RecordFiles(paths, Settings.from_environment().limits) as files:
         settings = {
             **asdict(options),
             "templates": digest_bytes(template_path.read_bytes()),
-            "writer": str(writer) if writer is not None else "",
+            "writer": _model_name(writer),
         }
-        source = SourceInfo(file.path.stem, str(file.path), file.digest(), _count_lines(file.path))
-        with open_step(out, STEP, settings, source) as step, ExitStack() as stack:
+        with open_step(out, STEP, settings, *files.describe()) as step, ExitStack() as stack:
             if step.was_complete:
                 return read_counts(step)
             models = None
             if writer is not None:
                 models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder))
-            return _Build(file, template_file, template_path.parent, options, step, models).run()
+            return _Build(files, template_file, template_path.parent, options, step, models).run()
 
 
 def read_counts(step: Step) -> QuestionCounts:
@@ -105,24 +107,24 @@ class _Build:
 
     def __init__(
         self,
-        file: RecordFile,
+        files: RecordFiles,
         template_file: TemplateFile,
         folder: Path,
         options: MetadataQuestionOptions,
         step: Step,
         models: Models | None,
     ) -> None:
-        self._file = file
+        self._files = files
         self._options = options
         self._step = step
         self._models = models
         self._templates = template_file.templates
-        self._catalogue = Catalogue(file, self._templates, options.seed)
+        self._catalogue = Catalogue(files, self._templates, options.seed)
         named = {
             name: space if isinstance(space, dict) else space_of_labels(space)
             for name, space in template_file.spaces.items()
         }
-        spaces = {**file.header.spaces, **named}
+        spaces = {**files.header.spaces, **named}
         for template in self._templates:
             if template.space and template.space not in spaces:
                 raise UnknownName(
@@ -130,7 +132,7 @@ class _Build:
                 )
         self._rules = DraftRules(
             options.seed,
-            file.header,
+            files.header,
             {name: CategoryTree(space) for name, space in spaces.items()},
             template_file.same,
             folder,
@@ -143,12 +145,12 @@ class _Build:
         outcomes = RecordOutcomes(self._catalogue)
         settings = Settings.from_environment()
         folders = media_folders(
-            (str(self._file.folder),), settings.media_folders, settings.limits, fetched=False
+            self._files.folders, settings.media_folders, settings.limits, fetched=False
         )
         drafts: list[QuestionDraft] = []
         available: dict[str, dict[str, int]] = {}
         with FileDigests(settings.cache) as digests:
-            files = MediaFiles(folders, digests, str(self._file.path))
+            files = MediaFiles(folders, digests, str(self._files))
             for pool in self._catalogue.pools:
                 drafter = Drafter(pool, self._catalogue, files, self._rules)
                 drawn = _RecordDraw(self, pool, drafter, outcomes)
@@ -168,12 +170,12 @@ class _Build:
             ]
             self._decide(drafts, outcomes)
             self._step.write_items(items)
-        outcomes.write(self._file, self._step.folder)
+        outcomes.write(self._files, self._step.folder)
         self._step.finish(counts.as_dict(), "waiting" if counts.failed else "complete")
         return counts
 
     def _refuse(self, record: MetadataRecord) -> RecordProblem | None:
-        if self._options.require_license and not self._file.header.license_of(record):
+        if self._options.require_license and not self._files.header.license_of(record):
             return RecordProblem(
                 "licence",
                 f"neither it nor its source {record.source!r} states a licence",
@@ -354,10 +356,13 @@ def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> No
                 )
 
 
+def _model_name(model: AnyModel | None) -> str:
+    """A name that says which model it is; empty if there is none."""
+    if model is None or isinstance(model, str):
+        return model or ""
+    identity = getattr(model, "identity", None)
+    return str(getattr(identity, "name", type(model).__name__))
+
+
 def _refuse_request(request: Request) -> Output:
     raise AssertionError("only the strategy `model` asks, which needs a writer")
-
-
-def _count_lines(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))

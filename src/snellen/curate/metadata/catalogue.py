@@ -14,7 +14,8 @@ import numpy as np
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
 from snellen.curate.metadata.distractors import OtherRecords
-from snellen.curate.metadata.record_file import RecordFile, RecordProblem
+from snellen.curate.metadata.record_file import RecordProblem
+from snellen.curate.metadata.record_files import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.targets import answer_texts, has_targets
@@ -85,9 +86,9 @@ class Catalogue:
     """The usable records of a file, and the others with their reasons."""
 
     def __init__(
-        self, file: RecordFile, templates: Sequence[QuestionTemplate], seed: int | str
+        self, files: RecordFiles, templates: Sequence[QuestionTemplate], seed: int | str
     ) -> None:
-        self._file = file
+        self._files = files
         self.seed = seed
         self.pools = [TemplatePool(template) for template in templates]
         self._by_subtask: dict[str, list[TemplatePool]] = {}
@@ -109,7 +110,7 @@ class Catalogue:
 
         Raises DataError if no record is usable because each is malformed.
         """
-        for line in self._file:
+        for line in self._files:
             row = len(self._offsets)
             self._offsets.append(line.offset)
             key = int.from_bytes(sampling_key(self.seed, line.name)[:8], "big")
@@ -126,7 +127,7 @@ class Catalogue:
         if len(malformed) == len(self._offsets):
             row, problem = next(iter(self.problems.items()))
             raise DataError(
-                f"{self._file.path} holds no metadata records: {self.names[row]}: {problem.reason}"
+                f"{self._files} holds no metadata records: {self.names[row]}: {problem.reason}"
             )
         self._refuse_repeated_ids()
 
@@ -155,12 +156,12 @@ class Catalogue:
             name = self.record(first).id
             if name == self.record(second).id:
                 raise DataError(
-                    f"{self._file.path}: records {first + 1} and {second + 1} have the same id "
+                    f"{self._files}: records {first + 1} and {second + 1} have the same id "
                     f"{name!r}; ids must be unique"
                 )
 
     def record(self, row: int) -> MetadataRecord:
-        return self._file.read(self._offsets[row])
+        return self._files.read(self._offsets[row])
 
     def orders(self, pool: TemplatePool) -> dict[str, list[int]]:
         """The rows of a pool by source, each in the order in which they are drawn; sources in an

@@ -126,10 +126,13 @@ def _propose_categories(context: DistractorContext, settings: CategorySettings) 
         # near a hidden label, which is near the right one.
         hidden = context.rng.choice(nearest[: settings.among])
         nearest = _nearest_labels(context, settings, hidden, {*true, option_key(hidden)})
-    first = nearest[: settings.among]
+    # At least as many as are needed; one fewer where the hidden label is one of the nearest.
+    hides = settings.near != "hierarchy"
+    size = max(settings.among - hides, context.template.most - 1)
+    first = nearest[:size]
     context.rng.shuffle(first)
     yield from first
-    yield from nearest[settings.among :]
+    yield from nearest[size:]
 
 
 def _nearest_labels(
@@ -206,7 +209,8 @@ def _propose_boxes(context: DistractorContext, settings: BoxSettings) -> Iterato
     box = context.target.box
     if box is None:
         return
-    same = [other.corners for other in context.record.boxes if other.label == box.label]
+    # Another object of the same label may be meant as well; a region means itself alone.
+    same = [other.corners for other in context.record.boxes if box.label == other.label != ""]
     for corners in perturb_box(box.corners, context.size, same, settings, context.rng):
         yield format_box(corners)
 

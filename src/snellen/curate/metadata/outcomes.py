@@ -17,7 +17,8 @@ from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
 from snellen.curate.decisions import FAILED, Evidence
 from snellen.curate.metadata.catalogue import Catalogue
-from snellen.curate.metadata.record_file import RecordFile, RecordProblem
+from snellen.curate.metadata.record_file import RecordProblem
+from snellen.curate.metadata.record_files import RecordFiles
 
 RECORDS_FILE = "records.jsonl"
 NOT_DRAWN = RecordProblem("not drawn", "others were drawn for the subtasks that it fits")
@@ -96,7 +97,7 @@ class RecordOutcomes:
         ]
         return dict(pairs[:most])
 
-    def write(self, file: RecordFile, folder: Path) -> None:
+    def write(self, files: RecordFiles, folder: Path) -> None:
         """Write `records.jsonl`. Raises StorageError."""
         encoder = msgspec.json.Encoder()
         try:
@@ -104,7 +105,7 @@ class RecordOutcomes:
                 atomic_file(folder / RECORDS_FILE) as part,
                 part.open("wb", buffering=1 << 20) as out,
             ):
-                for row, name in enumerate(file.names()):
+                for row, name in enumerate(files.names()):
                     problem = self.problem(row)
                     outcome = (
                         RecordOutcome(name, tuple(self._items[row]))

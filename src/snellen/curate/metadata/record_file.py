@@ -13,7 +13,7 @@ import msgspec
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, StorageError
-from snellen.core.limits import DEFAULT_LIMITS, Limits
+from snellen.core.limits import DEFAULT_LIMITS, MB, Limits
 from snellen.curate.metadata.records import (
     VERSION,
     MetadataHeader,
@@ -56,13 +56,8 @@ class RecordFile:
         self.folder = path.absolute().parent
         self._limits = limits
         self._decoder = msgspec.json.Decoder(MetadataRecord)
-        try:
-            self._file: BinaryIO = path.open("rb")
-        except FileNotFoundError:
-            raise DataError(f"{path}: there is no such file") from None
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
         self.header = self._read_header()
+        self._file: BinaryIO = path.open("rb")
 
     def __enter__(self) -> RecordFile:
         return self
@@ -76,13 +71,17 @@ class RecordFile:
         self._file.close()
 
     def __iter__(self) -> Iterator[RecordLine]:
-        """All lines with a record or a problem. Raises DataError if there are none."""
+        return self.lines(self.header)
+
+    def lines(self, header: MetadataHeader) -> Iterator[RecordLine]:
+        """All lines with a record or a problem, under this header. Raises DataError if there are
+        none."""
         offset, records = 0, 0
         with self.path.open("rb") as file:
             for number, data in enumerate(read_lines(file, self._limits, str(self.path)), 1):
                 if data.strip() and not (number == 1 and _is_header(data)):
                     records += 1
-                    yield self._line(number, offset, data)
+                    yield self._line(number, offset, data, header)
                 offset += len(data)
         if not records:
             raise DataError(f"{self.path} holds no records")
@@ -99,12 +98,16 @@ class RecordFile:
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
+    def count_lines(self) -> int:
+        with self.path.open("rb") as file:
+            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+
     def read(self, offset: int) -> MetadataRecord:
         """The record at an offset that `__iter__` gave."""
         self._file.seek(offset)
         return self._decoder.decode(self._file.readline().removeprefix(_BOM))
 
-    def _line(self, number: int, offset: int, data: bytes) -> RecordLine:
+    def _line(self, number: int, offset: int, data: bytes, header: MetadataHeader) -> RecordLine:
         data = data.removeprefix(_BOM)
         try:
             record = self._decoder.decode(data)
@@ -114,12 +117,18 @@ class RecordFile:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             problem = RecordProblem("json", f"no JSON: {error}")
             return RecordLine(_line_name(data, number), offset, None, problem)
-        broken = record_problem(record, self.header)
+        broken = record_problem(record, header)
         name = record.id or f"line {number}"
         return RecordLine(name, offset, record, RecordProblem(*broken) if broken else None)
 
     def _read_header(self) -> MetadataHeader:
-        first = self._file.readline(self._limits.row_mb * 1_000_000)
+        try:
+            with self.path.open("rb") as file:
+                first = file.readline(self._limits.row_mb * MB)
+        except FileNotFoundError:
+            raise DataError(f"{self.path}: there is no such file") from None
+        except OSError as error:
+            raise DataError(f"{self.path} cannot be read: {error.strerror or error}") from error
         if not _is_header(first):
             return MetadataHeader()
         try:

@@ -26,6 +26,7 @@ class ObjectBox(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     """An object of the first picture."""
 
     label: str
+    """Empty for a region that only `expression` describes."""
     corners: Corners
     expression: str = ""
     """What refers to this object alone, e.g. "the dog on the left"."""
@@ -134,7 +135,7 @@ def count_labels(record: MetadataRecord) -> Mapping[str, int]:
     if record.counts:
         return record.counts
     crowds = {box.label for box in record.boxes if box.crowd}
-    return Counter(box.label for box in record.boxes if box.label not in crowds)
+    return Counter(box.label for box in record.boxes if box.label and box.label not in crowds)
 
 
 def labels_of(record: MetadataRecord) -> Iterator[str]:
@@ -142,7 +143,7 @@ def labels_of(record: MetadataRecord) -> Iterator[str]:
     if record.label:
         yield record.label
     yield from record.labels
-    yield from (box.label for box in record.boxes)
+    yield from (box.label for box in record.boxes if box.label)
     yield from (label for label, count in record.counts.items() if count)
     yield from (points.label for points in record.keypoints)
 
@@ -175,18 +176,13 @@ def geometry_problem(record: MetadataRecord, width: int, height: int) -> tuple[s
     size = f"a picture of {width} x {height} pixels"
     for number, box in enumerate(record.boxes, 1):
         left, top, x2, y2 = box.corners
+        named = f"box {number} ({box.label or box.expression}) {format_numbers(box.corners)}"
         if not all(map(math.isfinite, box.corners)) or not (left < x2 and top < y2):
-            return (
-                "box",
-                f"box {number} ({box.label}) is {format_numbers(box.corners)}; expected "
-                "[left, top, right, bottom] with left < right and top < bottom",
-            )
+            expected = "[left, top, right, bottom] with left < right and top < bottom"
+            return "box", f"{named} has no area; expected {expected}"
         # Annotators' tools round outwards: half a pixel is no mistake.
         if left < -0.5 or top < -0.5 or x2 > right + 0.5 or y2 > bottom + 0.5:
-            return (
-                "box",
-                f"box {number} ({box.label}) {format_numbers(box.corners)} is outside {size}",
-            )
+            return "box", f"{named} is outside {size}"
     for points in record.keypoints:
         for name, (x, y) in points.points.items():
             if not (-0.5 <= x <= right + 0.5 and -0.5 <= y <= bottom + 0.5):

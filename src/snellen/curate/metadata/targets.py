@@ -143,10 +143,11 @@ def _box_targets(record: MetadataRecord) -> Iterator[QuestionTarget]:
     totals = Counter(box.label for box in record.boxes)
     for number, box in enumerate(record.boxes):
         expression = box.expression or (record.expression if number == 0 else "")
-        if box.crowd or not (expression or totals[box.label] == 1):
+        is_only = bool(box.label) and totals[box.label] == 1
+        if box.crowd or not (expression or is_only):
             continue
         fields = {"expression": expression or box.label}
-        if totals[box.label] == 1:
+        if is_only:
             fields["label"] = box.label
         yield QuestionTarget(
             f"box-{number}" if len(record.boxes) > 1 else "", format_box(box.corners), fields,

@@ -3,7 +3,7 @@ against what guessing scores (MMT-Bench, Table A13)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -39,11 +39,13 @@ def ask_blind(
     models: Sequence[str],
     options: BlindOptions = BlindOptions(),  # noqa: B008 - frozen
     *,
+    columns: Mapping[str, str] | None = None,
     command: str = "",
     progress: ProgressChoice = None,
 ) -> BlindRuns:
     """Ask models the questions without their images. A stored run, named by its folder, is read;
-    replies that the store has are not asked for again.
+    replies that the store has are not asked for again. `columns` are those of `open_items`;
+    `command` is shown as what resumes the call.
 
     Raises UsageError, also for a stored run that saw the images or asked other data.
     """
@@ -52,7 +54,8 @@ def ask_blind(
     runs: list[RunFolder] = list(stored.values())
     notices: list[str] = []
     if named:
-        chosen = replace(options.run_options(), variant=Variant(control=BLIND))
+        variant = Variant(control=BLIND, columns=dict(columns or {}))
+        chosen = replace(options.run_options(), variant=variant)
         results = evaluate(named, table.spec, chosen, command=command, progress=progress)
         runs += results.runs
         notices += [f"{one.model} was not asked: {one.reason}" for one in results.skipped]

@@ -8,6 +8,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.errors import MediaError, UsageError
@@ -144,7 +145,7 @@ class ItemColumns:
 
     def __post_init__(self) -> None:
         self._seen_media: dict[int, bool] = {}
-        self._sample: list[tuple[bytes, int, SampledQuestion]] = []
+        self._sample: list[tuple[int, int, SampledQuestion]] = []
         for name in self.by or ():
             self.groups[name] = GroupLabels()
 
@@ -167,11 +168,9 @@ class ItemColumns:
         options = list(sample.options.values())
         texts = choice_texts(sample.question, options)
         self._add_words(sample, options)
-        self.words.add(texts.question_terms)
+        self.words.add(chain(texts.question_terms, *texts.option_terms))
         if sample.hint:
             self.words.add(split_terms(sample.hint))
-        for terms in texts.option_terms:
-            self.words.add(terms)
         self.questions.add((sample.question,))
         self._add_media(sample)
         self._add_missing(item, kind, options)
@@ -181,7 +180,7 @@ class ItemColumns:
         self.length_ratios.append(
             max(1, *texts.lengths) / max(1, min(texts.lengths)) if options else float("nan")
         )
-        self.orders.append(sorted_order(options) if len(options) > 1 else 0)
+        self.orders.append(sorted_order(texts))
         self.equal_options += len(set(options)) < len(options)
         right, accepted = _right_option(sample, kind)
         self.right.append(right)
@@ -190,18 +189,12 @@ class ItemColumns:
         for rule, function in SHORTCUT_RULES.items():
             picks = function(texts) if applies else ()
             self.picked[rule].append(len(picks))
-            self.picks_right[rule].append(right in picks)
+            self.picks_right[rule].append(1 if right in picks else 0)
         if self.sample_size and (applies or (kind == "yes_no" and right != _NOTHING)):
-            closed = options if applies else ["Yes", "No"]
-            self._draw(
-                SampledQuestion(sample.id, _with_hint(sample), closed, right, cluster), number
-            )
+            self._draw(sample, options if applies else ["Yes", "No"], right, cluster)
 
     def _add_words(self, sample: Sample, options: Sequence[str]) -> None:
-        if sample.question:
-            self.question_words.append(count_words(sample.question))
-        else:
-            self.question_words.append(0)
+        self.question_words.append(count_words(sample.question))
         self.hint_words.append(count_words(sample.hint) if sample.hint else 0)
         counts = [count_words(option) for option in options]
         self.option_words.extend(counts)
@@ -211,7 +204,8 @@ class ItemColumns:
             text = sample.options.get(first)
             answer = count_words(first if text is None else text)
         self.answer_words.append(answer)
-        self.unspaced += is_unspaced(sample.question) or any(map(is_unspaced, options))
+        if is_unspaced(sample.question) or any(map(is_unspaced, options)):
+            self.unspaced += 1
 
     def _add_groups(self, item: Item, number: int) -> None:
         groups = self.groups
@@ -294,15 +288,19 @@ class ItemColumns:
             column.append(value)
         self.formats[facts.format] += 1
 
-    def _draw(self, question: SampledQuestion, number: int) -> None:
+    def _draw(self, sample: Sample, options: Sequence[str], right: int, cluster: int) -> None:
         """Keep the questions whose keys are the smallest, on a heap with the greatest on top."""
         self.closed += 1
-        key = bytes(255 - byte for byte in sampling_key(0, question.id)[:8])
-        entry = (key, -number, question)
-        if len(self._sample) < self.sample_size:
-            heapq.heappush(self._sample, entry)
-        elif key > self._sample[0][0]:
-            heapq.heapreplace(self._sample, entry)
+        key = -int.from_bytes(sampling_key(0, sample.id)[:8])
+        kept = self._sample
+        if len(kept) >= self.sample_size and key <= kept[0][0]:
+            return
+        question = SampledQuestion(sample.id, _with_hint(sample), options, right, cluster)
+        entry = (key, -self.closed, question)
+        if len(kept) < self.sample_size:
+            heapq.heappush(kept, entry)
+        else:
+            heapq.heapreplace(kept, entry)
 
 
 def _with_hint(sample: Sample) -> str:

@@ -113,5 +113,5 @@ def _with_source(statistics: DatasetStatistics, table: ItemTable, rows: int) -> 
 
 def _groupings(table: ItemTable) -> list[str]:
     """Columns that a data set can be grouped by: those that are no option, question or answer."""
-    others = {"question", "answer", "image", "index", "hint"}
+    others = {"question", "answer", "image", "index", "hint", "type"}
     return [name for name in table.columns if name not in others and len(name) > 1]

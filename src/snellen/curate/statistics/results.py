@@ -170,8 +170,6 @@ class TextProbe(Struct, frozen=True):
     """Items that it could have been."""
     scores: Sequence[ProbeScore]
     """The whole classifier first, then what each part of its features reaches alone."""
-    weights: Mapping[str, float]
-    """Weights of the standardised features, trained on all folds."""
 
 
 class BlindScore(Struct, frozen=True):

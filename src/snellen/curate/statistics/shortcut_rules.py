@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
-from snellen.curate.statistics.words import split_terms
+from snellen.curate.statistics.words import split_lines, split_terms
 
 Picks = Sequence[int]
 """Indices of the options that a rule picks, in order; empty if it does not apply."""
@@ -24,6 +24,7 @@ _DETAIL = re.compile(r"\d+(?:[.,:]\d+)*|(?<=\S[ ])[A-Z]\w*|[(,;\"%°$€£«“�
 _NUMBER = re.compile(
     r"[^\d\s.+−-]{0,3}\s*([-+−]?\d{1,3}(?:,\d{3})+(?:\.\d+)?|[-+−]?\d*\.?\d+)\s*([^\d\s]*)"
 )
+_DIGIT = re.compile(r"\d")
 _ALL = re.compile(
     r"(?:all|both|each|every one) (?:of )?(?:the |these )?(?:above|options|answers|choices|these)\b"
     r"|以上(?:都|皆|全)(?:是|对|正确)|(?:全部|都)(?:正确|是)$",
@@ -47,18 +48,28 @@ class ChoiceTexts(NamedTuple):
     """Characters of each option, without surrounding white space."""
     question_terms: Sequence[str]
     option_terms: Sequence[Sequence[str]]
+    shared_parts: Sequence[float]
+    """For each option the share of its words that an average other option has; empty if no word is
+    in two options."""
+    numbers: Sequence[float]
+    """The options as numbers, if all are; see `read_numbers`."""
     lines: str
     """All options, one a line."""
 
 
 def choice_texts(question: str, options: Sequence[str]) -> ChoiceTexts:
     """Take the texts of a question apart."""
+    lines = "\n".join(options)
+    in_one_line = lines.count("\n") < len(options)
+    terms = split_lines(lines) if in_one_line else list(map(split_terms, options))
     return ChoiceTexts(
         options,
         [len(option.strip()) for option in options],
         split_terms(question),
-        [split_terms(option) for option in options],
-        "\n".join(options),
+        terms,
+        _shared_parts(terms),
+        read_numbers(options) if _DIGIT.search(lines) else (),
+        lines,
     )
 
 
@@ -81,7 +92,7 @@ def pick_most_detailed(texts: ChoiceTexts) -> Picks:
 
 def pick_middle_number(texts: ChoiceTexts) -> Picks:
     """The numbers between the least and the greatest, if every option is a number."""
-    numbers = read_numbers(texts.options)
+    numbers = texts.numbers
     if len(numbers) < 3:
         return ()
     low, high = min(numbers), max(numbers)
@@ -91,19 +102,19 @@ def pick_middle_number(texts: ChoiceTexts) -> Picks:
 def pick_most_alike(texts: ChoiceTexts) -> Picks:
     """The option that shares most of its words with the others: wrong options are often made by
     changing parts of the right one."""
-    return _most(_shared_parts(texts.option_terms))
+    return _most(texts.shared_parts)
 
 
 def pick_odd_one_out(texts: ChoiceTexts) -> Picks:
     """The option that shares least of its words with the others."""
-    return _most([-part for part in _shared_parts(texts.option_terms)])
+    return _most([-part for part in texts.shared_parts])
 
 
 def pick_from_question(texts: ChoiceTexts) -> Picks:
     """The option that repeats the most words of the question, of four letters or more."""
-    words = set(long_terms(texts))
-    if not words:
+    if set(texts.question_terms).isdisjoint(chain(*texts.option_terms)):
         return ()
+    words = set(long_terms(texts))
     return _most([len(words.intersection(terms)) for terms in texts.option_terms])
 
 
@@ -144,24 +155,23 @@ def read_numbers(options: Sequence[str]) -> list[float]:
     return numbers if len(units) == 1 else []
 
 
-def sorted_order(options: Sequence[str]) -> int:
+def sorted_order(texts: ChoiceTexts) -> int:
     """1 if the options ascend, -1 if they descend, as numbers where all are numbers, else by
-    alphabet; 0 in any other order and if two are equal."""
-    values: Sequence[float] | Sequence[str] = read_numbers(options) or [
-        option.strip().casefold() for option in options
+    alphabet; 0 in any other order, and if two are equal or there is one."""
+    values: Sequence[float] | Sequence[str] = texts.numbers or [
+        option.strip().casefold() for option in texts.options
     ]
-    pairs = list(pairwise(values))
-    if not pairs:
+    if len(values) < 2 or values[0] == values[1]:
         return 0
-    if all(first < second for first, second in pairs):  # type: ignore[operator]
-        return 1
-    return -all(first > second for first, second in pairs)  # type: ignore[operator]
+    if values[0] < values[1]:  # type: ignore[operator]
+        return int(all(first < second for first, second in pairwise(values)))  # type: ignore[operator]
+    return -int(all(first > second for first, second in pairwise(values)))  # type: ignore[operator]
 
 
 def _shared_parts(option_terms: Sequence[Sequence[str]]) -> list[float]:
     """For each option the share of its words that an average other option has; nothing if no word
     is in two options."""
-    words = [set(terms) for terms in option_terms]
+    words = list(map(set, option_terms))
     if len(set().union(*words)) == sum(map(len, words)):
         return []
     holders = Counter(word for option in words for word in option)
@@ -194,7 +204,12 @@ def _most(values: Sequence[float]) -> Picks:
     if not values:
         return ()
     top = max(values)
-    return _proper([index for index, value in enumerate(values) if value == top], values)
+    ties = values.count(top)
+    if ties == 1:
+        return (values.index(top),)
+    if ties == len(values):
+        return ()
+    return [index for index, value in enumerate(values) if value == top]
 
 
 def _proper(indices: list[int], options: Sequence[object]) -> Picks:

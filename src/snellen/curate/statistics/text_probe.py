@@ -95,14 +95,11 @@ def probe_texts(questions: Sequence[SampledQuestion], of: int | None = None) -> 
     for part, columns in parts.items():
         right = _cross_validated(rows, folds, features, list(columns))
         scores.append(_score(part, rows.sizes, right, clusters))
-    everywhere = features.without(())
-    weights = fit_choices(_standardised(everywhere, everywhere), rows)
     return TextProbe(
         folds=FOLDS,
         items=len(questions),
         of=len(questions) if of is None else of,
         scores=scores,
-        weights=dict(zip(names, weights.tolist(), strict=True)),
     )
 
 

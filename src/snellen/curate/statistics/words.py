@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-UNSPACED_SCRIPTS = "Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan"
+UNSPACED_SCRIPTS = "Chinese, Japanese, Thai, Lao, Khmer, Burmese or Tibetan"
 """Scripts in which a character counts as a word."""
 
 _MARKED = (
@@ -42,6 +42,8 @@ _WORD = re.compile(
 )
 _TERM = re.compile(rf"{_UNSPACED.pattern}|[^\W{_SINGLE}{_LENGTH_MARKS}]+(?:[.,:]\d+)*")
 
+_TERM_OR_LINE = re.compile(rf"{_TERM.pattern}|\n")
+
 
 def split_words(text: str) -> Sequence[str]:
     """The words of a text, as they stand there; punctuation next to a word belongs to it."""
@@ -64,3 +66,16 @@ def split_terms(text: str) -> list[str]:
     """The words of a text in lower case and without punctuation, to be compared with those of
     another text; decimal numbers stay whole."""
     return _TERM.findall(text.lower())
+
+
+def split_lines(text: str) -> list[list[str]]:
+    """`split_terms` of each line of a text, for little more time than for one."""
+    lines: list[list[str]] = []
+    terms: list[str] = []
+    for term in _TERM_OR_LINE.findall(text.lower()):
+        if term == "\n":
+            lines.append(terms)
+            terms = []
+        else:
+            terms.append(term)
+    return [*lines, terms]

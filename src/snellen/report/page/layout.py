@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 HOME = "snellen.report"
 """The package whose folder `page` holds the parts that all pages share."""
 
+Homes = str | tuple[str, ...]
+"""The packages whose folders `page` hold the files of a page, in order of precedence; those of
+`HOME` come last."""
+
 
 def page_layout(
     styles: tuple[str, ...],
     scripts: tuple[str, ...],
-    home: str = HOME,
+    home: Homes = HOME,
     *,
     with_server: bool = False,
 ) -> dict[str, str]:
@@ -43,7 +47,7 @@ def page_layout(
     return {"style": style, "script": script, "policy": policy}
 
 
-def template_environment(home: str = HOME) -> Environment:
+def template_environment(home: Homes = HOME) -> Environment:
     """The jinja templates of `home`, then of the report, with autoescape."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -66,9 +70,9 @@ def template_environment(home: str = HOME) -> Environment:
     return templates
 
 
-def page_file(name: str, home: str = HOME) -> str:
-    """The text of a file of `home`, or of the report if `home` does not have it."""
-    file = resources.files(home) / "page" / name
-    if not file.is_file():
-        file = resources.files(HOME) / "page" / name
+def page_file(name: str, home: Homes = HOME) -> str:
+    """The text of a file of the first of `home` that has it, or else of the report."""
+    homes = (home,) if isinstance(home, str) else home
+    files = [resources.files(each) / "page" / name for each in (*homes, HOME)]
+    file = next((each for each in files if each.is_file()), files[-1])
     return file.read_text(encoding="utf-8")

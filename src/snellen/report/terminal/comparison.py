@@ -41,10 +41,12 @@ class TextTable(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def comparison_names(runs: Sequence[RunFolder], shared_limit: bool = True) -> list[str]:
+def comparison_names(
+    runs: Sequence[RunFolder], shared_limit: bool = True, siblings: bool = False
+) -> list[str]:
     """A distinct name for each run of a benchmark: its label (`run_info_labels`), if needed with
     the digest of its configuration or its path. Without `shared_limit`, a limit that all runs of a
-    benchmark have in common is left out."""
+    benchmark have in common is left out. With `siblings` names say which data a run is on."""
     by_benchmark: dict[str, list[int]] = {}
     for index, run in enumerate(runs):
         by_benchmark.setdefault(run.info.benchmark, []).append(index)
@@ -57,7 +59,7 @@ def comparison_names(runs: Sequence[RunFolder], shared_limit: bool = True) -> li
             if labels.count(name) > 1:
                 twice = folders.count(runs[index].info.name) > 1
                 name += f" [{runs[index].path if twice else runs[index].info.name[-8:]}]"
-            names[index] = name
+            names[index] = f"{name} on {runs[index].info.benchmark}" if siblings else name
     return names
 
 

@@ -9,9 +9,16 @@ from typing import Any
 from snellen.cli.flags import add_action
 
 ACTIONS: dict[str, str] = {
-    "publish": "write a data set as a benchmark: files, card, licences, checksums, answers kept "
-    "back",
+    "questions": "make questions from pictures, videos, captions or labelled data",
+    "metadata": "write what is known about the pictures of a data set as metadata records",
     "statistics": "count words, options and media, and test what can be guessed without looking",
+    "duplicates": "find items, pictures and texts that stand twice, or in other sets",
+    "filter": "flag items that models answer without the picture, or that no model answers with it",
+    "review": "have people decide about items, on a page for several annotators",
+    "translate": "make a sibling of a data set in another language, or check one",
+    "publish": "write a data set as a benchmark: files, card, licences, checksums, sealed answers",
+    "diff": "show what changed between two versions, and which stored scores still hold",
+    "run": "run the steps of a recipe, one after the other; goes on after any stop",
 }
 """Actions and their help lines. `NAME.py` in this folder is the action NAME."""
 

@@ -19,9 +19,9 @@ def add_metadata(parser: ArgumentParser) -> None:
     --require-license and those of asking."""
     group = parser.add_argument_group("from metadata")
     group.add_argument(
-        "--from-metadata", metavar="FILE",
-        help="make questions of the metadata records in this file instead of asking about "
-            "pictures; `snellen curate metadata` writes such files",
+        "--from-metadata", action="append", metavar="FILE",
+        help="make questions of the metadata records in this file, which `snellen curate metadata` "
+            "writes, instead of asking about pictures; repeat for several data sets",
     )  # fmt: skip
     group.add_argument(
         "--templates", metavar="FILE.toml", help="question templates, one per subtask"

@@ -5,13 +5,18 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from snellen.api.options import VARIANT_FLAGS
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import add_flag, add_format, add_json, add_options, read_options
-from snellen.cli.printing import print_line, print_result
+from snellen.cli.printing import exit_interrupted, print_line, print_result
 from snellen.core.errors import UsageError
 from snellen.curate.statistics.options import BlindOptions, StatisticsOptions
+
+if TYPE_CHECKING:
+    from snellen.curate.items import ItemTable
+    from snellen.curate.statistics.blind import BlindRuns
 
 
 def add(parser: ArgumentParser) -> None:
@@ -60,9 +65,7 @@ def main(arguments: Namespace) -> int:
         statistics = measure_data(table, options, progress)
     code = COMPLETE
     if arguments.blind:
-        from snellen.curate.statistics.blind import ask_blind
-
-        blind = ask_blind(table, arguments.blind, read_options(arguments, BlindOptions))
+        blind = _ask_blind(arguments, table)
         notices = (*statistics.notices, *blind.notices)
         statistics = msgspec.structs.replace(statistics, blind=blind.scores, notices=notices)
         code = COMPLETE if blind.complete else INCOMPLETE
@@ -74,6 +77,24 @@ def main(arguments: Namespace) -> int:
         for path in save_figures(statistics, arguments.figures):
             print_line(f"figure: {path}", error=form != "table")
     return code
+
+
+def _ask_blind(arguments: Namespace, table: ItemTable) -> BlindRuns:
+    """Ask the models of --blind; Ctrl-C says how the command goes on."""
+    from snellen.curate.statistics.blind import ask_blind
+    from snellen.engine.loop.run import RunInterrupted
+    from snellen.report.console import Terminal
+
+    try:
+        return ask_blind(
+            table,
+            arguments.blind,
+            read_options(arguments, BlindOptions),
+            columns=arguments.columns,
+            command=arguments.command_line,
+        )
+    except RunInterrupted as stopped:
+        exit_interrupted(stopped.run, Terminal(stderr=True), arguments.command_line)
 
 
 @contextmanager

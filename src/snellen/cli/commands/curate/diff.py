@@ -1,0 +1,139 @@
+"""`snellen curate diff`: what changed between two versions of a data set."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from snellen.api.flags import parse_pairs
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import RUNS, add_json, argument_type
+from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from snellen.curate.diff.items_diff import DataDiff, ItemChange
+    from snellen.curate.diff.stored_scores import StoredScores
+
+_WIDTH = 60
+"""Characters of a text that a line shows."""
+
+
+def add(parser: ArgumentParser) -> None:
+    for name, what in (("old", "the earlier version"), ("new", "the later version")):
+        parser.add_argument(
+            name, metavar=name.upper(),
+            help=f"{what}: a data set folder, data file, TOML file or benchmark",
+        )  # fmt: skip
+    parser.add_argument(
+        "--runs", nargs="+", default=[], metavar="RUN",
+        help=f"{RUNS}, on the earlier version: which of their scores still hold",
+    )  # fmt: skip
+    parser.add_argument(
+        "--columns", type=argument_type(parse_pairs), default={}, metavar="ROLE=NAME,...",
+        help="names of the columns of both, e.g. question=text,gold=label",
+    )  # fmt: skip
+    parser.add_argument("--top", type=int, default=10, metavar="N",
+                        help="items of each list (default: 10)")  # fmt: skip
+    add_json(parser)
+
+
+def main(arguments: Namespace) -> int:
+    import sys
+
+    import msgspec
+
+    from snellen.curate.diff.stored_scores import find_stored_scores
+
+    if arguments.top < 1:
+        raise UsageError(f"--top {arguments.top}: expected at least 1")
+    diff, scores = find_stored_scores(
+        arguments.old, arguments.new, arguments.runs, arguments.columns
+    )
+    if arguments.json:
+        text = msgspec.json.encode({"diff": diff, "runs": scores}).decode()
+        sys.stdout.write(text + "\n")
+        return COMPLETE
+    _print_diff(diff, arguments.top)
+    for each in scores:
+        _print_scores(each)
+    return COMPLETE
+
+
+def _print_diff(diff: DataDiff, most: int) -> None:
+    print_line(f"{diff.old} -> {diff.new}")
+    if diff.is_empty:
+        print_line(f"no item differs ({diff.same} are the same)")
+        return
+    counts = {
+        "the same": diff.same,
+        "changed": len(diff.changed),
+        "added": len(diff.added),
+        "removed": len(diff.removed),
+        "with another id": len(diff.renamed),
+    }
+    print_line(", ".join(f"{count} {name}" for name, count in counts.items() if count))
+    if diff.by_field:
+        fields = [f"{name} {count}" for name, count in diff.by_field.items()]
+        print_line(f"changed fields: {', '.join(fields)}")
+    _print_abilities(diff)
+    for change in diff.changed[:most]:
+        _print_change(change)
+    _print_more(len(diff.changed), most, "changed")
+    for title, ids in (("added", diff.added), ("removed", diff.removed)):
+        if ids:
+            print_line(f"{title}: {', '.join(ids[:most])}")
+            _print_more(len(ids), most, title)
+    for old, new in [*diff.renamed.items()][:most]:
+        print_line(f"{old} is {new} now")
+    _print_more(len(diff.renamed), most, "with another id")
+
+
+def _print_abilities(diff: DataDiff) -> None:
+    names = ("before", "after", "added", "removed", "changed")
+    width = max(len(name or "no ability stated") for name in diff.by_ability)
+    print_line(f"{'ability':{width}}  {'  '.join(names)}")
+    for name, each in diff.by_ability.items():
+        numbers = (each.before, each.after, each.added, each.removed, each.changed)
+        cells = (f"{n:{len(head)}}" for head, n in zip(names, numbers, strict=True))
+        print_line(f"{name or 'no ability stated':{width}}  {'  '.join(cells)}")
+
+
+def _print_change(change: ItemChange) -> None:
+    print_line(change.id)
+    for name, (before, after) in change.fields.items():
+        print_line(f"  {name}: {_short(before)} -> {_short(after)}")
+
+
+def _print_more(count: int, most: int, title: str) -> None:
+    if count > most:
+        print_line(f"... and {count - most} more {title} (--top, or --json for all)")
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return (text[: _WIDTH - 3] + "..." if len(text) > _WIDTH else text) or "(empty)"
+
+
+def _print_scores(scores: StoredScores) -> None:
+    print_line()
+    print_line(scores.run)
+    if scores.problem:
+        print_line(f"  cannot be compared: {scores.problem}")
+        return
+    also = f", {scores.regrouped} of them in other groups" if scores.regrouped else ""
+    print_line(f"  {scores.valid} scores hold{also}")
+    if scores.rescored:
+        print_line(
+            f"  {scores.rescored} are scored anew from stored replies, as only the key changed"
+        )
+    if scores.more_passes:
+        print_line(
+            f"  {scores.more_passes} of these need further rotations, which early stop saved"
+        )
+    if scores.gone:
+        print_line(f"  {scores.gone} are of questions that are gone")
+    print_line(f"  {len(scores.ask)} questions are to be asked")
+    for note in scores.notes:
+        print_line(f"  note: {note}")
+    print_line(f"  {scores.command}")

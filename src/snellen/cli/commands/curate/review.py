@@ -1,0 +1,154 @@
+"""`snellen curate review`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.printing import print_line
+
+if TYPE_CHECKING:
+    from snellen.curate.review.opening import Review
+
+
+def add(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "data", metavar="DATA", help="data set folder, data file, or name of a benchmark"
+    )
+    parser.add_argument(
+        "--out", required=True, metavar="DIR", help="folder of the review and of the next version"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--all", action="store_true",
+        help="review every item (default: those that earlier steps flagged)",
+    )  # fmt: skip
+    which.add_argument("--ids", metavar="FILE", help="review the items of a file, an id a line")
+    which.add_argument("--sample", type=int, metavar="N", help="review N random items")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of --sample (default: 0)")
+    parser.add_argument(
+        "--runs", action="append", default=[], metavar="RUN",
+        help="display what the models of these runs replied; repeat for several",
+    )  # fmt: skip
+    parser.add_argument(
+        "--blind", action="store_true",
+        help="hide keys and replies; annotators choose the answer and the ability",
+    )  # fmt: skip
+    parser.add_argument(
+        "--annotators", type=int, metavar="N", help="decisions that each item needs (default: 1)"
+    )
+    parser.add_argument(
+        "--mismatch", choices=("resolve", "fix"),
+        help="blind: if the annotators agree against the key, an adjudicator decides (resolve, the "
+            "default) or their answer becomes the key (fix)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--name", action="append", default=[], metavar="NAME",
+        help="print a link for this annotator alone; repeat for several",
+    )  # fmt: skip
+    _add_tasks(parser)
+    parser.add_argument(
+        "--port", type=int, metavar="N", help="port to serve on (default: 8421, or any free port)"
+    )
+    parser.add_argument("--open", action="store_true", help="open the browser")
+
+
+def _add_tasks(parser: ArgumentParser) -> None:
+    """Add what is done instead of serving the page."""
+    task = parser.add_mutually_exclusive_group()
+    task.add_argument(
+        "--queue-only", action="store_true", help="write queue.jsonl and serve no page"
+    )
+    task.add_argument(
+        "--import", dest="imported", metavar="FILE",
+        help="add decisions that were made in another tool, a JSON object a line",
+    )  # fmt: skip
+    task.add_argument("--agreement", action="store_true", help="print how far annotators agree")
+    task.add_argument(
+        "--finish", action="store_true", help="write the next version of the data set"
+    )
+    parser.add_argument(
+        "--by", default="", metavar="NAME", help="annotator of imported lines that name none"
+    )
+    parser.add_argument(
+        "--undecided", choices=("keep", "drop", "flag"),
+        help="what --finish does with items that are not decided (default: it refuses)",
+    )  # fmt: skip
+
+
+def main(arguments: Namespace) -> int:
+    from snellen.curate.review.finishing import agreement_lines, finished_lines
+    from snellen.curate.review.importing import import_reviews
+    from snellen.curate.review.opening import open_review
+
+    review = open_review(arguments.data, arguments.out, _options(arguments))
+    if arguments.imported is not None:
+        result = import_reviews(review.board, Path(arguments.imported), arguments.by)
+        known = f", {result.known:,} were there already" if result.known else ""
+        names = ", ".join(result.annotators)
+        print_line(f"{arguments.imported}: {result.added:,} decisions of {names} added{known}")
+    elif arguments.finish:
+        for line in finished_lines(review.finish(arguments.undecided or "refuse"), review.folder):
+            print_line(line)
+    elif arguments.agreement:
+        for line in agreement_lines(review.board.agreement()):
+            print_line(line)
+    elif arguments.queue_only:
+        print_line(f"{review.folder / 'queue.jsonl'}: {_describe_queue(review)}")
+    else:
+        _serve(review, arguments)
+    return COMPLETE
+
+
+def _options(arguments: Namespace) -> dict[str, Any]:
+    """The settings that the command names."""
+    from snellen.curate.review.queue import read_ids
+
+    options: dict[str, Any] = {
+        "queue": "all" if arguments.all else None,
+        "seed": arguments.seed,
+        "runs": arguments.runs or None,
+        "blind": arguments.blind or None,
+        "annotators": arguments.annotators,
+        "mismatch": arguments.mismatch,
+    }
+    if arguments.ids is not None:
+        options |= {"queue": "ids", "ids": read_ids(Path(arguments.ids))}
+    if arguments.sample is not None:
+        options |= {"queue": "sample", "sample": arguments.sample}
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _describe_queue(review: Review) -> str:
+    settings = review.settings
+    count = len(review.board.queue.items)
+    parts = [f"{count:,} {'item' if count == 1 else 'items'} to review"]
+    if settings.annotators > 1:
+        parts.append(f"{settings.annotators} people each")
+    if settings.blind:
+        parts.append("blind")
+    return ", ".join(parts)
+
+
+def _serve(review: Review, arguments: Namespace) -> None:
+    """Serve the page until Ctrl-C."""
+    from snellen.curate.review.server import ReviewServer, read_links
+
+    links = read_links(review.folder, arguments.name)
+    try:
+        with ReviewServer(review.board, links, arguments.port) as server:
+            print_line(f"{review.table.name}: {_describe_queue(review)}")
+            width = max(len(link.name or link.role) for link in links)
+            for link in links:
+                print_line(f"{link.name or link.role:{width}}  {server.address(link)}")
+            print_line("(Ctrl-C stops it; every decision is stored at once)", flush=True)
+            if arguments.open:
+                import webbrowser
+
+                webbrowser.open(server.address(links[0]))
+            server.serve_forever()
+    except KeyboardInterrupt:
+        # How it is meant to end.
+        print_line()

@@ -1,0 +1,281 @@
+"""What a data set shares with another benchmark, or with the pictures and captions of a list."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from snellen.curate.duplicates.compare_items import relate
+from snellen.curate.duplicates.embeddings import embeddings_of, near_embeddings
+from snellen.curate.duplicates.hash_index import HashIndex
+from snellen.curate.duplicates.index_format import HAS_PIXELS, HAS_SHA256
+from snellen.curate.duplicates.item_facts import ItemFacts, ReadItems
+from snellen.curate.duplicates.report import (
+    DuplicateSettings,
+    OutsideMatch,
+    OutsideReport,
+    PictureMatch,
+    Share,
+)
+from snellen.curate.duplicates.texts import jaccard, near_across
+from snellen.curate.duplicates.within import picture_match
+from snellen.stats.intervals import score_interval
+
+MAX_MATCHES = 20
+"""Matches of one item that are listed; a picture may stand ten thousand times in training data."""
+MIN_WORDS = 6
+"""Words of a question below which it is not compared with captions: "What is this?" is everywhere
+and says nothing about this item."""
+_EXACT = ("bytes", "pixels")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Another data set."""
+
+    name: str
+    index: HashIndex | None
+    """Its pictures; None if it has none."""
+    read: ReadItems | None
+    """Its items, if it is a benchmark."""
+
+
+class _PictureHit(NamedTuple):
+    row: int
+    match: PictureMatch
+
+
+def compare_outside(
+    data: ReadItems, index: HashIndex | None, outside: Outside, settings: DuplicateSettings
+) -> OutsideReport:
+    """Matches of the data set's items with the other data set, and the share of each kind."""
+    digests = list(data.images)
+    hits: dict[str, list[_PictureHit]] = {}
+    if index is not None and outside.index is not None:
+        hits = {
+            digests[row]: found
+            for row, found in _picture_hits(index, outside.index, settings).items()
+        }
+    if outside.read is None:
+        matches = _list_matches(data, hits, outside, settings)
+    else:
+        matches = _item_matches(data, hits, outside.read, settings)
+    counts: Counter[str] = Counter()
+    listed = []
+    for match in sorted(matches, key=_order(data.items)):
+        counts[match.item] += 1
+        if counts[match.item] <= MAX_MATCHES:
+            listed.append(match)
+    info = outside.index.info if outside.index is not None else None
+    return OutsideReport(
+        name=outside.name,
+        kind="list" if outside.read is None else "benchmark",
+        entries=len(outside.read.items) if outside.read else len(outside.index or ()),
+        pictures=info.pictures if info else 0,
+        captions=info.captions if info else 0,
+        broken=info.broken if info else 0,
+        matches=tuple(listed),
+        shares=tuple(_shares(data.items, matches, is_list=outside.read is None)),
+        left_out=counts.total() - len(listed),
+        notes=tuple(_notes(outside)),
+    )
+
+
+def _picture_hits(
+    index: HashIndex, other: HashIndex, settings: DuplicateSettings
+) -> dict[int, list[_PictureHit]]:
+    """Rows of the data set's pictures to what they match, the nearest way of each pair alone."""
+    found: dict[tuple[int, int], PictureMatch] = {}
+    flags = index.column("flags")
+    for column, flag, match in (
+        ("sha256", HAS_SHA256, PictureMatch("bytes")),
+        ("pixels", HAS_PIXELS, PictureMatch("pixels", 0, 0, 1.0)),
+    ):
+        rows = np.flatnonzero(flags & flag)
+        for query, row in other.search_digests(index.column(column)[rows], column):
+            found.setdefault((int(rows[query]), row), match)
+    near = other.search(index.queries(), settings.pictures)
+    for place, (query, row) in enumerate(zip(near.query.tolist(), near.row.tolist(), strict=True)):
+        found.setdefault((query, row), picture_match(near, place))
+    embeddings = embeddings_of(index) if settings.clip else None
+    if embeddings is not None:
+        alike = near_embeddings(embeddings, other, settings.clip_threshold)
+        for query, row, cosine in zip(*(one.tolist() for one in alike), strict=True):
+            match = PictureMatch("embedding", cosine=round(cosine, 4))
+            found.setdefault((query, row), match)
+    hits: dict[int, list[_PictureHit]] = defaultdict(list)
+    for (query, row), match in found.items():
+        hits[query].append(_PictureHit(row, match))
+    return hits
+
+
+def _list_matches(
+    data: ReadItems, hits: dict[str, list[_PictureHit]], outside: Outside,
+    settings: DuplicateSettings,
+) -> list[OutsideMatch]:  # fmt: skip
+    """Matches with entries of a list: by picture, and by question and caption."""
+    index = outside.index
+    if index is None:
+        return []
+    texts: dict[tuple[int, int], float] = {}
+    if index.info.captions:
+        asked = [
+            position for position, item in enumerate(data.items)
+            if len(item.question.split()) >= MIN_WORDS
+        ]  # fmt: skip
+        questions = [data.items[position].question for position in asked]
+        for query, row, similarity in index.search_texts(questions, settings.texts.similarity):
+            texts[asked[query], row] = round(similarity, 4)
+    matches = []
+    for position, item in enumerate(data.items):
+        rows: dict[int, tuple[str, PictureMatch]] = {}
+        for digest in item.media:
+            for hit in hits.get(digest, ()):
+                rows.setdefault(hit.row, (digest, hit.match))
+        for row, (digest, match) in rows.items():
+            matches.append(
+                OutsideMatch(
+                    item.id,
+                    index.name(row),
+                    match,
+                    similarity=texts.pop((position, row), None),
+                    own_picture=digest,
+                    other_picture=index.name(row),
+                    caption=index.caption(row),
+                    row=row,
+                )
+            )
+    for (position, row), similarity in texts.items():
+        matches.append(
+            OutsideMatch(
+                data.items[position].id,
+                index.name(row),
+                similarity=similarity,
+                caption=index.caption(row),
+                row=row,
+            )
+        )
+    return matches
+
+
+def _item_matches(
+    data: ReadItems, hits: dict[str, list[_PictureHit]], other: ReadItems,
+    settings: DuplicateSettings,
+) -> list[OutsideMatch]:  # fmt: skip
+    """Matches with items of another benchmark: all pictures match, or without pictures the text."""
+    names = list(other.images)
+    users: dict[str, list[ItemFacts]] = defaultdict(list)
+    for item in other.items:
+        for digest in dict.fromkeys(item.media):
+            users[digest].append(item)
+    matches = []
+    for item in data.items:
+        for digest in dict.fromkeys(item.media):
+            # Videos are compared by their bytes.
+            near = hits.get(digest, []) if digest in data.images else []
+            by_name = {names[hit.row]: hit.match for hit in near}
+            if digest in users:
+                by_name.setdefault(digest, PictureMatch("bytes"))
+            for name, match in by_name.items():
+                for one in users.get(name, ()):
+                    matches.append(_item_match(item, one, digest, name, match, settings))
+    own = [item for item in data.items if not item.media]
+    theirs = [item for item in other.items if not item.media]
+    for left, right, _ in near_across(
+        [item.shingles for item in own], [item.shingles for item in theirs],
+        min(settings.texts.similarity, 0.7),
+    ):  # fmt: skip
+        relation = relate(own[left], theirs[right], True, settings.texts)
+        if relation is not None:
+            matches.append(
+                OutsideMatch(
+                    own[left].id,
+                    theirs[right].id,
+                    None,
+                    relation.kind,
+                    relation.rule,
+                    round(relation.similarity, 4),
+                )
+            )
+    return matches
+
+
+def _item_match(
+    item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch,
+    settings: DuplicateSettings,
+) -> OutsideMatch:  # fmt: skip
+    same_pixels = match.how in _EXACT
+    relation = None
+    if len(item.media) == len(other.media):
+        relation = relate(item, other, same_pixels, settings.texts)
+    return OutsideMatch(
+        item.id, other.id, match,
+        relation.kind if relation else None, relation.rule if relation else None,
+        round(relation.similarity if relation else jaccard(item.shingles, other.shingles), 4),
+        digest, name,
+    )  # fmt: skip
+
+
+def _shares(
+    items: Sequence[ItemFacts], matches: Iterable[OutsideMatch], *, is_list: bool
+) -> list[Share]:
+    """Share of the items with a match, for each kind of match. Items about one picture stand and
+    fall together: they are a cluster of the interval."""
+    exact, any_picture, question, whole = (set[str]() for _ in range(4))
+    for match in matches:
+        if match.picture is not None:
+            any_picture.add(match.item)
+            if match.picture.how in _EXACT:
+                exact.add(match.item)
+        if match.relation is not None:
+            whole.add(match.item)
+        elif is_list and match.similarity is not None:
+            question.add(match.item)
+    clusters = [item.media[0] if item.media else "" for item in items]
+
+    def share(name: str, found: set[str]) -> Share:
+        scores = [float(item.id in found) for item in items]
+        return Share(name, len(found), len(items), score_interval(scores, clusters))
+
+    shares = [share("picture, exact", exact), share("picture, exact or near", any_picture)]
+    if is_list:
+        shares.append(share("question, in a caption", question))
+        return [*shares, share("any of these", any_picture | question)]
+    return [*shares, share("picture and question", whole)]
+
+
+def _notes(outside: Outside) -> list[str]:
+    if outside.index is None:
+        return ["it has no pictures; only texts were compared"]
+    info, notes = outside.index.info, []
+    if info.only_text:
+        notes.append(
+            f"{info.only_text} of {info.entries} entries have no picture, path or hash, at most an "
+            "address, which is not downloaded; of them only captions were compared"
+        )
+    if info.broken:
+        notes.append(f"{info.broken} of {info.entries} entries could not be used")
+    if info.flat:
+        notes.append(
+            f"{info.flat} pictures without contrast were compared by bytes and pixels only"
+        )
+    return notes
+
+
+def _order(
+    items: Sequence[ItemFacts],
+) -> Callable[[OutsideMatch], tuple[int, int, int, float, str]]:
+    """Sort key: items as they stand in the data, then exact before near before texts alone."""
+    place = {item.id: position for position, item in enumerate(items)}
+    ways = ("bytes", "pixels", "near", "turned", "embedding")
+
+    def key(match: OutsideMatch) -> tuple[int, int, int, float, str]:
+        how = ways.index(match.picture.how) if match.picture else len(ways)
+        bits = (match.picture.phash or 0) if match.picture else 0
+        return place[match.item], how, bits, -(match.similarity or 0.0), match.other
+
+    return key

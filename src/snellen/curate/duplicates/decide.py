@@ -1,0 +1,167 @@
+"""The data set without its duplicates: a decision about each item, exclusion lists, the report."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from snellen.core.atomic_write import save
+from snellen.curate.decisions import Action, Decision, Evidence, count_actions
+from snellen.curate.duplicates.find import Found
+from snellen.curate.duplicates.page import PAGE_FILE, write_page
+from snellen.curate.duplicates.report import DuplicateReport, OutsideReport, PictureMatch
+from snellen.curate.duplicates.wording import outside_words, picture_words
+from snellen.curate.step import open_step
+
+STEP = "duplicates"
+REPORT_FILE = "duplicates.json"
+EXCLUDE_FILE = "exclude.txt"
+CONTRADICTIONS_FILE = "contradictions.txt"
+
+Group = Literal["contradictions", "duplicates", "against", "broken"]
+GROUPS: tuple[Group, ...] = ("contradictions", "duplicates", "against", "broken")
+"""What `drop` names; the first that an item belongs to decides about it."""
+_MAX_EVIDENCE = 5
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+def write_folder(found: Found, out: Path | str, drop: Sequence[Group] = ()) -> dict[str, Any]:
+    """Write the data set folder `out`: items in the groups `drop` are dropped, others are flagged.
+
+    Also writes the report, its page and the exclusion lists there. Returns the counts. Raises
+    UsageError if the folder holds something else, StorageError.
+    """
+    report, table = found.report, found.read.table
+    # As JSON has it: lists, where the report has tuples.
+    settings = {
+        "drop": sorted(drop),
+        **msgspec.json.decode(msgspec.json.encode(report.settings)),
+    }
+    decided = decisions(report, drop)
+    with open_step(out, STEP, settings, table) as step:
+        folder = step.folder
+        for item in table:
+            if item.id not in step.decisions:
+                step.decide(decided.get(item.id) or Decision(item.id, "keep", STEP, "no duplicate"))
+        write_lists(report, folder)
+        write_report(report, folder / REPORT_FILE)
+        write_page(found, folder / PAGE_FILE)
+        dropped = {name for name, one in step.decisions.items() if one.action == "drop"}
+        written = step.write_items(item for item in table if item.id not in dropped)
+        counts: dict[str, Any] = {
+            "items": written,
+            **count_actions(step.decisions),
+            "contradictions": len(report.contradictions),
+            "clusters": len(report.clusters),
+            "excluded": len(report.exclusions),
+            "broken": len(report.broken),
+        }
+        step.finish(counts)
+    return counts
+
+
+def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decision]:
+    """The decision about each item that is in a group, by id."""
+    decided: dict[str, Decision] = {}
+
+    def decide(name: str, group: Group, rule: str, reason: str, evidence: list[Evidence]) -> None:
+        action: Action = "drop" if group in drop else "flag"
+        decision = Decision(name, action, STEP, rule, reason, tuple(evidence[:_MAX_EVIDENCE]))
+        decided.setdefault(name, decision)
+
+    for name, others in _contradictions(report).items():
+        reason = f"the same question about the same picture has another key in {', '.join(others)}"
+        decide(name, "contradictions", "contradiction", reason, [])
+    for name, kept, evidence in _repeats(report):
+        decide(name, "duplicates", "duplicate", f"it repeats {kept}", evidence)
+    for one in report.against:
+        for name, matched in _outside(one).items():
+            decide(name, "against", f"in {one.name}", f"it is in {one.name}", matched)
+    for medium in report.broken:
+        for name in medium.items:
+            decide(name, "broken", "broken picture" if medium.picture else "unusable",
+                   medium.reason, [])  # fmt: skip
+    return decided
+
+
+def exclusion_list(report: DuplicateReport) -> list[str]:
+    """Ids to leave out so that one item of each cluster is left, in the order of the data."""
+    return list(report.exclusions)
+
+
+def write_lists(report: DuplicateReport, folder: Path) -> list[Path]:
+    """Write `exclude.txt`, `contradictions.txt` and, for each list or benchmark that was compared,
+    the items that are in it and its entries that are here: one id a line. Raises StorageError."""
+    lists = {EXCLUDE_FILE: exclusion_list(report)}
+    contradicting = [
+        name for pair in report.contradictions if pair.kind == "contradiction"
+        for name in (pair.left, pair.right)
+    ]  # fmt: skip
+    lists[CONTRADICTIONS_FILE] = list(dict.fromkeys(contradicting))
+    for one in report.against:
+        stem = _UNSAFE.sub("-", Path(one.name).name) or "other"
+        lists[f"in-{stem}.txt"] = list(dict.fromkeys(match.item for match in one.matches))
+        lists[f"exclude-from-{stem}.txt"] = list(
+            dict.fromkeys(match.other for match in one.matches)
+        )
+    return [write_lines(lines, folder / name) for name, lines in lists.items()]
+
+
+def write_lines(lines: Iterable[str], path: Path) -> Path:
+    save(path, "".join(f"{line}\n" for line in lines))
+    return path
+
+
+def report_json(report: DuplicateReport) -> bytes:
+    """The report as JSON, with the exclusion list."""
+    document = msgspec.to_builtins(report) | {"excluded": exclusion_list(report)}
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
+
+
+def write_report(report: DuplicateReport, path: Path) -> Path:
+    save(path, report_json(report))
+    return path
+
+
+def _contradictions(report: DuplicateReport) -> dict[str, list[str]]:
+    others: dict[str, list[str]] = defaultdict(list)
+    for pair in report.contradictions:
+        others[pair.left].append(f"{pair.right} ({pair.right_key})")
+        others[pair.right].append(f"{pair.left} ({pair.left_key})")
+    return others
+
+
+def _repeats(report: DuplicateReport) -> Iterable[tuple[str, str, list[Evidence]]]:
+    """Each item that is not kept, the item that is kept for it, and why they are duplicates."""
+    evidence: dict[str, list[Evidence]] = defaultdict(list)
+    for pair in report.duplicates:
+        facts = (pair.rule, *(picture_words(pair.picture) if pair.picture else ()))
+        for name, other in ((pair.left, pair.right), (pair.right, pair.left)):
+            evidence[name].append(_evidence(other, facts, pair.picture, pair.similarity))
+    for cluster in report.clusters:
+        for name in cluster.items:
+            if name != cluster.kept:
+                yield name, cluster.kept, evidence[name]
+
+
+def _outside(report: OutsideReport) -> dict[str, list[Evidence]]:
+    evidence: dict[str, list[Evidence]] = defaultdict(list)
+    for match in report.matches:
+        is_template = match.picture is not None and report.kind == "benchmark"
+        if is_template and match.relation is None:
+            continue  # The same picture with another question is another item.
+        facts = outside_words(match)
+        evidence[match.item].append(_evidence(match.other, facts, match.picture, match.similarity))
+    return evidence
+
+
+def _evidence(
+    other: str, facts: Sequence[str], picture: PictureMatch | None, similarity: float | None
+) -> Evidence:
+    score = similarity if picture is None or picture.phash is None else float(picture.phash)
+    return Evidence("measured", reply=other, verdict="; ".join(facts), score=score)

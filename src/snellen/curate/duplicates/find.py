@@ -1,0 +1,246 @@
+"""Find the duplicates of a data set: within it, in other benchmarks, in lists of pictures."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from snellen.core.errors import UsageError
+from snellen.curate.duplicates.against import Outside, compare_outside
+from snellen.curate.duplicates.build_index import (
+    IndexProgress,
+    ListChanged,
+    OnProgress,
+    build_index,
+)
+from snellen.curate.duplicates.embeddings import (
+    PictureEmbedder,
+    embeddings_of,
+    near_embeddings,
+)
+from snellen.curate.duplicates.hash_index import HashIndex
+from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION
+from snellen.curate.duplicates.item_facts import ReadItems, read_items
+from snellen.curate.duplicates.listing import (
+    MANIFEST_SUFFIXES,
+    Listing,
+    find_columns,
+    manifest_columns,
+    open_listing,
+)
+from snellen.curate.duplicates.report import (
+    BrokenMedium,
+    DuplicateReport,
+    DuplicateSettings,
+    PictureMatch,
+)
+from snellen.curate.duplicates.within import (
+    PictureGraph,
+    find_item_pairs,
+    make_clusters,
+    picture_pairs,
+    repeated_questions,
+    shared_pictures,
+)
+from snellen.curate.items import ITEMS_FILE, open_items
+from snellen.settings import Settings
+
+_QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
+"""A file with one of these columns is a benchmark, not a list of pictures."""
+
+OnPhase = Callable[[str, IndexProgress], None]
+"""Called with the name of what is hashed and how far it is."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The report, and what a page or a step needs to show it."""
+
+    report: DuplicateReport
+    read: ReadItems
+    others: dict[str, ReadItems | HashIndex]
+    """What the data set was compared with, by name."""
+
+
+class _Indexes:
+    """Makes indexes of data sets and lists in the cache, or opens those that are there."""
+
+    def __init__(
+        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None
+    ) -> None:
+        self._settings, self._processes, self._on_phase = settings, processes, on_phase
+        self._cache = Settings.from_environment().cache / "picture-hashes"
+        self._embedder = PictureEmbedder(settings.clip) if settings.clip else None
+
+    def of_items(self, read: ReadItems) -> HashIndex | None:
+        """An index of a data set's pictures; None if it has none."""
+        if not read.images:
+            return None
+        key = f"items {read.table.spec} {read.table.digest}"
+        return self._open_cached(read.listing(), key, read.table.name, has_turned=True)
+
+    def of_list(self, spec: str) -> HashIndex:
+        """The index in a folder, or one of a list of pictures."""
+        path = Path(spec).expanduser()
+        if (path / INDEX_FILE).is_file():
+            index = HashIndex(path)
+            if self._settings.clip and index.info.embedder != self._settings.clip:
+                raise UsageError(
+                    f"{spec} was written without the embeddings of {self._settings.clip}; write it "
+                    f"again with --clip {self._settings.clip}, or leave --clip out"
+                )
+            return index
+        stat = path.stat() if path.exists() else None
+        stamp = f"{stat.st_size} {stat.st_mtime_ns}" if stat and path.is_file() else ""
+        return self._open_cached(open_listing(spec), f"list {path.absolute()} {stamp}", spec)
+
+    def _open_cached(
+        self, listing: Listing, key: str, name: str, *, has_turned: bool = False
+    ) -> HashIndex:
+        facts = f"{VERSION} {has_turned} {self._settings.clip} {key}"
+        folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
+        try:
+            self._build(listing, folder, name, has_turned)
+        except ListChanged:
+            # The cache is of another state of the same files.
+            shutil.rmtree(folder, ignore_errors=True)
+            self._build(listing, folder, name, has_turned)
+        return HashIndex(folder)
+
+    def _build(self, listing: Listing, folder: Path, name: str, has_turned: bool) -> None:
+        build_index(
+            listing, folder, processes=self._processes, has_turned=has_turned,
+            embed=self._embedder.embed if self._embedder else None,
+            embedder=self._settings.clip, on_progress=self._progress_of(name),
+        )  # fmt: skip
+
+    def _progress_of(self, name: str) -> OnProgress | None:
+        on_phase = self._on_phase
+        return None if on_phase is None else lambda progress: on_phase(name, progress)
+
+
+def find_duplicates(
+    data: str | Path,
+    settings: DuplicateSettings = DuplicateSettings(),  # noqa: B008  (frozen)
+    *,
+    processes: int | None = None,
+    on_phase: OnPhase | None = None,
+) -> Found:
+    """Compare the items of a data set with each other and with what `settings.against` names:
+    benchmarks, data files, data set folders, indexes, lists of pictures.
+
+    Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
+    """
+    indexes = _Indexes(settings, processes, on_phase)
+    # What is misspelt must not be noticed after an hour of hashing.
+    kinds = {spec: is_benchmark(spec) for spec in settings.against}
+    read = read_items(open_items(data))
+    index = indexes.of_items(read)
+    others: dict[str, ReadItems | HashIndex] = {}
+    outside = []
+    for spec, has_items in kinds.items():
+        if has_items:
+            theirs = read_items(open_items(spec))
+            others[spec] = theirs
+            outside.append(Outside(spec, indexes.of_items(theirs), theirs))
+        else:
+            stored = indexes.of_list(spec)
+            others[spec] = stored
+            outside.append(Outside(spec, stored, None))
+    report = _report(read, index, settings)
+    reports = tuple(compare_outside(read, index, one, settings) for one in outside)
+    return Found(replace(report, against=reports), read, others)
+
+
+def write_index(
+    spec: str,
+    out: Path,
+    *,
+    clip: str = "",
+    processes: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> HashIndex:
+    """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
+
+    Raises UsageError."""
+    embedder = PictureEmbedder(clip) if clip else None
+    listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
+    build_index(
+        listing, out, processes=processes, embed=embedder.embed if embedder else None,
+        embedder=clip, on_progress=on_progress,
+    )  # fmt: skip
+    return HashIndex(out)
+
+
+def is_benchmark(spec: str | Path) -> bool:
+    """Whether a name or path means items, and not a list of pictures: a data set folder, a file
+    with questions, or no path at all but a benchmark's name. Raises DataError."""
+    path = Path(spec).expanduser()
+    if path.is_dir():
+        return (path / ITEMS_FILE).is_file()
+    if not path.is_file():
+        return path.suffix not in (*MANIFEST_SUFFIXES, ".tar") and "/" not in str(spec)
+    if path.suffix == ".tar":
+        return False
+    if path.suffix not in MANIFEST_SUFFIXES:
+        return True
+    columns = {name.lower() for name in manifest_columns(path)}
+    return bool(columns & _QUESTION_COLUMNS) or not find_columns(list(columns))
+
+
+def _report(
+    read: ReadItems, index: HashIndex | None, settings: DuplicateSettings
+) -> DuplicateReport:
+    digests = list(read.images)
+    graph = PictureGraph(digests, index, settings.pictures)
+    sizes: dict[str, int] = {}
+    broken: list[BrokenMedium] = []
+    if index is not None:
+        sizes = dict(zip(digests, index.column("size").astype(int).prod(axis=1), strict=True))
+        broken = _broken_pictures(read, index)
+        embeddings = embeddings_of(index) if settings.clip else None
+        if embeddings is not None:
+            alike = near_embeddings(embeddings, index, settings.clip_threshold)
+            for left, right, cosine in zip(*(one.tolist() for one in alike), strict=True):
+                if left < right:
+                    match = PictureMatch("embedding", cosine=round(cosine, 4))
+                    graph.add(digests[left], digests[right], match)
+    pairs = find_item_pairs(read.items, graph, settings.texts)
+    contradictions = [pair for pair in pairs if pair.kind != "duplicate"]
+    contradictions.sort(key=lambda pair: pair.kind != "contradiction")
+    clusters = make_clusters(read, pairs, settings.keep, sizes)
+    excluded = frozenset(
+        name for cluster in clusters for name in cluster.items if name != cluster.kept
+    )
+    broken += [BrokenMedium((name,), reason) for name, reason in read.problems.items()]
+    return DuplicateReport(
+        data=read.table.name,
+        path=read.table.path,
+        digest=read.table.digest,
+        items=len(read.items),
+        pictures=len(digests),
+        settings=settings,
+        contradictions=tuple(contradictions),
+        duplicates=tuple(pair for pair in pairs if pair.kind == "duplicate"),
+        clusters=tuple(clusters),
+        picture_pairs=tuple(picture_pairs(read, graph)),
+        shared_pictures=tuple(shared_pictures(read, graph, excluded)),
+        repeated_questions=tuple(repeated_questions(read)),
+        broken=tuple(broken),
+        flat=index.info.flat if index is not None else 0,
+    )
+
+
+def _broken_pictures(read: ReadItems, index: HashIndex) -> list[BrokenMedium]:
+    reasons = {entry.name: entry.reason for entry in index.broken()}
+    users: dict[str, list[str]] = {digest: [] for digest in reasons}
+    for item in read.items:
+        for digest in dict.fromkeys(item.media):
+            if digest in users:
+                users[digest].append(item.id)
+    return [BrokenMedium(tuple(names), reasons[digest], digest) for digest, names in users.items()]

@@ -1,0 +1,268 @@
+"""Look-ups in an index of picture hashes, whose files are mapped into memory and read in part."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from snellen.core.errors import DataError
+from snellen.curate.duplicates.build_index import digest_prefixes
+from snellen.curate.duplicates.hamming import HashTables, Matches, hamming
+from snellen.curate.duplicates.index_format import (
+    HAS_COPY,
+    HAS_DHASH,
+    HAS_PHASH,
+    IS_FLAT,
+    TABLES,
+    Array,
+    BrokenEntry,
+    IndexInfo,
+    StringColumn,
+    map_array,
+    read_broken,
+    read_info,
+    read_strings,
+    shard_folder,
+)
+from snellen.curate.duplicates.picture_hashes import TURNS, Hashes
+from snellen.curate.duplicates.picture_rule import (
+    THUMB_SHAPE,
+    UNKNOWN,
+    PictureRule,
+    likeness,
+    turn_copies,
+)
+from snellen.curate.duplicates.texts import band_keys, jaccard, match_bands, shingles, tokens
+
+_COMPARED_AT_ONCE = 4096
+"""Pairs of small copies that are compared at once: 25 MB."""
+
+
+class PictureQueries(NamedTuple):
+    """Pictures that are searched for, as columns."""
+
+    phash: Hashes
+    dhash: Hashes
+    flags: Array
+    copies: Array | None
+    """Small copies (n, 16, 16, 3), if they are known."""
+    turned: Array | None
+    """pHashes (n, 8) of the pictures mirrored and turned, if they are known."""
+
+
+class PictureMatches(NamedTuple):
+    """Pairs of a query and a row of the index that are near duplicates."""
+
+    query: Array
+    row: Array
+    phash: Array
+    """Bits in which the pHashes differ."""
+    dhash: Array
+    """Bits in which the dHashes differ; `UNKNOWN` where one is not known, or one is turned."""
+    likeness: Array
+    """Correlation of the small copies; NaN where one is not known."""
+    way: Array
+    """How the query must be turned to match; 0 for not at all (`turned_phashes`)."""
+
+
+class HashIndex:
+    """An index of picture hashes that is complete. Raises DataError if it is not, or damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.info: IndexInfo = read_info(folder)
+        if not self.info.complete:
+            raise DataError(
+                f"the index {folder} is not complete; give the command that writes it again: it "
+                "goes on where it was stopped"
+            )
+        self._ends = list(accumulate(self.info.shards))
+
+    def __len__(self) -> int:
+        return self.info.entries
+
+    def search(self, queries: PictureQueries, rule: PictureRule) -> PictureMatches:
+        """Every row that is a near duplicate of a query, by the rule, in the order of queries and
+        rows. Exact: none is missed that the rule would accept."""
+        with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
+        ways = range(TURNS if rule.turned and queries.turned is not None else 1)
+        parts = []
+        for way in ways:
+            hashes = queries.phash if way == 0 or queries.turned is None else queries.turned[:, way]
+            found = self.near_hashes(np.ascontiguousarray(hashes[with_hash]), rule.max_radius)
+            near = Matches(with_hash[found.query], found.row, found.distance)
+            parts.append(self.compare(near, queries, rule, way))
+        joined = PictureMatches(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        # A pair may match in several ways, as a symmetric picture does: the nearest counts.
+        order = np.lexsort((joined.way, joined.phash, joined.row, joined.query))
+        query, row = joined.query[order], joined.row[order]
+        first = np.ones(len(order), bool)
+        first[1:] = (query[1:] != query[:-1]) | (row[1:] != row[:-1])
+        return PictureMatches(*(column[order[first]] for column in joined))
+
+    def near_hashes(self, hashes: Hashes, radius: int) -> Matches:
+        """Rows whose pHash differs in at most `radius` bits."""
+        parts = []
+        for block, tables in zip(self.info.blocks, self._tables, strict=True):
+            found = tables.search(hashes, radius)
+            parts.append(Matches(found.query, found.row + block.first, found.distance))
+        return Matches.join(parts)
+
+    def compare(
+        self, found: Matches, queries: PictureQueries, rule: PictureRule, way: int = 0
+    ) -> PictureMatches:
+        """Those of the pairs that the rule accepts by all that is known of both."""
+        dhash = np.full(len(found.row), UNKNOWN, np.uint8)
+        alike = np.full(len(found.row), np.nan, np.float32)
+        for places, folder in self._by_shard(found.row):
+            local = found.row[places] - self._first(folder)
+            who = found.query[places]
+            flags = self._array(folder, "flags")[local] & queries.flags[who]
+            if way == 0:
+                known = np.flatnonzero(flags & HAS_DHASH)
+                stored = self._array(folder, "dhash")[local[known]]
+                dhash[places[known]] = hamming(stored, queries.dhash[who[known]])
+            copies = map_array(folder, "copies")
+            if copies is None or queries.copies is None:
+                continue
+            known = np.flatnonzero(flags & HAS_COPY)
+            for some in np.array_split(known, len(known) // _COMPARED_AT_ONCE + 1):
+                turned = turn_copies(queries.copies[who[some]], way)
+                alike[places[some]] = likeness(copies[local[some]], turned)
+        keep = np.flatnonzero(rule.accept(found.distance, dhash, alike))
+        return PictureMatches(
+            found.query[keep], found.row[keep], found.distance[keep], dhash[keep], alike[keep],
+            np.full(len(keep), way, np.uint8),
+        )  # fmt: skip
+
+    def queries(self) -> PictureQueries:
+        """The pictures of this index as queries; held in memory."""
+        copies = list(self.columns("copies"))
+        turned = list(self.columns("turned"))
+        return PictureQueries(
+            self.column("phash"), self.column("dhash"), self.column("flags"),
+            _fill(copies, (len(self), *THUMB_SHAPE), np.uint8) if copies else None,
+            _fill(turned, (len(self), TURNS), np.uint64) if turned else None,
+        )  # fmt: skip
+
+    def search_digests(self, digests: Array, name: str) -> list[tuple[int, int]]:
+        """Pairs of a query and a row with the same SHA-256; `name` is `sha256` (of the file's
+        bytes) or `pixels`. `digests` is (n, 32)."""
+        pairs = []
+        wanted = digest_prefixes(digests)
+        for number, block in enumerate(self.info.blocks):
+            folder = self.folder / TABLES / f"{number:03}"
+            prefixes, rows = (self._array(folder, f"{name}-{one}") for one in ("prefixes", "rows"))
+            low = np.searchsorted(prefixes, wanted, "left")
+            high = np.searchsorted(prefixes, wanted, "right")
+            for query in np.flatnonzero(high > low):
+                for row in rows[low[query] : high[query]].tolist():
+                    if np.array_equal(self.row(block.first + row, name), digests[query]):
+                        pairs.append((int(query), block.first + row))
+        return pairs
+
+    def search_texts(self, texts: Sequence[str], threshold: float) -> list[tuple[int, int, float]]:
+        """Query, row and Jaccard similarity of the captions that are near these texts."""
+        queries = [shingles(tokens(text)) for text in texts]
+        wanted = band_keys(queries)
+        found = []
+        for number, folder in enumerate(self._folders):
+            keys, captions = map_array(folder, "bands"), self._strings(number, "captions")
+            if keys is None or captions is None:
+                continue
+            for query, row in sorted(match_bands(wanted, keys)):
+                similarity = jaccard(queries[query], shingles(tokens(captions[row])))
+                if similarity >= threshold:
+                    found.append((query, self._first(folder) + row, similarity))
+        return sorted(found)
+
+    def name(self, row: int) -> str:
+        """The name of an entry: its path, key or address."""
+        shard, local = self._locate(row)
+        names = self._strings(shard, "names")
+        return "" if names is None else names[local]
+
+    def caption(self, row: int) -> str:
+        shard, local = self._locate(row)
+        captions = self._strings(shard, "captions")
+        return "" if captions is None else captions[local]
+
+    def row(self, row: int, column: str) -> Array:
+        """One entry of a column."""
+        shard, local = self._locate(row)
+        value: Array = self._array(self._folders[shard], column)[local]
+        return value
+
+    def column(self, name: str) -> Array:
+        """A whole column, in memory: for indexes of one data set."""
+        return np.concatenate([self._array(folder, name) for folder in self._folders])
+
+    def columns(self, name: str) -> Iterator[tuple[int, Array]]:
+        """First row and values of each shard that has the column."""
+        for folder in self._folders:
+            values = map_array(folder, name)
+            if values is not None:
+                yield self._first(folder), values
+
+    def broken(self) -> Iterator[BrokenEntry]:
+        """Entries that could not be used, and why."""
+        for folder in self._folders:
+            yield from read_broken(folder)
+
+    @cached_property
+    def _folders(self) -> list[Path]:
+        return [shard_folder(self.folder, number) for number in range(len(self.info.shards))]
+
+    @cached_property
+    def _tables(self) -> list[HashTables]:
+        try:
+            return [
+                HashTables.load(self.folder / TABLES / f"{number:03}")
+                for number in range(len(self.info.blocks))
+            ]
+        except (OSError, ValueError, KeyError) as error:
+            raise DataError(
+                f"the tables of the index {self.folder} cannot be read ({error}); write it again"
+            ) from error
+
+    def _locate(self, row: int) -> tuple[int, int]:
+        """Shard and place in it."""
+        shard = bisect_right(self._ends, row)
+        return shard, row - (self._ends[shard - 1] if shard else 0)
+
+    def _first(self, folder: Path) -> int:
+        number = int(folder.name)
+        return self._ends[number - 1] if number else 0
+
+    def _by_shard(self, rows: Array) -> Iterator[tuple[Array, Path]]:
+        """Places in `rows`, by the shard that their rows lie in."""
+        if not len(rows):
+            return
+        shards = np.searchsorted(np.array(self._ends), rows, "right")
+        order = np.argsort(shards, kind="stable")
+        edges = np.flatnonzero(np.diff(shards[order])) + 1
+        for places in np.split(order, edges):
+            yield places, self._folders[int(shards[places[0]])]
+
+    def _strings(self, shard: int, name: str) -> StringColumn | None:
+        return read_strings(self._folders[shard], name)
+
+    def _array(self, folder: Path, name: str) -> Array:
+        array = map_array(folder, name)
+        if array is None:
+            raise DataError(f"the index {self.folder} lacks {folder.name}/{name}; write it again")
+        return array
+
+
+def _fill(parts: Sequence[tuple[int, Array]], shape: tuple[int, ...], dtype: type) -> Array:
+    """A whole column of shards of which some lack it."""
+    column: Array = np.zeros(shape, dtype)
+    for first, values in parts:
+        column[first : first + len(values)] = values
+    return column

@@ -1,0 +1,117 @@
+"""What is compared of an item: its pictures, its question and options normalised, its key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from snellen.core.media import Source
+from snellen.core.sample import MediaRef
+from snellen.curate.duplicates.listing import Batch, Listing
+from snellen.curate.duplicates.texts import normalise_text, shingles
+from snellen.curate.items import Item, ItemTable
+
+
+@dataclass(frozen=True)
+class ItemFacts:
+    """One item as it is compared with others."""
+
+    id: str
+    kind: str
+    media: tuple[str, ...]
+    """Digests of its images and videos, in order."""
+    question: str
+    """Hint and question, normalised, and the regions that they refer to."""
+    options: frozenset[str]
+    """Texts of the options, normalised."""
+    key: frozenset[str]
+    """The right answers as normalised texts, not as letters: options may stand in another order.
+    Empty if they are not known."""
+    raw_question: str
+    raw_key: str
+
+    @cached_property
+    def shingles(self) -> frozenset[str]:
+        """Shingles of question and options; the order of the options does not count."""
+        found = shingles(self.question.split())
+        return found.union(*(shingles(option.split()) for option in self.options))
+
+    @property
+    def question_shingles(self) -> frozenset[str]:
+        return shingles(self.question.split())
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        words = self.question.split()
+        for option in sorted(self.options):
+            words += option.split()
+        return tuple(words)
+
+
+@dataclass(frozen=True)
+class ReadItems:
+    """The items of a data set, and where each of their media lies."""
+
+    table: ItemTable
+    items: list[ItemFacts]
+    images: dict[str, MediaRef]
+    """By digest, in the order of first use."""
+    problems: dict[str, str]
+    """Id to why an item cannot be asked."""
+
+    def listing(self) -> Listing:
+        """The images as a list to be hashed, named by their digests."""
+        return Listing(self.table.spec, "items", self._batches)
+
+    def _batches(self, size: int) -> Iterator[Batch]:
+        refs = iter(self.images.values())
+        while some := list(islice(refs, size)):
+            batch = Batch()
+            for ref in some:
+                batch.add(ref.digest, ref.source)
+            yield batch
+
+    def sources(self, digests: Sequence[str]) -> list[Source]:
+        return [self.images[digest].source for digest in digests]
+
+
+def read_items(table: ItemTable) -> ReadItems:
+    """Read all items. About 1 kB of memory an item; pictures are not read."""
+    items, images, problems = [], dict[str, MediaRef](), {}
+    for item in table:
+        items.append(item_facts(item))
+        if item.problem:
+            problems[item.id] = item.problem
+        for ref in item.sample.media:
+            if ref.kind == "image":
+                images.setdefault(ref.digest, ref)
+    return ReadItems(table, items, images, problems)
+
+
+def item_facts(item: Item) -> ItemFacts:
+    """What is compared of an item."""
+    sample = item.sample
+    options = {label: _text(option) for label, option in sample.options.items()}
+    options |= {
+        label: ref.digest for label, ref in sample.option_images.items() if not options.get(label)
+    }
+    # A question about a region is another question than the same words about another region.
+    regions = " ".join(f"[{' '.join(f'{side:g}' for side in box)}]" for box in sample.regions)
+    question = " ".join(filter(None, (normalise_text(sample.hint), _text(sample.question))))
+    key = frozenset(options.get(gold.strip()) or _text(gold) for gold in sample.gold)
+    gold = ", ".join(
+        f"{gold}: {sample.options[gold]}" if gold in sample.options else gold
+        for gold in sample.gold
+    )
+    return ItemFacts(
+        sample.id, sample.kind, tuple(ref.digest for ref in sample.media),
+        f"{question} {regions}".strip(), frozenset(filter(None, options.values())),
+        frozenset(filter(None, key)), sample.question, gold,
+    )  # fmt: skip
+
+
+def _text(text: str) -> str:
+    """The normalised text; the text itself if it has neither letter nor number."""
+    return normalise_text(text) or text.strip()

@@ -1,0 +1,271 @@
+"""`duplicates.html`: pairs side by side with small pictures, what is in other sets, one file that
+loads nothing."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.core.atomic_write import save
+from snellen.core.errors import MediaError
+from snellen.core.media import Source, decode_image
+from snellen.curate.duplicates.find import Found
+from snellen.curate.duplicates.hash_index import HashIndex
+from snellen.curate.duplicates.index_format import HAS_COPY, Array
+from snellen.curate.duplicates.item_facts import ItemFacts, ReadItems
+from snellen.curate.duplicates.report import (
+    DuplicateReport,
+    ItemPair,
+    OutsideMatch,
+    OutsideReport,
+    PicturePair,
+)
+from snellen.curate.duplicates.wording import (
+    keep_words,
+    outside_words,
+    picture_words,
+    rule_words,
+    share_row,
+)
+from snellen.report import format as fmt
+from snellen.report.page.layout import page_layout, template_environment
+from snellen.settings import max_image_pixels
+
+PAGE_FILE = "duplicates.html"
+_HOME = "snellen.curate.duplicates"
+_MAX_CARDS = 60
+"""Pairs of each section on the page; all are in the JSON file."""
+_MAX_ROWS = 20
+_SIDE = 200
+"""Longer side of a picture on the page, in pixels."""
+
+
+class Side(NamedTuple):
+    """One half of a pair."""
+
+    id: str
+    question: str = ""
+    key: str = ""
+    picture: str = ""
+    """A data URL; empty for none."""
+    alt: str = ""
+    mark: str = ""
+    is_small: bool = False
+    """Whether the picture is the small copy of an index, of 16 x 16 pixels."""
+
+
+class Card(NamedTuple):
+    """A pair."""
+
+    left: Side
+    right: Side
+    facts: tuple[str, ...]
+    title: str = ""
+    tone: str = ""
+
+
+class Cards(NamedTuple):
+    """The pairs of a section that are on the page, and how many are not."""
+
+    cards: tuple[Card, ...]
+    left_out: int
+
+
+class Pictures:
+    """Pictures as data URLs, each decoded once."""
+
+    def __init__(self) -> None:
+        self._urls: dict[str, str] = {}
+
+    def url(self, digest: str, source: Source | None) -> str:
+        """A JPEG of at most `_SIDE` pixels; empty if there is none or it is broken."""
+        if digest not in self._urls:
+            self._urls[digest] = "" if source is None else _small_jpeg(source)
+        return self._urls[digest]
+
+
+def write_page(found: Found, path: Path) -> Path:
+    """Write the page and return its path. Raises StorageError."""
+    save(path, page_text(found))
+    return path
+
+
+def page_text(found: Found) -> str:
+    """The page as HTML."""
+    report, read = found.report, found.read
+    writer = _CardWriter(found)
+    duplicates = list(report.duplicates)
+    paired = {(pair.left, pair.right) for pair in (*duplicates, *report.contradictions)}
+    alike = [pair for pair in report.picture_pairs if not _is_above(pair, paired)]
+    against = [writer.against(one) for one in report.against]
+    sections = {
+        "contradictions": writer.item_cards(report.contradictions),
+        "duplicates": writer.item_cards(duplicates),
+        "pictures": writer.picture_cards(alike),
+    }
+    links = [(name, name) for name in ("contradictions", "duplicates") if sections[name].cards]
+    links += [(f"against-{n}", Path(one.name).name) for n, one in enumerate(report.against, 1)]
+    links += [("how", "How to read it")]
+    template = template_environment(_HOME).get_template("duplicates.html")
+    return template.render(
+        **page_layout(("page.css", "duplicates.css"), ("theme.js",), _HOME),
+        **sections,
+        report=report,
+        links=links,
+        counts=_counts(report, len(alike)),
+        keep=keep_words(report.settings),
+        against=against,
+        shared=[
+            writer.shared_row(one.picture, one.items) for one in report.shared_pictures[:_MAX_ROWS]
+        ],
+        shared_count=len(report.shared_pictures),
+        shared_items=sum(len(one.items) for one in report.shared_pictures),
+        repeated=report.repeated_questions[:_MAX_ROWS],
+        repeated_count=len(report.repeated_questions),
+        broken=[(_names(one.items), one.reason) for one in report.broken[:_MAX_ROWS]],
+        rule=rule_words(report.settings),
+        count=len(read.items),
+    )
+
+
+def _counts(report: DuplicateReport, alike: int) -> list[tuple[str, str, str]]:
+    certain = sum(pair.kind == "contradiction" for pair in report.contradictions)
+    possible = len(report.contradictions) - certain
+    rows = [
+        (certain, "contradictions", "wrong"),
+        (possible, "possible contradictions", ""),
+        (len(report.exclusions), f"items repeat another, in {len(report.clusters)} clusters", ""),
+        (alike, "pairs of pictures alike, other questions", ""),
+        (len(report.broken), "could not be compared", ""),
+    ]
+    return [(fmt.count_text(count), name, tone) for count, name, tone in rows]
+
+
+def _is_above(pair: PicturePair, paired: set[tuple[str, str]]) -> bool:
+    """Whether all items of two pictures are pairs of another section."""
+    return all(
+        (left, right) in paired or (right, left) in paired
+        for left in pair.left_items
+        for right in pair.right_items
+    )
+
+
+class _CardWriter:
+    """Makes cards of pairs."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._items = {item.id: item for item in found.read.items}
+        self._pictures = Pictures()
+        clusters = found.report.clusters
+        self._marks = {
+            name: "kept" if name == cluster.kept else "on the exclusion list"
+            for cluster in clusters
+            for name in cluster.items
+        }
+
+    def item_cards(self, pairs: Sequence[ItemPair]) -> Cards:
+        cards = []
+        for pair in pairs[:_MAX_CARDS]:
+            facts = [pair.rule, f"text similarity {pair.similarity:.2f}"]
+            facts += picture_words(pair.picture) if pair.picture else ()
+            tone = {"contradiction": "contradiction", "duplicate": ""}.get(pair.kind, "possible")
+            title = "" if pair.kind == "duplicate" else pair.kind
+            left, right = (
+                self._side(self._items[name], self._found.read, self._marks.get(name, ""))
+                for name in (pair.left, pair.right)
+            )
+            cards.append(Card(left, right, tuple(facts), title, tone))
+        return Cards(tuple(cards), len(pairs) - len(cards))
+
+    def picture_cards(self, pairs: Sequence[PicturePair]) -> Cards:
+        cards = []
+        for pair in pairs[:_MAX_CARDS]:
+            sides = []
+            for digest, names in (
+                (pair.left, pair.left_items), (pair.right, pair.right_items),
+            ):  # fmt: skip
+                item = self._items.get(names[0]) if names else None
+                url = self._url(self._found.read, digest)
+                question = item.raw_question if item else ""
+                sides.append(Side(_names(names), question, "", url, "picture"))
+            cards.append(Card(sides[0], sides[1], picture_words(pair.match)))
+        return Cards(tuple(cards), len(pairs) - len(cards))
+
+    def against(self, report: OutsideReport) -> dict[str, object]:
+        other = self._found.others[report.name]
+        theirs = {item.id: item for item in other.items} if isinstance(other, ReadItems) else {}
+        cards = []
+        for match in report.matches[:_MAX_CARDS]:
+            left = self._side(
+                self._items[match.item], self._found.read, "", match.own_picture or None
+            )
+            if isinstance(other, HashIndex):
+                right = _list_side(match, other)
+            else:
+                right = self._side(theirs[match.other], other, "", match.other_picture or None)
+            cards.append(Card(left, right, outside_words(match)))
+        what = (
+            fmt.plural(report.entries, "item")
+            if report.kind == "benchmark"
+            else fmt.plural(report.entries, "entry", "entries")
+        )
+        return {
+            "name": report.name,
+            "what": f"{what}, {fmt.plural(report.pictures, 'picture')}, "
+            f"{fmt.plural(report.captions, 'caption')}",
+            "rows": [share_row(share) for share in report.shares],
+            "notes": report.notes,
+            "list": Cards(tuple(cards), len(report.matches) - len(cards) + report.left_out),
+        }
+
+    def shared_row(self, digest: str, names: Sequence[str]) -> tuple[str, str, str]:
+        return self._url(self._found.read, digest), fmt.count_text(len(names)), _names(names)
+
+    def _side(self, item: ItemFacts, read: ReadItems, mark: str, digest: str | None = None) -> Side:
+        digest = digest or next(iter(item.media), "")
+        url = self._url(read, digest) if digest else ""
+        alt = "picture" if url else "broken picture" if digest else "no picture"
+        return Side(item.id, item.raw_question, item.raw_key, url, alt, mark)
+
+    def _url(self, read: ReadItems, digest: str) -> str:
+        ref = read.images.get(digest)
+        return self._pictures.url(digest, ref.source if ref else None)
+
+
+def _list_side(match: OutsideMatch, index: HashIndex) -> Side:
+    """An entry of a list: its name, its caption, and the small copy that the index holds."""
+    url = ""
+    if match.picture is not None and match.row is not None:
+        flags = int(index.row(match.row, "flags"))
+        if flags & HAS_COPY:
+            url = _copy_png(index.row(match.row, "copies"))
+    alt = "small copy" if url else "no picture in the index"
+    return Side(match.other, match.caption, "", url, alt, "", True)
+
+
+def _names(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:8])
+    return f"{listed} and {len(names) - 8} more" if len(names) > 8 else listed
+
+
+def _small_jpeg(source: Source) -> str:
+    try:
+        image = decode_image(source.read(), max_image_pixels())
+    except MediaError:
+        return ""
+    image.thumbnail((_SIDE, _SIDE))
+    data = io.BytesIO()
+    image.save(data, "JPEG", quality=75)
+    return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"
+
+
+def _copy_png(copy: Array) -> str:
+    from PIL import Image
+
+    data = io.BytesIO()
+    Image.fromarray(copy).save(data, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"

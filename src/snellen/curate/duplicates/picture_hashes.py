@@ -1,0 +1,211 @@
+"""Perceptual hashes of pictures: 64-bit pHash and dHash, equal to those of the library imagehash.
+
+pHash (C. Zauner, "Implementation and benchmarking of perceptual image hash functions", 2010): the
+signs, about their median, of the 64 lowest coefficients of the discrete cosine transform of the
+picture in 32 x 32 grey values. dHash: whether brightness rises from each of 9 x 8 grey values to
+its right neighbour. Two hashes are compared by the number of bits in which they differ (the Hamming
+distance, 0..64).
+
+The values are those of `imagehash.phash` and `imagehash.dhash` of the decoded picture, upright.
+They differ where coefficients equal the median, as in pictures that are mirror images of
+themselves: there imagehash's bits depend on rounding errors of its transform, ours are 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.core.errors import MediaError, UsageError
+from snellen.core.media import Source, decode_image
+from snellen.curate.duplicates.picture_rule import small_copy
+from snellen.settings import max_image_pixels
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
+
+Hashes = npt.NDArray[np.uint64]
+
+HASH_BITS = 64
+_SIDE = 8
+"""Coefficients a side that make the hash."""
+_REDUCED = 32
+"""Side of the reduced picture that is transformed."""
+_DIGITS = 6
+"""Decimals to which coefficients are rounded. They are sums of 1024 grey values times cosines:
+rounding errors are near 1e-11, differences that mean something are larger than 1e-3."""
+TURNS = 8
+"""Ways to mirror a picture and turn it by quarters, the picture itself first."""
+
+
+class BrokenPicture(NamedTuple):
+    """A picture that could not be read or decoded."""
+
+    reason: str
+
+
+class PictureHash(NamedTuple):
+    """What is compared of one picture."""
+
+    bytes_digest: bytes
+    """SHA-256 of the file's bytes."""
+    pixels_digest: bytes
+    """SHA-256 of width, height and RGB values: equal for the same pixels in another format."""
+    phash: int
+    dhash: int
+    contrast: float
+    """Standard deviation of the 32 x 32 grey values. A picture without contrast has no pHash that
+    says anything."""
+    width: int
+    height: int
+    small_copy: npt.NDArray[np.uint8]
+    """(16, 16, 3), RGB."""
+    turned: tuple[int, ...]
+    """pHashes of the picture mirrored and turned by quarters, `TURNS` of them, its own first."""
+
+
+class _Reduced(NamedTuple):
+    """A decoded picture before its hashes are computed, which is done for many at once."""
+
+    bytes_digest: bytes
+    pixels_digest: bytes
+    width: int
+    height: int
+    grey: npt.NDArray[np.uint8]
+    """(32, 32)."""
+    columns: npt.NDArray[np.uint8]
+    """(8, 9)."""
+    small_copy: npt.NDArray[np.uint8]
+
+
+def hash_pictures(sources: Sequence[Source]) -> list[PictureHash | BrokenPicture]:
+    """Hash pictures in this process, in the order given; broken ones do not affect the others."""
+    reduced = [_reduce(source) for source in sources]
+    whole = [one for one in reduced if isinstance(one, _Reduced)]
+    if not whole:
+        return [one for one in reduced if isinstance(one, BrokenPicture)]
+    grey = np.stack([one.grey for one in whole])
+    low = low_coefficients(grey)
+    turned = turned_phashes(low).tolist()
+    dhashes = dhash(np.stack([one.columns for one in whole])).tolist()
+    contrasts = grey.std(axis=(1, 2)).tolist()
+    values = iter(zip(whole, turned, dhashes, contrasts, strict=True))
+    return [
+        one if isinstance(one, BrokenPicture) else _picture_hash(*next(values)) for one in reduced
+    ]
+
+
+def _picture_hash(
+    one: _Reduced, turned: list[int], difference: int, contrast: float
+) -> PictureHash:
+    return PictureHash(
+        one.bytes_digest, one.pixels_digest, turned[0], difference, contrast,
+        one.width, one.height, one.small_copy, tuple(turned),
+    )  # fmt: skip
+
+
+def _reduce(source: Source) -> _Reduced | BrokenPicture:
+    """Read and decode one picture."""
+    try:
+        data = source.read()
+        image = decode_image(data, max_image_pixels())
+    except MediaError as error:
+        return BrokenPicture(str(error))
+    pixels = hashlib.sha256(b"%d %d " % image.size)
+    pixels.update(image.tobytes())
+    grey, columns = reduce_image(image)
+    width, height = image.size
+    return _Reduced(
+        hashlib.sha256(data).digest(), pixels.digest(), width, height, grey, columns,
+        small_copy(image),
+    )  # fmt: skip
+
+
+def reduce_image(image: PILImage) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The grey values that pHash (32 x 32) and dHash (8 rows of 9) are computed from."""
+    from PIL.Image import Resampling
+
+    grey = image.convert("L")
+    return (
+        np.asarray(grey.resize((_REDUCED, _REDUCED), Resampling.LANCZOS)),
+        np.asarray(grey.resize((_SIDE + 1, _SIDE), Resampling.LANCZOS)),
+    )
+
+
+def low_coefficients(grey: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """The lowest coefficients of a 2D cosine transform (type II): (n, 32, 32) to (n, 8, 8)."""
+    basis = _cosines()
+    low: npt.NDArray[np.float64] = basis @ grey.astype(np.float64) @ basis.T
+    return np.round(low, _DIGITS)
+
+
+def phash(low: npt.NDArray[np.float64]) -> Hashes:
+    """pHash of coefficients (..., 8, 8): 64 bits, the first in the highest place."""
+    flat = low.reshape(*low.shape[:-2], HASH_BITS)
+    return _pack(flat > np.median(flat, axis=-1, keepdims=True))
+
+
+def dhash(columns: npt.NDArray[Any]) -> Hashes:
+    """dHash of grey values (n, 8, 9)."""
+    rises = columns[..., 1:] > columns[..., :-1]
+    return _pack(rises.reshape(*columns.shape[:-2], HASH_BITS))
+
+
+def turned_phashes(low: npt.NDArray[np.float64]) -> Hashes:
+    """pHashes (n, 8) of the pictures mirrored and turned, from the coefficients (n, 8, 8) alone.
+
+    A mirrored picture has the same coefficients, those of odd frequency with the other sign; a
+    transposed picture has them transposed. These make all eight symmetries of the square.
+    """
+    odd = np.where(np.arange(_SIDE) % 2, -1.0, 1.0)
+    variants = []
+    for coefficients in (low, low.swapaxes(-1, -2)):
+        for across, down in ((1.0, 1.0), (odd, 1.0), (1.0, odd[:, None]), (odd, odd[:, None])):
+            variants.append(phash(coefficients * across * down))
+    return np.stack(variants, axis=-1)
+
+
+def hash_to_hex(value: int) -> str:
+    """16 hex digits, as `str(imagehash.phash(...))`."""
+    return f"{value:016x}"
+
+
+def hash_from_cell(value: object) -> int:
+    """A hash as manifests hold it: 16 hex digits, 8 bytes, or a whole number, signed or not.
+
+    Raises UsageError for anything else.
+    """
+    if isinstance(value, str) and len(value.strip()) == HASH_BITS // 4:
+        try:
+            return int(value.strip(), 16)
+        except ValueError:
+            pass
+    elif isinstance(value, bytes) and len(value) == HASH_BITS // 8:
+        return int.from_bytes(value, "big")
+    elif isinstance(value, int) and -(1 << 63) <= value < 1 << 64:
+        return value % (1 << 64)
+    raise UsageError(
+        f"{value!r} is no 64-bit hash; expected 16 hex digits, as imagehash prints it with "
+        "hash_size=8, or a 64-bit number"
+    )
+
+
+def _pack(bits: npt.NDArray[np.bool_]) -> Hashes:
+    """(..., 64) bits to (...) numbers."""
+    packed = np.packbits(bits, axis=-1)
+    return packed.view(">u8")[..., 0].astype(np.uint64)
+
+
+@cache
+def _cosines() -> npt.NDArray[np.float64]:
+    """The rows 0..7 of the cosine transform of 32 values."""
+    frequency, place = np.arange(_SIDE)[:, None], np.arange(_REDUCED)[None, :]
+    cosines: npt.NDArray[np.float64] = 2 * np.cos(
+        np.pi * frequency * (2 * place + 1) / (2 * _REDUCED)
+    )
+    return cosines

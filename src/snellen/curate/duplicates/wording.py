@@ -1,0 +1,83 @@
+"""What the report's values are called in the terminal, on the page and in decisions."""
+
+from __future__ import annotations
+
+from snellen.curate.duplicates.report import (
+    DuplicateSettings,
+    OutsideMatch,
+    PictureMatch,
+    Share,
+)
+from snellen.report import format as fmt
+
+_HOW = {
+    "bytes": "the same file",
+    "pixels": "the same pixels",
+    "near": "near duplicate",
+    "turned": "near duplicate, mirrored or turned",
+    "embedding": "alike by embedding",
+}
+_KEEP = {
+    "first": "the first of the data",
+    "last": "the last of the data",
+    "largest": "the one whose pictures have the most pixels, of several the first",
+}
+
+
+def picture_words(match: PictureMatch) -> tuple[str, ...]:
+    """How two pictures match, then the distances that are known."""
+    facts = [f"pictures: {_HOW[match.how]}"]
+    if match.how in ("near", "turned"):
+        if match.phash is not None:
+            facts.append(f"pHash {match.phash} of 64 bits")
+        if match.dhash is not None:
+            facts.append(f"dHash {match.dhash} of 64 bits")
+        if match.likeness is not None:
+            facts.append(f"likeness {match.likeness:.3f}")
+    if match.cosine is not None:
+        facts.append(f"cosine {match.cosine:.3f}")
+    return tuple(facts)
+
+
+def outside_words(match: OutsideMatch) -> tuple[str, ...]:
+    """How an item matches something of another data set."""
+    facts = list(picture_words(match.picture)) if match.picture else []
+    if match.relation is not None:
+        facts.append(f"{match.relation}, {match.rule}")
+    elif match.similarity is not None:
+        facts.append(f"text similarity {match.similarity:.2f}")
+    return tuple(facts)
+
+
+def share_row(share: Share) -> tuple[str, str, str, str, str]:
+    """Name, count, number of items, share in percent, interval in percent."""
+    interval = share.interval
+    span = fmt.NONE if interval is None else f"{100 * interval.low:.1f} – {100 * interval.high:.1f}"
+    return (
+        share.name, fmt.count_text(share.count), fmt.count_text(share.n),
+        f"{100 * share.share:.1f} %", span,
+    )  # fmt: skip
+
+
+def keep_words(settings: DuplicateSettings) -> str:
+    return _KEEP[settings.keep]
+
+
+def rule_words(settings: DuplicateSettings) -> str:
+    """The thresholds in two sentences."""
+    rule, texts = settings.pictures, settings.texts
+    turned = " Mirrored pictures and pictures turned by quarters count too." if rule.turned else ""
+    clip = (
+        f" By embeddings of {settings.clip}: a cosine of at least {settings.clip_threshold:g}."
+        if settings.clip
+        else ""
+    )
+    return (
+        f"Pictures are near duplicates if their pHashes differ in at most {rule.radius} of 64 "
+        f"bits and their small copies of 16 x 16 pixels correlate by at least {rule.likeness:g}; "
+        "where a list holds hashes alone, if pHashes differ in at most "
+        f"{rule.hash_radius} bits and dHashes in at most {rule.dhash_radius}, or pHashes alone in "
+        f"at most {rule.lone_radius}.{turned}{clip} Questions are near duplicates if question and "
+        f"options share {texts.similarity:g} of their shingles (Jaccard), hold the same numbers "
+        "and have the same key."
+    )

@@ -1,0 +1,168 @@
+"""The runs that a filter makes: each model on all items, with the pictures or without.
+
+They are ordinary runs, in the folder `runs` of the step: resumed, budgeted and viewed as any other.
+"""
+
+# A field is what `option` returns, and never shared.
+# ruff: noqa: RUF009
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from snellen.api.evaluation import evaluate
+from snellen.api.flags import option, parse_pairs
+from snellen.api.options import RunOptions
+from snellen.core.atomic_write import atomic_file
+from snellen.core.benchmark import FetchProgress, Variant
+from snellen.core.errors import UsageError
+from snellen.core.model import AnyModel
+from snellen.curate.asking import StepOptions
+from snellen.curate.filter.rules import ModelKind
+from snellen.curate.items import ItemTable, item_record
+from snellen.curate.step import MediaWriter
+from snellen.engine.limits.spending import Budget
+from snellen.engine.loop.progress import NoProgress, Progress
+from snellen.store.runs import RunFolder, find_runs
+
+RUNS_FOLDER = "runs"
+ASKED_FILE = "asked.jsonl"
+"""The items that can be asked, where the data have rows that cannot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOptions(StepOptions):
+    """How the models of a filter are reached and asked."""
+
+    circular: str = option(
+        "early", "--circular", "`early` (default) and `full` rotate the options and want every "
+        "rotation right, `off` wants the first reply right; `early` stops at the first rotation "
+        "that is wrong", choices=("early", "full", "off"),
+    )  # fmt: skip
+    extractors: Sequence[AnyModel] = option(
+        (), "--extractor", "a model that reads replies which no rule can parse", metavar="MODEL",
+        is_repeatable=True,
+    )  # fmt: skip
+    columns: Mapping[str, str] | None = option(
+        None, "--columns", "names of your columns, e.g. question=text,gold=label",
+        metavar="ROLE=NAME,...", parse=parse_pairs,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Who follows the runs."""
+
+    progress: Progress = NoProgress()
+    notify: Callable[[str], None] | None = None
+    fetching: FetchProgress | None = None
+    command: str = ""
+    """Recorded with the runs, and shown as the command that resumes them."""
+
+
+def run_models(
+    models: Mapping[ModelKind, Sequence[AnyModel]],
+    table: ItemTable,
+    has_problems: bool,
+    folder: Path,
+    options: FilterOptions,
+    reports: Reports,
+) -> list[tuple[ModelKind, RunFolder]]:
+    """Run the text-only models without pictures, then the vision models with them.
+
+    `folder` is the step's. `has_problems`: some rows cannot be asked, so that the others are
+    written to a file of their own. A budget is for all models together. Raises UsageError, and
+    RunInterrupted on Ctrl-C, as `evaluate` does, and UsageError for a model that cannot take these
+    questions.
+    """
+    data, columns = table.spec, dict(options.columns or {})
+    if has_problems:
+        data, columns = str(_write_askable(table, folder)), {}
+    runs_folder = folder / RUNS_FOLDER
+    made: list[tuple[ModelKind, RunFolder]] = []
+    budget = options.budget
+    for kind, names in models.items():
+        if not names:
+            continue
+        before = _spending(runs_folder, budget)
+        results = evaluate(
+            list(names),
+            data,
+            _run_options(options, kind, runs_folder, budget, columns),
+            command=reports.command,
+            progress=reports.progress,
+            fetching=reports.fetching,
+            warned=reports.notify,
+            serving=reports.notify,
+        )
+        for skipped in results.skipped:
+            raise UsageError(f"--{kind} {skipped.model}: {skipped.reason}")
+        made += [(kind, run) for run in results.runs]
+        for lost in results.lost:
+            if reports.notify is not None:
+                reports.notify(str(lost))
+        budget = _remaining(budget, _spending(runs_folder, budget) - before)
+    return made
+
+
+def _run_options(
+    options: FilterOptions,
+    kind: ModelKind,
+    folder: Path,
+    budget: str | None,
+    columns: dict[str, str],
+) -> RunOptions:
+    return RunOptions(
+        load=options.load,
+        serve_timeout=options.serve_timeout,
+        retries=options.retries,
+        max_failures=options.max_failures,
+        budget=budget,
+        prices=options.prices,
+        out=folder,
+        store=options.store,
+        fresh=options.fresh,
+        extractors=options.extractors,
+        html=False,
+        variant=Variant(
+            circular=options.circular,
+            control="blind" if kind == "text-only" else None,
+            columns=columns,
+        ),
+    )
+
+
+def _write_askable(table: ItemTable, folder: Path) -> Path:
+    """Write the items that can be asked to a file in the step's folder."""
+    media = MediaWriter(folder)
+    path = folder / ASKED_FILE
+    with atomic_file(path) as part, part.open("wb") as file:
+        for item in table:
+            if not item.problem:
+                cells = {**item_record(item), **media.cells(item.sample.media)}
+                file.write(msgspec.json.encode(cells) + b"\n")
+    return path
+
+
+def _spending(runs: Path, budget: str | None) -> float:
+    """What the runs of a folder have spent so far, in the unit of the budget."""
+    if budget is None or not runs.is_dir() or not any(runs.glob("*/run.json")):
+        return 0.0
+    is_money = Budget.parse(budget).is_money
+    roles = [role for run in find_runs(runs) for role in run.info.spent.values()]
+    if is_money:
+        return sum(role.cost or 0.0 for role in roles)
+    return float(sum(role.usage.prompt_tokens + role.usage.completion_tokens for role in roles))
+
+
+def _remaining(budget: str | None, spent: float) -> str | None:
+    """What is left of a budget. A spent one is as good as spent: at least one reply must show it,
+    since no budget is zero."""
+    if budget is None:
+        return None
+    parsed = Budget.parse(budget)
+    left = max(parsed.amount - spent, 1e-6)
+    return f"{left:.6f}{'usd' if parsed.is_money else 'tok'}"

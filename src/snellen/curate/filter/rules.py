@@ -1,0 +1,213 @@
+"""Rules that flag items by how many models answer them right.
+
+Each is named after the models it looks at, and has one number. A rule flags an item only if no
+reply that is missing could change that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from snellen.core.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from numpy import int8, intp
+    from numpy.typing import NDArray
+
+ModelKind = Literal["text-only", "vision"]
+"""`text-only`: asked without pictures; `vision`: asked with them."""
+
+TEXT_MAJORITY, TEXT_MORE_THAN, TEXT_ALL, VISION_NONE = (
+    "text-majority", "text-more-than", "text-all", "vision-none"
+)  # fmt: skip
+
+
+class Judgement(IntEnum):
+    """What a rule says about an item."""
+
+    KEEP = 0
+    FLAG = 1
+    UNDECIDED = 2
+    """Too few models gave a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleForm:
+    """A rule without its number."""
+
+    kind: ModelKind
+    default: Fraction | None
+    """None if it takes no number."""
+    sentence: str
+    """What it flags, with `{number}`."""
+    source: str
+
+
+FORMS: dict[str, RuleForm] = {
+    TEXT_MAJORITY: RuleForm(
+        "text-only",
+        Fraction(1, 2),
+        "more than {number} of the text-only models are right",
+        "MMBench Sec. 3.2",
+    ),
+    TEXT_MORE_THAN: RuleForm(
+        "text-only",
+        Fraction(2),
+        "more than {number} text-only models are right",
+        "MMBench, appendix: more than two of three",
+    ),
+    TEXT_ALL: RuleForm(
+        "text-only", None, "all text-only models are right", "SEED-Bench-H Sec. 3.4.1"
+    ),
+    VISION_NONE: RuleForm(
+        "vision", Fraction(0), "at most {number} vision models are right", "MMBench Sec. 3.2"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule with its number: a share of the models for `text-majority`, else a count of models."""
+
+    form: str
+    number: Fraction | None = None
+
+    @property
+    def kind(self) -> ModelKind:
+        return FORMS[self.form].kind
+
+    @property
+    def name(self) -> str:
+        """The rule as it is typed; its usual number is left out."""
+        if self.number == FORMS[self.form].default or self.number is None:
+            return self.form
+        return f"{self.form}:{_number_text(self.number)}"
+
+    @property
+    def sentence(self) -> str:
+        if self.form == VISION_NONE and not self.number:
+            return "no vision model is right"
+        if self.form == TEXT_MAJORITY and self.number == Fraction(1, 2):
+            return "more than half of the text-only models are right"
+        number = "" if self.number is None else _number_text(self.number)
+        return FORMS[self.form].sentence.format(number=number)
+
+    @property
+    def source(self) -> str:
+        return FORMS[self.form].source
+
+    @property
+    def flags_the_right(self) -> bool:
+        """Whether it flags items that many models answer, not those that few do."""
+        return self.kind == "text-only"
+
+    def threshold(self, models: int) -> int:
+        """Of this many models, the least number that must be right for a flag; of `vision-none`
+        the largest number that may be."""
+        if self.form == TEXT_ALL:
+            return max(1, models)
+        assert self.number is not None
+        if self.form == TEXT_MAJORITY:
+            return int(self.number * models) + 1
+        count = int(self.number)
+        return count if self.form == VISION_NONE else count + 1
+
+
+def parse_rule(text: str) -> Rule:
+    """Parse `text-majority`, `text-majority:2/3`, `text-more-than:2`, `text-all` or `vision-none`.
+
+    Raises UsageError, with what was expected.
+    """
+    name, colon, typed = text.strip().partition(":")
+    if name not in FORMS:
+        raise UnknownName("rule", name, list(FORMS))
+    default = FORMS[name].default
+    if not colon:
+        return Rule(name, default)
+    if default is None:
+        raise UsageError(f"rule {text!r}: {name} takes no number")
+    try:
+        number = Fraction(typed.strip().removesuffix("%")) / (100 if typed.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        number = Fraction(-1)
+    if name == TEXT_MAJORITY:
+        if not 0 <= number < 1:
+            raise UsageError(
+                f"rule {text!r}: expected a share of the models from 0 to below 1, such as 0.5, "
+                "2/3 or 60%"
+            )
+    elif number < 0 or number.denominator != 1:
+        raise UsageError(f"rule {text!r}: expected a number of models, such as {name}:{default}")
+    return Rule(name, number)
+
+
+def check_rule(rule: Rule, models: int) -> None:
+    """Raises UsageError if the rule has no models, or could flag nothing or everything."""
+    if not models:
+        raise UsageError(
+            f"the rule {rule.name} needs {rule.kind} models: name some with --{rule.kind}, or runs "
+            "of them with --runs"
+        )
+    threshold = rule.threshold(models)
+    if rule.flags_the_right and threshold > models:
+        raise UsageError(
+            f"the rule {rule.name} flags what more than {threshold - 1} models answer, and there "
+            f"are {models}: it could flag nothing; name more models, or a smaller number"
+        )
+    if not rule.flags_the_right and threshold >= models:
+        raise UsageError(
+            f"the rule {rule.name} flags what at most {threshold} of {models} models answer, which "
+            "is everything; name more models, or a smaller number"
+        )
+
+
+def judge(
+    rule: Rule,
+    right: NDArray[intp],
+    silent: NDArray[intp],
+    models: int,
+    min_replies: int | None = None,
+) -> NDArray[int8]:
+    """The `Judgement` of each item, shape (items,).
+
+    `right` and `silent` (items,) count the models that are right, and those without a reply. An
+    item with silent models is judged if their replies could not change the judgement; or, with
+    `min_replies`, by the replies of the others, if these are at least so many.
+    """
+    import numpy as np
+
+    # What the rule says if the silent models were all wrong, and if they were all right.
+    if_wrong = _flags(rule, right, np.full_like(right, models))
+    if_right = _flags(rule, right + silent, np.full_like(right, models))
+    judged = np.where(if_wrong == if_right, if_wrong, int(Judgement.UNDECIDED))
+    if min_replies is not None:
+        replies = models - silent
+        enough = (judged == Judgement.UNDECIDED) & (replies >= max(1, min_replies))
+        judged = np.where(enough, _flags(rule, right, replies), judged)
+    return judged.astype(np.int8)
+
+
+def _flags(rule: Rule, right: NDArray[intp], models: NDArray[intp]) -> NDArray[intp]:
+    """1 where the rule flags an item of which `right` of `models` models are right, else 0."""
+    import numpy as np
+
+    largest = int(models.max(initial=0))
+    thresholds = np.array([rule.threshold(count) for count in range(largest + 1)])[models]
+    flagged = right >= thresholds if rule.flags_the_right else right <= thresholds
+    return flagged.astype(np.intp)
+
+
+def default_rules(kinds: Sequence[ModelKind]) -> list[Rule]:
+    """The rules of MMBench's Sec. 3.2 for these kinds of models."""
+    names = {"text-only": TEXT_MAJORITY, "vision": VISION_NONE}
+    return [parse_rule(names[kind]) for kind in dict.fromkeys(kinds)]
+
+
+def _number_text(number: Fraction) -> str:
+    """A number as a reader types it: 2, 0.6 or 2/3."""
+    short = f"{float(number):g}"
+    return short if Fraction(short) == number else str(number)

@@ -1,0 +1,146 @@
+"""Visual Genome's JSON files (Krishna et al. 2017, https://homes.cs.washington.edu/~ranjay/
+visualgenome): image data, objects, region descriptions and relationships."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from snellen.core.errors import DataError
+from snellen.curate.metadata.importers.importer import (
+    ImportedMetadata,
+    ImportRequest,
+    MetadataImporter,
+)
+from snellen.curate.metadata.importers.json_document import decode_document
+from snellen.curate.metadata.records import (
+    MetadataRecord,
+    ObjectBox,
+    ObjectRelation,
+)
+
+
+class _GenomeObject(Struct, gc=False):
+    x: float = 0
+    y: float = 0
+    w: float = 0
+    h: float = 0
+    name: str = ""
+    names: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return (self.name or (self.names[0] if self.names else "")).strip()
+
+
+class _GenomeRegion(Struct, gc=False):
+    phrase: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class _GenomeRelation(Struct):
+    predicate: str
+    subject: _GenomeObject
+    object: _GenomeObject
+
+
+class _GenomeImage(Struct):
+    """An entry of any of the files; which lists it has says which file it is from."""
+
+    image_id: int | None = None
+    id: int | None = None
+    width: int = 0
+    height: int = 0
+    url: str = ""
+    objects: list[_GenomeObject] = []
+    regions: list[_GenomeRegion] = []
+    relationships: list[_GenomeRelation] = []
+
+    @property
+    def number(self) -> int | None:
+        return self.image_id if self.image_id is not None else self.id
+
+
+def _read(request: ImportRequest) -> ImportedMetadata:
+    files = [
+        decode_document(Path(path).expanduser(), list[_GenomeImage], "a Visual Genome file")
+        for path in request.paths
+    ]
+    # The data set is published under this licence as a whole.
+    return ImportedMetadata(_records(request, files), license="CC-BY-4.0")
+
+
+def _records(request: ImportRequest, files: list[list[_GenomeImage]]) -> Iterator[MetadataRecord]:
+    """A record for each image: its objects as boxes, regions as boxes with an expression."""
+    parts: dict[int, list[_GenomeImage]] = {}
+    for file in files:
+        for entry in file:
+            if entry.number is None:
+                raise DataError(
+                    f"{', '.join(request.paths)}: an entry has neither image_id nor id; expected "
+                    "Visual Genome's files"
+                )
+            parts.setdefault(entry.number, []).append(entry)
+    folder = Path(request.paths[0]).expanduser().absolute().parent
+    for number, entries in parts.items():
+        width = max(entry.width for entry in entries)
+        height = max(entry.height for entry in entries)
+        objects = [each for entry in entries for each in entry.objects]
+        boxes = [
+            box
+            for each in objects
+            if (box := _box(each.label, each.x, each.y, each.w, each.h, width, height))
+        ]
+        # Regions first: `expression` is what a template asks for.
+        regions = [each for entry in entries for each in entry.regions]
+        unique = Counter(region.phrase.strip().lower() for region in regions)
+        expressions = [
+            box
+            for region in regions
+            if unique[region.phrase.strip().lower()] == 1
+            and (
+                box := _box(
+                    "", region.x, region.y, region.width, region.height, width, height,
+                    region.phrase.strip(),
+                )
+            )
+        ]  # fmt: skip
+        url = next((entry.url for entry in entries if entry.url), "")
+        name = "/".join(url.split("/")[-2:]) if url else f"{number}.jpg"
+        yield MetadataRecord(
+            id=f"{request.name}/{number}",
+            source=request.name,
+            images=(request.picture_path(name, folder),),
+            width=width,
+            height=height,
+            boxes=(*expressions, *boxes),
+            relations=tuple(
+                ObjectRelation(
+                    each.subject.label, each.predicate.strip().lower(), each.object.label
+                )
+                for entry in entries
+                for each in entry.relationships
+                if each.subject.label and each.object.label and each.predicate.strip()
+            ),
+        )
+
+
+def _box(
+    label: str, x: float, y: float, w: float, h: float, width: int, height: int, phrase: str = ""
+) -> ObjectBox | None:
+    """A box cut at the border; None if nothing is left of it, or it has no label."""
+    left, top = max(0.0, x), max(0.0, y)
+    right = min(x + w, float(width)) if width else x + w
+    bottom = min(y + h, float(height)) if height else y + h
+    if not (label or phrase) or left >= right or top >= bottom:
+        return None
+    return ObjectBox(label, (left, top, right, bottom), expression=phrase)
+
+
+IMPORTER = MetadataImporter("Visual Genome's JSON files", _read)

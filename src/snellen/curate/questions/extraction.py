@@ -1,0 +1,147 @@
+"""What is to be seen in a picture or video, as text: captions, instances, descriptions of regions,
+and text in the picture (SEED-Bench-H, Sec. 3.4.1.1).
+
+Boxes are in pixels of the picture: left, top, right, bottom, from the top left corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+Aspect = Literal["caption", "instances", "labels", "attributes", "dense", "text"]
+"""What an extractor finds: a caption of the whole picture, instances with boxes, labels of segments
+that have none, attributes of instances, a description of each region, the text in the picture."""
+ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
+
+Box = tuple[float, float, float, float]
+
+
+class Instance(Struct, frozen=True, omit_defaults=True):
+    """Something that a detector or a segmenter found. Without a label it is a segment."""
+
+    label: str = ""
+    box: Box | None = None
+    attributes: tuple[str, ...] = ()
+    score: float | None = None
+
+
+class RegionText(Struct, frozen=True, omit_defaults=True):
+    """A description of a region, or a line of text that stands there."""
+
+    text: str
+    box: Box | None = None
+    score: float | None = None
+
+
+class Moment(Struct, frozen=True, omit_defaults=True):
+    """What a video shows around a moment: a caption for each second, and for every five seconds
+    descriptions with boxes (Sec. 3.3.1)."""
+
+    start: float
+    """Seconds from the beginning."""
+    end: float
+    captions: tuple[str, ...] = ()
+    dense: tuple[RegionText, ...] = ()
+
+
+class AspectSource(Struct, frozen=True, omit_defaults=True):
+    """Who found an aspect."""
+
+    aspect: str
+    extractor: str
+
+
+class VisualFacts(Struct, frozen=True, omit_defaults=True):
+    """All that extractors found in one picture or video."""
+
+    width: int = 0
+    height: int = 0
+    captions: tuple[str, ...] = ()
+    instances: tuple[Instance, ...] = ()
+    dense: tuple[RegionText, ...] = ()
+    texts: tuple[RegionText, ...] = ()
+    moments: tuple[Moment, ...] = ()
+    """Of videos alone."""
+    sources: tuple[AspectSource, ...] = ()
+
+    def join(self, other: VisualFacts) -> VisualFacts:
+        """Both extractions; captions that are equal stand once."""
+        return VisualFacts(
+            self.width or other.width,
+            self.height or other.height,
+            tuple(dict.fromkeys((*self.captions, *other.captions))),
+            (*self.instances, *other.instances),
+            (*self.dense, *other.dense),
+            (*self.texts, *other.texts),
+            (*self.moments, *other.moments),
+            (*self.sources, *other.sources),
+        )
+
+    def with_sources(self, aspects: Iterable[str], extractor: str) -> VisualFacts:
+        """The same with the extractor that found these aspects."""
+        found = tuple(AspectSource(aspect, extractor) for aspect in aspects)
+        return replace(self, sources=(*self.sources, *found))
+
+    def has(self, need: str) -> bool:
+        """Whether it has what a dimension needs: an aspect, `moments`, `pair` (two instances), or
+        `seconds` (captions of several moments)."""
+        holds: Mapping[str, bool] = {
+            "caption": bool(self.captions),
+            "instances": any(instance.label for instance in self.instances),
+            "pair": sum(bool(instance.label) for instance in self.instances) > 1,
+            "attributes": any(instance.attributes for instance in self.instances)
+            or bool(self.dense),
+            "dense": bool(self.dense),
+            "text": bool(self.texts),
+            "moments": len(self.moments) > 1,
+        }
+        return holds[need]
+
+
+NEEDS = ("caption", "instances", "pair", "attributes", "dense", "text", "moments")
+"""What `VisualFacts.has` knows."""
+
+
+def describe(extraction: VisualFacts) -> str:
+    """The extraction as the lines that a language model reads in place of the picture."""
+    return "\n".join(_lines(extraction))
+
+
+def _lines(extraction: VisualFacts) -> Iterator[str]:
+    if extraction.width:
+        yield f"Size: {extraction.width} x {extraction.height} pixels."
+    if extraction.captions:
+        yield "Captions:"
+        yield from (f"- {caption}" for caption in extraction.captions)
+    labelled = [instance for instance in extraction.instances if instance.label]
+    if labelled:
+        yield "Instances, with box [left, top, right, bottom] in pixels and attributes:"
+        for instance in labelled:
+            attributes = f": {', '.join(instance.attributes)}" if instance.attributes else ""
+            yield f"- {instance.label}{_box(instance.box)}{attributes}"
+    if extraction.dense:
+        yield "Descriptions of regions:"
+        yield from (f"- {region.text}{_box(region.box)}" for region in extraction.dense)
+    if extraction.texts:
+        yield "Text in the picture:"
+        yield from (f'- "{line.text}"{_box(line.box)}' for line in extraction.texts)
+    for moment in extraction.moments:
+        yield from _moment_lines(moment)
+
+
+def _moment_lines(moment: Moment) -> Iterator[str]:
+    """A second's caption as one line, the regions of five seconds below their time."""
+    span = f"{moment.start:g} s" if not moment.dense else f"{moment.start:g} to {moment.end:g} s"
+    for caption in moment.captions:
+        yield f"{span}: {caption}"
+    if moment.dense:
+        regions = "; ".join(f"{region.text}{_box(region.box)}" for region in moment.dense)
+        yield f"{span}, regions: {regions}"
+
+
+def _box(box: Box | None) -> str:
+    return "" if box is None else f" [{', '.join(f'{edge:.0f}' for edge in box)}]"

@@ -1,0 +1,71 @@
+"""`file:FILE.jsonl`: extractions that were made elsewhere, or by an earlier step.
+
+One line a picture: `{"picture": "park/dog.png", "captions": ["..."], "instances": [{"label": "dog",
+"box": [10, 20, 80, 90], "attributes": ["brown"]}], "dense": [{"text": "...", "box": [...]}],
+"texts": [...]}`, boxes in pixels; of videos `"moments": [{"start": 0, "end": 1, "captions":
+["..."]}]`. `extractions.jsonl` of a data set folder is such a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from snellen.core.errors import DataError, StorageError
+from snellen.core.flow import Steps
+from snellen.curate.questions.extraction import ASPECTS, Aspect, VisualFacts
+from snellen.curate.questions.extractors.extractor import View, only
+
+
+class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True):
+    """A line of the file."""
+
+    picture: str
+    """Id of the picture: its path in the folder, or the id of the manifest's row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedExtractor:
+    name: str
+    aspects: frozenset[Aspect]
+    recorded: Mapping[str, RecordedFacts]
+    model: None = None
+    at_once: bool = True
+
+    def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
+        """What the file says of the picture; nothing if it is not in the file."""
+        yield from ()
+        line = self.recorded.get(view.picture)
+        return VisualFacts() if line is None else only(plain_extraction(line), aspects)
+
+
+def plain_extraction(line: RecordedFacts) -> VisualFacts:
+    """The extraction of a line, without the picture's name."""
+    fields = {name: getattr(line, name) for name in VisualFacts.__struct_fields__}
+    return VisualFacts(**fields)
+
+
+def open_recorded(argument: str, aspects: frozenset[Aspect]) -> RecordedExtractor:
+    """Raises DataError for a line that is no extraction, and StorageError."""
+    path = Path(argument).expanduser()
+    recorded: dict[str, RecordedFacts] = {}
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    one = msgspec.json.decode(line, type=RecordedFacts)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise DataError(f"{path}, line {number} is no extraction: {error}") from error
+                recorded[one.picture] = one
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file of extractions") from None
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+    return RecordedExtractor(
+        name=f"file:{argument}", aspects=aspects or frozenset(ASPECTS), recorded=recorded
+    )

@@ -1,0 +1,192 @@
+"""Steps that look at one picture or video: all extractors, with the rules between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from msgspec.structs import replace as replace_struct
+
+from snellen.core.errors import MediaError
+from snellen.core.flow import Steps
+from snellen.core.sample import MediaRef
+from snellen.curate.questions.extraction import (
+    ASPECTS,
+    Aspect,
+    Instance,
+    Moment,
+    RegionText,
+    VisualFacts,
+)
+from snellen.curate.questions.extractors.extractor import Extractor, View, read_size
+from snellen.curate.questions.extractors.recorded import RecordedExtractor
+from snellen.curate.questions.nouns import find_nouns
+from snellen.curate.questions.rules import FEW_NOUNS, TOO_LONG, few_nouns
+from snellen.curate.questions.sources import Picture
+from snellen.data.media.frame_sampling import FrameSampling
+from snellen.data.media.frames import extract_frames
+from snellen.data.media.video import video_facts
+from snellen.settings import Settings
+
+CAPTION_EVERY = 1.0
+DENSE_EVERY = 5.0
+"""Seconds of a video between two captions, and of each part whose regions are described
+(Sec. 3.3.1)."""
+_FRAME_EDGE = 1024
+
+
+class Exclusion(NamedTuple):
+    """Why a picture is dropped: a rule, and a sentence."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """The extractors by role, and the limits of what is looked at."""
+
+    extractors: Mapping[str, Extractor]
+    min_nouns: int
+    max_seconds: float
+
+    def look(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
+        """All that the extractors find, or why they were not asked further.
+
+        Raises MediaError if the picture cannot be read, NotJson and AskFailed.
+        """
+        return self._video(picture) if picture.kind == "video" else self._image(picture)
+
+    def _image(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
+        width, height = read_size(picture.medium)
+        view = View(picture=picture.id, ref=picture.medium, width=width, height=height)
+        found = VisualFacts(width, height, captions=picture.captions)
+        if picture.captions:
+            found = found.with_sources(["caption"], "manifest")
+        # The captions decide first whether the picture is rich enough for the other extractors.
+        asked: set[str] = set()
+        found = yield from self._find(view, found, ("caption",), asked)
+        reason = few_nouns(found.captions, self.min_nouns)
+        if reason:
+            return Exclusion(FEW_NOUNS, reason)
+        return (yield from self._find(view, found, ASPECTS[1:], asked))
+
+    def _find(
+        self,
+        view: View,
+        found: VisualFacts,
+        wanted: Sequence[Aspect],
+        asked: set[str],
+        allowed: Sequence[Aspect] = ASPECTS,
+    ) -> Steps[VisualFacts]:
+        """Ask for these aspects in the order of what builds on what: captions, instances, their
+        labels and attributes, regions, text. `asked` are the extractors that find all at once and
+        were asked already, and `allowed` all that they are asked for."""
+        for aspect in wanted:
+            for role, extractor in self.extractors.items():
+                if role in asked or aspect not in extractor.aspects:
+                    continue
+                aspects = frozenset({aspect})
+                if extractor.at_once:
+                    asked.add(role)
+                    aspects = extractor.aspects & {*allowed}
+                view = replace(view, words=_words(found.captions), instances=found.instances)
+                more = yield from extractor.find(view, aspects, role)
+                found = _merge(found, more, aspects, extractor.name)
+        return found
+
+    def _video(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
+        """A caption of each second's frame, and the regions of each five seconds' middle frame."""
+        seconds, size = video_length(picture.medium)
+        if seconds > self.max_seconds:
+            return Exclusion(
+                TOO_LONG, f"the video has {seconds:.1f} s, more than {self.max_seconds:g} s"
+            )
+        found = VisualFacts(*size, captions=picture.captions)
+        for role, extractor in self.extractors.items():
+            if isinstance(extractor, RecordedExtractor):
+                view = View(picture=picture.id, ref=picture.medium, width=size[0], height=size[1])
+                said = yield from extractor.find(view, extractor.aspects, role)
+                found = found.join(said.with_sources(extractor.aspects, extractor.name))
+        starts = _steps_of(seconds, CAPTION_EVERY)
+        for start, ref in zip(starts, sample_video(picture.medium, starts), strict=True):
+            frame = yield from self._frame(picture, ref, start, ("caption",))
+            found = _with_moment(found, frame, start, min(start + CAPTION_EVERY, seconds))
+        parts = _steps_of(seconds, DENSE_EVERY)
+        middles = [(start + min(start + DENSE_EVERY, seconds)) / 2 for start in parts]
+        for start, ref in zip(parts, sample_video(picture.medium, middles), strict=True):
+            frame = yield from self._frame(
+                picture, ref, start, ("instances", "labels", "attributes", "dense")
+            )
+            found = _with_moment(found, frame, start, min(start + DENSE_EVERY, seconds))
+        ordered = sorted(found.moments, key=lambda one: (one.start, one.end))
+        return replace_struct(found, moments=tuple(ordered))
+
+    def _frame(
+        self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]
+    ) -> Steps[VisualFacts]:
+        roles = {
+            role
+            for role, one in self.extractors.items()
+            if not isinstance(one, RecordedExtractor) and one.aspects & {*aspects}
+        }
+        if not roles:
+            return VisualFacts()
+        width, height = read_size(ref)
+        view = View(picture=picture.id, ref=ref, width=width, height=height, second=second)
+        others = {*self.extractors} - roles
+        return (yield from self._find(view, VisualFacts(), aspects, others, aspects))
+
+
+def _merge(found: VisualFacts, more: VisualFacts, aspects: Iterable[str], name: str) -> VisualFacts:
+    """What was found before, and what an extractor adds. One that labels instances, or describes
+    them, returns them all again, in place of the others."""
+    names = {*aspects}
+    if more.instances and names & {"labels", "attributes"} and "instances" not in names:
+        found = replace_struct(found, instances=())
+    return found.join(more).with_sources(sorted(names), name)
+
+
+def _with_moment(found: VisualFacts, frame: VisualFacts, start: float, end: float) -> VisualFacts:
+    """Add what a frame shows as a moment of the video; instances become descriptions."""
+    named = [one for one in frame.instances if one.label]
+    dense = (*frame.dense, *(RegionText(_name(one), one.box) for one in named))
+    if not frame.captions and not dense:
+        return found
+    moment = Moment(start, end, frame.captions, dense)
+    sources = tuple(dict.fromkeys((*found.sources, *frame.sources)))
+    return replace_struct(found, moments=(*found.moments, moment), sources=sources)
+
+
+def _name(instance: Instance) -> str:
+    return " ".join((*instance.attributes, instance.label))
+
+
+def _words(captions: Sequence[str]) -> tuple[str, ...]:
+    """The distinct nouns of captions, which stand for the tags of Tag2Text."""
+    return tuple(
+        dict.fromkeys(noun.lower() for caption in captions for noun in find_nouns(caption))
+    )
+
+
+def video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:
+    """Seconds and size. Raises MediaError."""
+    path = getattr(ref.source, "path", "")
+    facts = video_facts(path or ref.source.read(), path or "the video")
+    if facts.duration <= 0:
+        raise MediaError(f"{path or 'the video'} has no length")
+    return facts.duration, (facts.width, facts.height)
+
+
+def _steps_of(seconds: float, every: float) -> list[float]:
+    """0, every, 2 x every, ... before the end."""
+    return [number * every for number in range(max(1, math.ceil(seconds / every - 1e-6)))]
+
+
+def sample_video(ref: MediaRef, times: Sequence[float]) -> list[MediaRef]:
+    """The frames at these moments. Raises MediaError, StorageError, MissingExtra."""
+    sampling = FrameSampling(count=len(times), times=tuple(times), edge=_FRAME_EDGE)
+    cache = Settings.from_environment().cache
+    return [frame.ref for frame in extract_frames(ref, sampling, cache)]

@@ -1,0 +1,57 @@
+"""What making questions came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from snellen.curate.decisions import Decision
+from snellen.curate.step import Step
+
+
+class QuestionsResult(Struct, frozen=True):
+    """How many questions were made, of how much, and what was dropped."""
+
+    folder: str
+    pictures: int
+    """Pictures, videos or captions that were looked at."""
+    items: int
+    failed: int
+    """Those of which a request failed; the same call asks again."""
+    by_rule: dict[str, int]
+    """Pictures and questions that were dropped, by rule."""
+    by_dimension: dict[str, int]
+    """Questions that were kept, by dimension."""
+    abort_reason: str = ""
+    """Why no more was asked, such as a spent budget; empty if nothing stopped it."""
+    sources: str = "picture"
+    """What `pictures` counts: picture, caption or video."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.failed and not self.abort_reason
+
+    def counts(self) -> dict[str, object]:
+        """The numbers for `step.json`."""
+        return {
+            f"{self.sources}s": self.pictures,
+            "items": self.items,
+            "failed": self.failed,
+            "dropped": self.by_rule,
+            "dimensions": self.by_dimension,
+        }
+
+
+def count_dropped(decisions: Iterable[Decision]) -> dict[str, int]:
+    """Items that were dropped, by rule."""
+    rules = Counter(one.rule for one in decisions if one.action == "drop")
+    return dict(sorted(rules.items()))
+
+
+def decide_once(step: Step, decision: Decision) -> None:
+    """Log a decision, unless an earlier start of the step has logged it."""
+    logged = step.decisions.get(decision.item)
+    if logged is None or (logged.action, logged.rule) != (decision.action, decision.rule):
+        step.decide(decision)

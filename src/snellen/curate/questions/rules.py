@@ -1,0 +1,267 @@
+"""Rules that need no model, each with a name under which its decisions are recorded.
+
+A rule returns why an item is dropped, as a sentence; "" if it passes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from rapidfuzz.distance import Indel
+
+from snellen.curate.questions.extraction import VisualFacts
+from snellen.curate.questions.nouns import find_nouns, is_english
+
+DISTRACTORS = 3
+"""SEED-Bench-H, Sec. 3.4.1.2: "four choices with one correct option and three distractors"."""
+MAX_SIMILARITY = 0.9
+"""Similarity of two options, 0 to 1, above which they are too close to each other."""
+
+FEW_NOUNS, UNREADABLE, NOT_JSON = "few-nouns", "unreadable", "not-json"
+NO_FACTS, TOO_LONG, NO_QUESTION = "nothing-to-ask", "too-long", "no-question"
+NO_LICENSE, UNANSWERED = "no-license", "unanswered"
+MISSING, TOO_CLOSE, GIVEN_AWAY = "missing-parts", "distractor-too-close", "answer-given-away"
+NAMES_DESCRIPTION, REPEATED = "speaks-of-the-description", "asked-before"
+SINGLE_FRAME, TEXT_ONLY, BALANCE = "single-frame", "text-only", "balance"
+UNCHANGED, CHANGED_TOO_MUCH, NOT_DRAWN = "unchanged", "changed-too-much", "not-drawn"
+SAME_PICTURE, DRAWING_UNLIKE, NOTHING_CHANGES = "same-picture", "drawing-unlike", "nothing-changes"
+TOO_FEW_OTHERS = "too-few-others"
+WRITTEN = "written"
+RULES = {
+    UNREADABLE: "the picture or video cannot be read",
+    FEW_NOUNS: "no more than five nouns in the caption (Sec. 3.3.1)",
+    TOO_LONG: "a video longer than --max-seconds",
+    NO_LICENSE: "the manifest names no licence (with --require-license)",
+    UNANSWERED: "a model refuses the request, or cannot take it",
+    NO_FACTS: "nothing was extracted that any dimension needs",
+    NO_QUESTION: "the writer made no question of the picture",
+    NOT_JSON: "the writer's replies were not JSON of the expected form",
+    MISSING: "no question, no answer, or not three distractors (Sec. 3.4.1.2)",
+    TOO_CLOSE: "a distractor too close to the answer, or to another one (Sec. 3.4.2)",
+    GIVEN_AWAY: "the question contains the answer",
+    NAMES_DESCRIPTION: "the question speaks of captions, boxes or lists, which nobody sees",
+    REPEATED: "the same question about the same picture",
+    SINGLE_FRAME: "a video question that a single frame answers (Sec. 3.3.1)",
+    TEXT_ONLY: "all text-only models answer it without the picture (Sec. 3.4.1.3)",
+    UNCHANGED: "a changed caption that is the caption, or another changed one",
+    CHANGED_TOO_MUCH: "a changed caption that differs in more than its target or attribute",
+    NOT_DRAWN: "the generator drew no picture of a caption",
+    SAME_PICTURE: "two options are the same picture",
+    DRAWING_UNLIKE: "the checker takes the drawing for that of another caption: for a person",
+    NOTHING_CHANGES: "a video whose last frame is its first one",
+    TOO_FEW_OTHERS: "fewer than three other videos whose last frames could be distractors",
+    BALANCE: "more questions of the dimension or the picture than are wanted",
+    WRITTEN: "a new question that passed every rule",
+}
+"""Every rule of the pipeline and what it says."""
+
+_Texts = Annotated[list[str], Meta(max_length=20)]
+
+
+class WrittenQuestion(Struct, frozen=True):
+    """A question as the writer replies it; parts may be missing, which a rule says."""
+
+    question: str = ""
+    answer: str = ""
+    distractors: _Texts = []
+
+
+class ChangedCaption(Struct, frozen=True):
+    """A caption with another target or attribute, as the writer replies it."""
+
+    caption: str = ""
+    what: str = ""
+    before: str = ""
+    after: str = ""
+
+
+class ChangedCaptions(Struct, frozen=True):
+    """The JSON object that the writer is asked for."""
+
+    changed: list[ChangedCaption]
+
+
+class WrittenQuestions(Struct, frozen=True):
+    """The JSON object that the writer is asked for."""
+
+    questions: list[WrittenQuestion]
+
+
+_WORD = re.compile(r"[^\W_]+|[^\w\s.,;:!?\"'’()\[\]–—]")
+_STOP_WORDS = frozenset(["a", "an", "the", "of", "is", "are", "it", "its", "there"])
+_TELLING = frozenset(
+    [
+        "and",
+        "or",
+        "not",
+        "no",
+        "none",
+        "without",
+        "neither",
+        "nor",
+        "than",
+        "only",
+        "+",
+        "-",
+        "before",
+        "after",
+        "then",
+    ]
+)
+"""Added words that make another option: "a cat" is not "a cat and a dog"."""
+_NUMBERS = {
+    "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
+    "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+}  # fmt: skip
+_SPELLINGS = {"grey": "gray", "colour": "color", "coloured": "colored", "metre": "meter"}
+_DESCRIPTION = re.compile(
+    r"\b(captions?|bounding box(?:es)?|boxes \[|coordinates?|"
+    r"(?:the|this|given|provided|dense|region|image|video) descriptions?|"
+    r"the list of|listed instances|metadata|detected|pixels?)\b",
+    re.IGNORECASE,
+)
+_MIN_KEPT = 0.5
+_ARTICLES = frozenset({"a", "an"})
+_LEAST_ANSWER = 4
+"""Letters from which an answer that stands in its question gives it away: "no" and "2" do not."""
+
+
+def few_nouns(captions: Sequence[str], least: int) -> str:
+    """The richest caption must have at least `least` nouns; captions in other languages pass."""
+    counts = {caption: find_nouns(caption) for caption in captions if is_english(caption)}
+    if not least or not captions or len(counts) < len(captions):
+        return ""
+    caption, nouns = max(counts.items(), key=lambda pair: len(pair[1]))
+    if len(nouns) >= least:
+        return ""
+    listed = ", ".join(nouns) or "none"
+    return f"{len(nouns)} nouns ({listed}) in {caption!r}; at least {least} are wanted"
+
+
+def missing_parts(written: WrittenQuestion) -> str:
+    """A question needs a text, an answer and exactly three distractors."""
+    if not written.question.strip():
+        return "there is no question"
+    if not written.answer.strip():
+        return "there is no answer"
+    count = sum(bool(text.strip()) for text in written.distractors)
+    if count != DISTRACTORS or len(written.distractors) != DISTRACTORS:
+        return f"there are {count} distractors; expected {DISTRACTORS}"
+    return ""
+
+
+def too_close(written: WrittenQuestion, most: float = MAX_SIMILARITY) -> str:
+    """No distractor may say the same as the answer or as another distractor.
+
+    Compared are the words without articles and the like, plural as singular, number words as
+    digits. Two options are too close if more than `most` of their words are the same in the same
+    order (twice the common words over all words), or if one has all words of the other and adds
+    no number, symbol, negation or `and`: whoever takes "a brown dog" for right cannot call "a
+    dog" wrong.
+    """
+    options = (written.answer, *written.distractors)
+    for second in range(1, len(options)):
+        for first in range(second):
+            if _are_close(options[first], options[second], most):
+                which = "the answer" if first == 0 else "another distractor"
+                return f"{options[second]!r} is too close to {which} {options[first]!r}"
+    return ""
+
+
+def given_away(written: WrittenQuestion) -> str:
+    """The answer must not stand in the question, unless every option does ("A or B?")."""
+    question = f" {' '.join(_words(written.question))} "
+    answer = " ".join(_words(written.answer))
+    if len(answer) < _LEAST_ANSWER or f" {answer} " not in question:
+        return ""
+    others = [" ".join(_words(text)) for text in written.distractors]
+    if any(f" {other} " in question for other in others):
+        return ""
+    return f"the answer {written.answer!r} stands in the question"
+
+
+def speaks_of_description(written: WrittenQuestion) -> str:
+    """Whoever answers sees a picture, and none of what the writer was given."""
+    match = _DESCRIPTION.search(written.question)
+    return f"the question speaks of {match[0]!r}" if match else ""
+
+
+def repeats(written: WrittenQuestion, earlier: Sequence[str]) -> str:
+    """A picture's questions must differ."""
+    words = sorted(_words(written.question))
+    for question in earlier:
+        if sorted(_words(question)) == words:
+            return f"asked before: {question!r}"
+    return ""
+
+
+def unchanged(caption: str, changed: Sequence[ChangedCaption]) -> str:
+    """Each changed caption must differ from the caption, and from the others."""
+    seen = {" ".join(_words(caption)): "the caption"}
+    for one in changed:
+        words = " ".join(_words(one.caption))
+        if words in seen:
+            return f"{one.caption!r} is the same as {seen[words]}"
+        seen[words] = "another one"
+    return ""
+
+
+def changed_too_much(caption: str, changed: Sequence[ChangedCaption]) -> str:
+    """Only the target or the attribute may be other words: of the caption's words at least half
+    must stand, and the words that are new must be those that the writer says it put there."""
+    before = _words(caption)
+    for one in changed:
+        after = _words(one.caption)
+        if Indel.normalized_similarity(before, after) < _MIN_KEPT:
+            return f"{one.caption!r} has few words of the caption"
+        new = {*after} - {*before} - {*_words(one.after)} - _ARTICLES
+        if new:
+            return f"{one.caption!r} also changes {', '.join(sorted(new))}"
+    return ""
+
+
+def has_facts(extraction: VisualFacts, needs: Sequence[str]) -> bool:
+    """Whether a dimension can be asked about."""
+    return all(extraction.has(need) for need in needs)
+
+
+def similarity(first: str, second: str) -> float:
+    """Share of two options' words that they have in common, in the same order: 0 to 1."""
+    return Indel.normalized_similarity(_content(first), _content(second))
+
+
+def _are_close(first: str, second: str, most: float) -> bool:
+    if similarity(first, second) > most:
+        return True
+    words = sorted((_content(first), _content(second)), key=len)
+    shorter, longer = set(words[0]), set(words[1])
+    added = longer - shorter
+    telling = (word in _TELLING or not word.isalpha() for word in added)
+    return shorter < longer and not any(telling)
+
+
+def _content(text: str) -> list[str]:
+    """Words of an option as they are compared; all of them if none is left."""
+    words = [_NUMBERS.get(word, _SPELLINGS.get(word, word)) for word in _words(text)]
+    kept = [_singular(word) for word in words if word not in _STOP_WORDS]
+    return kept or words
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _words(text: str) -> list[str]:
+    """Words in lower case, and symbols that carry meaning (-5, $3, C++)."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _WORD.findall(folded) or [folded.strip()]

@@ -1,0 +1,377 @@
+"""Run the steps of a recipe, one after the other, and go on after any stop.
+
+OUT/NAME/           the data set folder of a step
+OUT/NAME.txt        what its command printed
+OUT/.recipe/        what each step was run with (`progress_state`)
+OUT/provenance.jsonl, OUT/summary.md    written at the end
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Literal, TextIO
+
+from filelock import FileLock, Timeout
+from msgspec import Struct
+
+from snellen.core.errors import RunLocked, StorageError, UsageError
+from snellen.curate.items import ITEMS_FILE
+from snellen.curate.recipe.progress_state import (
+    StepState,
+    StepStatus,
+    differences,
+    digest_data,
+    digest_files,
+    read_state,
+    with_status,
+    write_state,
+)
+from snellen.curate.recipe.recipe_file import CurationRecipe, OptionValue, RecipeStep
+from snellen.curate.recipe.step_commands import StepCommand, decisive_options
+from snellen.curate.spending import Spending, read_spending
+from snellen.curate.step import STEP_FILE, read_step
+
+STORE_FILE = "store.sqlite"
+_COMPLETE = 0
+Todo = Literal["done", "resume", "run", "again", "unknown"]
+"""`again`: it had ended, but its options or data changed; `unknown`: it depends on what the steps
+before it write."""
+
+
+class PlannedStep(Struct, frozen=True, kw_only=True):
+    """A step and what is left of it."""
+
+    number: int
+    name: str
+    action: str
+    todo: Todo
+    reason: str
+    """What changed, or what it waits for; "" if there is nothing to say."""
+    folder: str
+    command: str
+    spent: Spending
+
+
+class RecipeOutcome(Struct, frozen=True, kw_only=True):
+    """How a start of a recipe ended."""
+
+    steps: list[PlannedStep]
+    status: StepStatus
+    stopped_at: str = ""
+    """The step at which it stopped; "" if all have ended."""
+    message: str = ""
+    """How to go on."""
+    items: int = 0
+    """Items that the provenance record has."""
+    folder: str = ""
+
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class RecipePipeline:
+    """A recipe with the commands of its steps. Paths are relative to the current folder."""
+
+    recipe: CurationRecipe
+    commands: Mapping[str, StepCommand]
+    again: str
+    """The command that starts the recipe, for messages."""
+
+    @property
+    def out(self) -> Path:
+        return Path(self.recipe.out)
+
+    def check(self) -> None:
+        """Check every step before any is run. Raises UsageError subclasses."""
+        for step in self.recipe.steps:
+            command = self.commands[step.action]
+            command.check_options(step.options, step.label)
+            self._check_data(step)
+            for phase in command.wanted_phases(self._options(step)):
+                words = command.arguments("DATA", "OUT", self._options(step), phase)
+                command.parse(words, step.label)
+        for key in self.recipe.options:
+            if not any(key in self.commands[step.action].flags() for step in self.recipe.steps):
+                self.commands[self.recipe.steps[0].action].check_options({key: ""}, "every step")
+
+    def plan(self) -> list[PlannedStep]:
+        """What is done, and what is left to do. Nothing is run."""
+        planned: list[PlannedStep] = []
+        is_known = True
+        for step in self.recipe.steps:
+            todo, reason = self._todo(step) if is_known else self._todo_unknown(step)
+            is_known = is_known and (todo == "done" or not self._may_write_items(step))
+            planned.append(self._plan_step(step, todo, reason))
+        return planned
+
+    def run(self, say: Say) -> RecipeOutcome:
+        """Run what is left. Raises UsageError subclasses, with the step in front, and RunLocked if
+        the recipe is being run already."""
+        with self._lock():
+            for step in self.recipe.steps:
+                todo, reason = self._todo(step)
+                head = f"[{step.number}/{len(self.recipe.steps)}] {step.name}"
+                if todo == "done":
+                    say(f"{head}: done{_spent_clause(self._spending_of(step))}")
+                    continue
+                if todo == "again":
+                    say(f"{head}: {reason}; it is run again")
+                    self._set_aside(step, say)
+                elif todo == "resume":
+                    say(f"{head}: goes on")
+                else:
+                    say(f"{head}: {step.action}")
+                state = self._run_step(step, head, say)
+                if state.status != "complete":
+                    return self._outcome(state.status, step, state.message)
+            return self._end()
+
+    def _run_step(self, step: RecipeStep, head: str, say: Say) -> StepState:
+        """Run the commands of a step, and note how it ended."""
+        command = self.commands[step.action]
+        folder = self._folder(step)
+        state = with_status(self._state(step), "running", 0.0)
+        before = read_state(self.out, step.name)
+        if before is not None and not differences(before, state):
+            state = with_status(state, "running", before.seconds)
+        write_state(self.out, step.name, state)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        begin = monotonic()
+        status: StepStatus = "complete"
+        message = ""
+        with self._log(step) as log:
+            for phase in command.wanted_phases(self._options(step)):
+                words = self._words(step, phase)
+                arguments = command.parse(words, step.label)
+                arguments.command_line = _join(["snellen", "curate", step.action, *words])
+                arguments.action = step.action
+                try:
+                    with contextlib.redirect_stdout(_Tee(sys.stdout, log)):
+                        code = command.run(arguments)
+                except UsageError as error:
+                    if not command.waits or command.waits not in str(error):
+                        raise UsageError(f"{step.label}: {error}") from error
+                    status, message = "waiting", self._waiting_message(step, str(error))
+                    break
+                if code != _COMPLETE:
+                    status, message = "incomplete", f"{step.label} is incomplete; go on with: "
+                    message += self.again
+                    break
+        if status == "complete" and (folder / STEP_FILE).is_file():
+            written = read_step(folder).status
+            if written != "complete":
+                status = "incomplete"
+                message = f"{step.label} has not ended; go on with: {self.again}"
+        seconds = monotonic() - begin
+        ended = with_status(state, status, seconds, message, folder.exists())
+        write_state(self.out, step.name, ended)
+        say(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spending_of(step))}")
+        return ended
+
+    def _waiting_message(self, step: RecipeStep, sentence: str) -> str:
+        command = self.commands[step.action]
+        words = command.arguments(self._data(step), str(self._folder(step)), self._options(step))
+        line = _join(["snellen", "curate", step.action, *words])
+        return (
+            f"{step.label} waits for people: {sentence}\n{command.people}: {line}\n"
+            f"then go on with: {self.again}"
+        )
+
+    def _end(self) -> RecipeOutcome:
+        from snellen.curate.recipe.provenance import write_provenance
+        from snellen.curate.recipe.summary_page import write_summary
+
+        folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
+        first = self.recipe.steps[0]
+        start = self._data(first) if self.commands[first.action].reads_items else ""
+        items = write_provenance(self.out / "provenance.jsonl", folders, start)
+        write_summary(self.out / "summary.md", self.recipe, folders)
+        return self._outcome("complete", None, "", items)
+
+    def _outcome(
+        self, status: StepStatus, step: RecipeStep | None, message: str, items: int = 0
+    ) -> RecipeOutcome:
+        return RecipeOutcome(
+            steps=self.plan(),
+            status=status,
+            stopped_at=step.name if step else "",
+            message=message,
+            items=items,
+            folder=str(self.out),
+        )
+
+    def _todo(self, step: RecipeStep) -> tuple[Todo, str]:
+        before = read_state(self.out, step.name)
+        if before is None:
+            return "run", ""
+        changes = differences(before, self._state(step))
+        if changes:
+            return "again", "; ".join(changes)
+        if before.status != "complete":
+            return "resume", before.message.splitlines()[0] if before.message else "it was stopped"
+        if before.wrote_folder and not self._folder(step).exists():
+            return "run", "its folder is gone"
+        return "done", ""
+
+    def _todo_unknown(self, step: RecipeStep) -> tuple[Todo, str]:
+        before = read_state(self.out, step.name)
+        return (
+            ("run", "") if before is None else ("unknown", "if the data of the steps before change")
+        )
+
+    def _state(self, step: RecipeStep) -> StepState:
+        options = decisive_options(self._options(step))
+        data = Path(self._data(step)).expanduser()
+        return StepState(step.action, options, digest_data(data) or self._data(step),
+                         digest_files(options), "running")  # fmt: skip
+
+    def _options(self, step: RecipeStep) -> dict[str, OptionValue]:
+        """The step's own options, those of the recipe that it has a flag for, and the store."""
+        flags = self.commands[step.action].flags()
+        common = {key: value for key, value in self.recipe.options.items() if key in flags}
+        store = {"store": str(self.out / STORE_FILE)} if "store" in flags else {}
+        return {**store, **common, **step.options}
+
+    def _words(self, step: RecipeStep, phase: Sequence[str]) -> list[str]:
+        return self.commands[step.action].arguments(
+            self._data(step), str(self._folder(step)), self._options(step), phase
+        )
+
+    def _data(self, step: RecipeStep) -> str:
+        """What a step reads: an earlier step, a path, or the last items that were written."""
+        earlier = self.recipe.steps[: step.number - 1]
+        if step.data:
+            named = next((each for each in earlier if each.name == step.data), None)
+            return str(self._folder(named)) if named else step.data
+        for each in reversed(earlier):
+            if (self._folder(each) / ITEMS_FILE).is_file():
+                return str(self._folder(each))
+        return self.recipe.data
+
+    def _check_data(self, step: RecipeStep) -> None:
+        """Raises UsageError if a step names a step that comes later, or reads nothing."""
+        later = [each.name for each in self.recipe.steps[step.number - 1 :]]
+        if step.data in later and not Path(step.data).exists():
+            raise UsageError(f"{step.label} reads {step.data!r}, which comes later")
+        if step.number == 1 and not (
+            step.data or self.recipe.data or "from-metadata" in step.options
+        ):
+            raise UsageError(
+                f"{self.recipe.path} does not say what the first step reads; add data = "
+                '"FOLDER OR FILE"'
+            )
+
+    def _may_write_items(self, step: RecipeStep) -> bool:
+        return self.commands[step.action].writes_items
+
+    def _folder(self, step: RecipeStep) -> Path:
+        return Path(step.out) if step.out else self.out / step.name
+
+    def _private(self, step: RecipeStep) -> Path:
+        """Where the step's decisions are, if not in its folder."""
+        ending = self.commands[step.action].private_ending
+        named = step.options.get("private")
+        if isinstance(named, str) and named:
+            return Path(named)
+        folder = self._folder(step)
+        return folder.with_name(folder.name + ending) if ending else folder
+
+    def _spending_of(self, step: RecipeStep) -> Spending:
+        return read_spending(self._folder(step))
+
+    def _plan_step(self, step: RecipeStep, todo: Todo, reason: str) -> PlannedStep:
+        return PlannedStep(
+            number=step.number,
+            name=step.name,
+            action=step.action,
+            todo=todo,
+            reason=reason,
+            folder=str(self._folder(step)),
+            command=_join(["snellen", "curate", step.action, *self._words(step, ())]),
+            spent=self._spending_of(step),
+        )
+
+    def _set_aside(self, step: RecipeStep, say: Say) -> None:
+        """Rename the folder of a step that is run again: people may have worked on it."""
+        folders = (
+            {self._private(step)}
+            if self.commands[step.action].private_ending
+            else {self._folder(step)}
+        )
+        for folder in folders:
+            if not folder.exists():
+                continue
+            for number in range(1, 10_000):
+                target = folder.with_name(f"{folder.name}.before-{number}")
+                if not target.exists():
+                    break
+            try:
+                folder.rename(target)
+            except OSError as error:
+                raise StorageError(f"cannot rename {folder}: {error.strerror or error}") from error
+            say(f"    what it had written is in {target}")
+
+    @contextlib.contextmanager
+    def _log(self, step: RecipeStep) -> Iterator[TextIO]:
+        path = self.out / f"{step.name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8") as log:
+            yield log
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.out / ".lock")
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise RunLocked(f"this recipe is being run in {self.out} by another process") from None
+        except OSError as error:
+            raise StorageError(f"cannot write to {self.out}: {error.strerror or error}") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class _Tee(io.TextIOBase):
+    """Standard output that is also kept."""
+
+    def __init__(self, screen: TextIO, log: TextIO) -> None:
+        self._screen = screen
+        self._log = log
+
+    def write(self, text: str) -> int:
+        self._log.write(text)
+        return self._screen.write(text)
+
+    def flush(self) -> None:
+        self._screen.flush()
+
+    def isatty(self) -> bool:
+        return self._screen.isatty()
+
+
+def total_spending(steps: Sequence[PlannedStep]) -> Spending:
+    """What all steps have spent."""
+    total = Spending()
+    for step in steps:
+        total = total.plus(step.spent)
+    return total
+
+
+def _spent_clause(spent: Spending) -> str:
+    return f" ({spent.sentence()})" if spent.requests else ""
+
+
+def _join(words: Sequence[str]) -> str:
+    import shlex
+
+    return shlex.join(words)

@@ -1,0 +1,132 @@
+"""Where each item comes from: `provenance.jsonl`, a line for every item that any step saw.
+
+An item's line has its pictures by digest, its source and licence, where it ended, and what each
+step decided about it: by which rule or person, on what which model said. Machines' decisions have
+no time here, so that the same steps on the same replies give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from snellen.core.atomic_write import atomic_file
+from snellen.core.errors import StorageError
+from snellen.curate.decisions import Decision, Evidence, read_decisions
+from snellen.curate.items import ITEMS_FILE, Item, open_items
+from snellen.curate.recipe.recipe_file import RecipeStep
+from snellen.curate.step import STEP_FILE, read_step
+
+StepFolders = Sequence[tuple[RecipeStep, Path, Path]]
+"""Each step with its folder, and the folder of its decisions."""
+
+
+class ProvenanceEntry(Struct, frozen=True, omit_defaults=True):
+    """What one step decided about an item."""
+
+    step: str
+    """Name of the step in the recipe."""
+    action: str
+    rule: str
+    reason: str = ""
+    by: str = ""
+    at: str = ""
+    """When, if a person decided."""
+    evidence: tuple[Evidence, ...] = ()
+    changes: dict[str, tuple[str, str]] = {}
+
+
+class ItemProvenance(Struct, frozen=True, omit_defaults=True):
+    """The history of an item."""
+
+    item: str
+    status: str
+    """`kept`, or `dropped by STEP`."""
+    pictures: list[str] = []
+    """SHA-256 of its pictures and videos, in hex, as the last step that wrote it has them."""
+    source: str = ""
+    licence: str = ""
+    history: list[ProvenanceEntry] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemOrigin:
+    """Where an item comes from."""
+
+    pictures: tuple[str, ...] = ()
+    source: str = ""
+    licence: str = ""
+
+
+def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
+    """Write the record of all items; returns their number. `start` are the items that the first
+    step read, if it read items. Raises StorageError and DataError."""
+    histories: dict[str, list[ProvenanceEntry]] = {}
+    origins: dict[str, _ItemOrigin] = {}
+    written = [folder for _, folder, _ in folders if (folder / ITEMS_FILE).is_file()]
+    tables: list[str | Path] = [start, *written] if start else [*written]
+    for data in tables:
+        for item in open_items(data):
+            origins[item.id] = _origin(item)
+            histories.setdefault(item.id, [])
+    for step, _, private in folders:
+        for decision in own_decisions(private):
+            histories.setdefault(decision.item, []).append(_entry(step.name, decision))
+    try:
+        with atomic_file(path) as part, part.open("wb") as file:
+            for name in sorted(histories):
+                entry = _provenance(name, origins.get(name, _ItemOrigin()), histories[name])
+                file.write(msgspec.json.encode(entry, order="deterministic") + b"\n")
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    return len(histories)
+
+
+def _provenance(name: str, origin: _ItemOrigin, history: list[ProvenanceEntry]) -> ItemProvenance:
+    last = next((entry for entry in reversed(history) if entry.action == "drop"), None)
+    return ItemProvenance(
+        item=name,
+        status=f"dropped by {last.step}" if last else "kept",
+        pictures=list(origin.pictures),
+        source=origin.source,
+        licence=origin.licence,
+        history=history,
+    )
+
+
+def _origin(item: Item) -> _ItemOrigin:
+    cells = item.cells
+    return _ItemOrigin(
+        tuple(ref.digest for ref in item.sample.media),
+        cells.get("source", ""),
+        cells.get("license", cells.get("licence", "")),
+    )
+
+
+def _entry(step: str, decision: Decision) -> ProvenanceEntry:
+    return ProvenanceEntry(
+        step=step,
+        action=decision.action,
+        rule=decision.rule,
+        reason=decision.reason,
+        by=decision.by,
+        at=decision.at if decision.by else "",
+        evidence=decision.evidence,
+        changes=decision.changes,
+    )
+
+
+def own_decisions(folder: Path) -> Iterator[Decision]:
+    """The step's own decisions, without those that a later start made again."""
+    if not (folder / STEP_FILE).is_file():
+        return
+    own = [*read_decisions(folder)][read_step(folder).inherited :]
+    seen: dict[tuple[str, str, str], Decision] = {}
+    for decision in own:
+        if not decision.is_retryable:
+            seen[(decision.item, decision.rule, decision.by)] = decision
+    yield from seen.values()

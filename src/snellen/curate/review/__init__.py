@@ -1,0 +1,13 @@
+"""People decide about items: a queue, a page on which several annotators work at once, agreement
+and conflicts, and the next version of the data set.
+
+entries.py     the append-only log of what people decide
+edits.py       changes of an item, and which of them are refused
+queue.py       which items are reviewed, and why
+outcomes.py    what the decisions about an item come to
+agreement.py   how far annotators agree, with each other and with the key
+board.py       queue, log and outcomes together, for any number of threads
+importing.py   decisions that were made in another tool
+finishing.py   the next version of the data set
+server.py      the page
+"""

@@ -1,0 +1,270 @@
+"""A review as its page and its commands see it: queue, log and outcomes together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import NamedTuple
+
+from snellen.core.errors import UsageError
+from snellen.curate.review.agreement import FieldAgreement, measure_agreement
+from snellen.curate.review.edits import answer_value, check_changes
+from snellen.curate.review.entries import (
+    DROP_REASONS,
+    ItemReviews,
+    ReviewEntry,
+    ReviewLog,
+    Role,
+    check_name,
+)
+from snellen.curate.review.outcomes import STATUSES, ReviewOutcome, Status, settle
+from snellen.curate.review.queue import ReviewQueue, ReviewSettings
+
+CLAIM_SECONDS = 600.0
+"""Seconds after which an item that was handed to somebody is handed to others too."""
+
+
+class ReviewProgress(NamedTuple):
+    """How far a review is, and one annotator in it."""
+
+    items: int
+    by_status: Mapping[Status, int]
+    own: int
+    """Items that the annotator decided."""
+
+
+class NextItem(NamedTuple):
+    """What an annotator is to do next."""
+
+    item: str | None
+    waiting: int = 0
+    """Without an item: those that others have in hand just now."""
+
+
+class ReviewBoard:
+    """Thread-safe. Entries that another process appends are seen with the next call."""
+
+    def __init__(
+        self,
+        folder: Path,
+        queue: ReviewQueue,
+        settings: ReviewSettings,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.queue = queue
+        self.settings = settings
+        self.log = ReviewLog(folder)
+        self._clock = clock
+        self._lock = Lock()
+        self._reviews: dict[str, ItemReviews] = {}
+        self._outcomes: dict[str, ReviewOutcome] = {}
+        self._counts: Counter[Status] = Counter(dict.fromkeys(("open",), len(queue.items)))
+        self._claims: dict[str, dict[str, float]] = {}
+        self._history: dict[tuple[str, Role], list[str]] = {}
+        """Items by person, in the order of the entries that are valid."""
+        self.ignored: list[ReviewEntry] = []
+        """Entries about items that are not in the queue."""
+
+    def reviews(self, item: str) -> ItemReviews:
+        """The valid entries about an item. Raises UsageError for an unknown id."""
+        self._check_item(item)
+        with self._lock:
+            self._read_new()
+            return self._reviews.get(item) or ItemReviews()
+
+    def outcome(self, item: str) -> ReviewOutcome:
+        """Where the review of an item stands."""
+        with self._lock:
+            self._read_new()
+            return self._outcomes.get(item) or ReviewOutcome("open")
+
+    def outcomes(self) -> Iterator[tuple[str, ReviewOutcome]]:
+        """Each item of the queue with where it stands."""
+        with self._lock:
+            self._read_new()
+            known = dict(self._outcomes)
+        for name in self.queue.items:
+            yield name, known.get(name) or ReviewOutcome("open")
+
+    def agreement(self) -> list[FieldAgreement]:
+        """How far the annotators agree."""
+        with self._lock:
+            self._read_new()
+            return measure_agreement(self.queue, self._reviews, self.settings)
+
+    def progress(self, by: str) -> ReviewProgress:
+        """How far the review is, and this annotator in it."""
+        with self._lock:
+            self._read_new()
+            own = sum(by in each.decisions() for each in self._reviews.values())
+            return ReviewProgress(
+                len(self.queue.items), {name: self._counts[name] for name in STATUSES}, own
+            )
+
+    def next_item(self, by: str, after: str = "", role: Role = "annotator") -> NextItem:
+        """The next item for somebody, from the one `after` on, and again from the first.
+
+        An annotator gets items that still need decisions and that not enough others have in hand;
+        an adjudicator gets conflicts. What an annotator is handed counts as in hand.
+        """
+        with self._lock:
+            self._read_new()
+            now = self._clock()
+            waiting = 0
+            for name in self._order(after):
+                if role == "adjudicator":
+                    if self._status(name) == "conflict" and name != after:
+                        return NextItem(name)
+                    continue
+                others, claimed = self._others(name, by, now)
+                if others is None or others >= self.settings.annotators:
+                    continue
+                if others + claimed >= self.settings.annotators:
+                    waiting += 1
+                    continue
+                self._claims.setdefault(name, {})[by] = now + CLAIM_SECONDS
+                return NextItem(name)
+            return NextItem(None, waiting)
+
+    def neighbour(self, item: str, step: int) -> str:
+        """The item before or after in the queue; the item itself at the ends."""
+        names = list(self.queue.items)
+        at = names.index(item) + step
+        return names[min(max(at, 0), len(names) - 1)]
+
+    def decide(self, entry: ReviewEntry) -> ReviewEntry:
+        """Store an entry, once it is on the disk. Raises UsageError and StorageError."""
+        checked = self.check(entry)
+        self.log.append([checked])
+        with self._lock:
+            self._claims.get(entry.item, {}).pop(checked.by, None)
+        return checked
+
+    def undo(self, by: str, role: Role) -> str | None:
+        """Take the last entry of a person back; returns its item, None if there is none."""
+        with self._lock:
+            self._read_new()
+            history = self._history.get((by, role))
+            item = history[-1] if history else None
+        if item is not None:
+            self.log.append([ReviewEntry(item, by, "undo", role)])
+        return item
+
+    def check(self, entry: ReviewEntry) -> ReviewEntry:
+        """An entry in the form in which it is stored. Raises UsageError for an unknown id, for
+        changes that would break the item, and for what the review does not ask."""
+        self._check_item(entry.item)
+        queued = self.queue.items[entry.item]
+        blind = self.settings.blind and entry.role == "annotator"
+        changes, answer = entry.changes, entry.answer
+        if entry.action == "undo":
+            raise UsageError("an entry is taken back by undo, not by an entry of a file or page")
+        if entry.action in ("keep", "fix") and blind:
+            raise UsageError(
+                f"item {entry.item}: this review is blind, so that annotators answer, drop or "
+                f"comment; {entry.action} is for adjudicators"
+            )
+        if entry.action == "answer" and not self.settings.blind:
+            raise UsageError(
+                f"item {entry.item}: answers are for blind reviews; here, keep, fix or drop it"
+            )
+        if entry.action == "fix":
+            changes = check_changes(queued.item, changes)
+        elif changes:
+            raise UsageError(f"item {entry.item}: changes are for the action fix")
+        if entry.action == "answer":
+            answer = answer_value(queued.item, answer)
+        elif answer or entry.ability:
+            raise UsageError(f"item {entry.item}: an answer or ability is for the action answer")
+        known = self.queue.abilities.parents
+        if entry.ability and entry.ability not in known:
+            raise UsageError(
+                f"item {entry.item}: the data have no ability {entry.ability[:80]!r}; expected one "
+                f"of {', '.join(list(known)[:8])}{', ...' if len(known) > 8 else ''}"
+            )
+        self._check_reason(entry)
+        return ReviewEntry(
+            entry.item, check_name(entry.by), entry.action, entry.role, changes, answer,
+            entry.ability, entry.reason, entry.comment.strip(), entry.at,
+        )  # fmt: skip
+
+    def _check_reason(self, entry: ReviewEntry) -> None:
+        if entry.reason and entry.action != "drop":
+            raise UsageError(f"item {entry.item}: a reason is for the action drop")
+        if entry.reason and entry.reason not in DROP_REASONS:
+            raise UsageError(
+                f"item {entry.item}: {entry.reason[:80]!r} is no reason; expected one of "
+                + ", ".join(DROP_REASONS)
+            )
+        if entry.action == "comment" and not entry.comment.strip():
+            raise UsageError(f"item {entry.item}: the comment is empty")
+
+    def _check_item(self, item: str) -> None:
+        if item not in self.queue.items:
+            raise UsageError(
+                f"the queue has no item {item[:80]!r}; it has {len(self.queue.items):,} items, "
+                "listed in queue.jsonl"
+            )
+
+    def _order(self, after: str) -> Iterable[str]:
+        names = list(self.queue.items)
+        if after not in self.queue.items:
+            return names
+        at = names.index(after) + 1
+        return [*names[at:], *names[:at]]
+
+    def _status(self, name: str) -> Status:
+        outcome = self._outcomes.get(name)
+        return outcome.status if outcome else "open"
+
+    def _others(self, name: str, by: str, now: float) -> tuple[int | None, int]:
+        """Decisions of an item, None if `by` decided it or the item is resolved; and others who
+        have it in hand."""
+        reviews = self._reviews.get(name)
+        decisions = reviews.decisions() if reviews else {}
+        if by in decisions or (reviews and reviews.resolution()):
+            return None, 0
+        claims = self._claims.get(name, {})
+        held = sum(
+            until > now and who != by and who not in decisions for who, until in claims.items()
+        )
+        return len(decisions), held
+
+    def _read_new(self) -> None:
+        for entry in self.log.read_new():
+            if entry.item not in self.queue.items:
+                self.ignored.append(entry)
+                continue
+            reviews = self._reviews.setdefault(entry.item, ItemReviews())
+            reviews.apply(entry)
+            self._note(entry)
+            before = self._status(entry.item)
+            outcome = self._settle(entry.item, reviews)
+            self._outcomes[entry.item] = outcome
+            self._counts[before] -= 1
+            self._counts[outcome.status] += 1
+
+    def _settle(self, name: str, reviews: ItemReviews) -> ReviewOutcome:
+        queued = self.queue.items[name]
+        outcome = settle(queued, reviews, self.settings, self.queue.abilities)
+        if outcome.action != "fix":
+            return outcome
+        try:
+            check_changes(queued.item, outcome.changes)
+        except UsageError as error:
+            # An answer of a blind review, or a line that somebody edited, that breaks the item.
+            return ReviewOutcome("conflict", reason=str(error), by=outcome.by)
+        return outcome
+
+    def _note(self, entry: ReviewEntry) -> None:
+        history = self._history.setdefault((entry.by, entry.role), [])
+        if entry.action != "undo":
+            history.append(entry.item)
+            return
+        for at in range(len(history) - 1, -1, -1):
+            if history[at] == entry.item:
+                del history[at]
+                return

@@ -1,0 +1,187 @@
+"""The next version of a data set: what people decided, carried out, with a log of every change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from snellen.core.atomic_write import save
+from snellen.core.errors import UsageError
+from snellen.curate.decisions import Decision, Evidence
+from snellen.curate.items import Item, ItemTable
+from snellen.curate.review.agreement import FieldAgreement
+from snellen.curate.review.board import ReviewBoard
+from snellen.curate.review.edits import apply_changes, changes_before_and_after
+from snellen.curate.review.entries import ItemReviews, ReviewEntry
+from snellen.curate.review.outcomes import ReviewOutcome
+from snellen.curate.step import Step
+
+STEP = "review"
+RULE = "person"
+UNDECIDED_RULE = "undecided"
+AGREEMENT_FILE = "agreement.json"
+CHANGES_FILE = "changes.jsonl"
+Undecided = Literal["refuse", "keep", "drop", "flag"]
+"""What becomes of items that nobody decided, or about which a conflict is open."""
+_encode = msgspec.json.Encoder().encode
+
+
+class FinishedReview(NamedTuple):
+    """What the next version of the data set is made of."""
+
+    items: int
+    """Items that are written."""
+    kept: int
+    fixed: int
+    dropped: int
+    undecided: int
+    changed_fields: int
+
+
+def finish_review(
+    step: Step, table: ItemTable, board: ReviewBoard, undecided: Undecided = "refuse"
+) -> FinishedReview:
+    """Write `items.jsonl`, decisions, `changes.jsonl` and `agreement.json` of a review.
+
+    Items outside the queue are written as they are. Raises UsageError if items are undecided and
+    `undecided` does not say what becomes of them, and StorageError.
+    """
+    outcomes = dict(board.outcomes())
+    open_items = [name for name, each in outcomes.items() if not each.is_settled]
+    if open_items and undecided == "refuse":
+        raise UsageError(_describe_undecided(outcomes, open_items))
+    for name, outcome in outcomes.items():
+        decision = _decision(board, name, outcome, undecided)
+        before = step.decisions.get(name)
+        if before is None or msgspec.structs.replace(before, at=decision.at) != decision:
+            step.decide(decision)
+    written = step.write_items(_next_version(table, board, step))
+    changed = _write_changes(step, outcomes)
+    agreement = [msgspec.to_builtins(each) for each in board.agreement()]
+    save(step.folder / AGREEMENT_FILE, msgspec.json.format(_encode(agreement), indent=2) + b"\n")
+    actions = Counter(step.decisions[name].action for name in outcomes)
+    result = FinishedReview(
+        written, actions["keep"], actions["fix"], actions["drop"], len(open_items), changed
+    )
+    step.finish({"queue": len(outcomes), **result._asdict()})
+    return result
+
+
+def _describe_undecided(outcomes: dict[str, ReviewOutcome], names: list[str]) -> str:
+    conflicts = sum(outcomes[name].status == "conflict" for name in names)
+    parts = [
+        f"{count:,} {what}"
+        for count, what in (
+            (len(names) - conflicts, "still need decisions"),
+            (conflicts, "wait for an adjudicator"),
+        )
+        if count
+    ]
+    return (
+        f"of {len(outcomes):,} items {' and '.join(parts)} (item {names[0]} first); review them, "
+        "or say with --undecided keep, drop or flag what becomes of them"
+    )
+
+
+def _decision(
+    board: ReviewBoard, name: str, outcome: ReviewOutcome, undecided: Undecided
+) -> Decision:
+    queued = board.queue.items[name]
+    said = list(_last_words(board.reviews(name)))
+    evidence = tuple(map(_describe, said))
+    at = max((entry.at for entry in said), default="")
+    if not outcome.is_settled:
+        action = "flag" if undecided == "refuse" else undecided
+        reason = outcome.reason or "not enough people decided"
+        return Decision(name, action, STEP, UNDECIDED_RULE, reason, evidence, at=at)
+    changes = changes_before_and_after(queued.item, outcome.changes)
+    return Decision(
+        name, outcome.action or "keep", STEP, RULE, outcome.reason, evidence, changes,
+        ", ".join(outcome.by), at,
+    )  # fmt: skip
+
+
+def _last_words(reviews: ItemReviews) -> Iterator[ReviewEntry]:
+    """The decision of each person."""
+    yield from reviews.decisions().values()
+    resolution = reviews.resolution()
+    if resolution is not None:
+        yield resolution
+
+
+def _describe(entry: ReviewEntry) -> Evidence:
+    said = entry.reason or entry.comment
+    if entry.action == "answer":
+        said = entry.answer + (f" ({entry.ability})" if entry.ability else "")
+    who = f"{entry.by} (adjudicator)" if entry.role == "adjudicator" else entry.by
+    return Evidence(who, reply=said, verdict=entry.action)
+
+
+def _next_version(table: ItemTable, board: ReviewBoard, step: Step) -> Iterator[Item]:
+    for item in table:
+        decision = step.decisions.get(item.id) if item.id in board.queue.items else None
+        if decision is None or decision.action in ("keep", "flag"):
+            yield item
+        elif decision.action == "fix":
+            changes = {name: after for name, (_, after) in decision.changes.items()}
+            yield apply_changes(board.queue.items[item.id].item, changes)
+
+
+def _write_changes(step: Step, outcomes: dict[str, ReviewOutcome]) -> int:
+    """Write `changes.jsonl`, a line for every changed field; returns their number."""
+    rows: list[dict[str, Any]] = [
+        {
+            "item": name,
+            "field": field,
+            "before": before,
+            "after": after,
+            "by": decision.by,
+            "why": decision.reason,
+            "at": decision.at,
+        }
+        for name in outcomes
+        for decision in (step.decisions[name],)
+        for field, (before, after) in decision.changes.items()
+    ]
+    save(step.folder / CHANGES_FILE, b"".join(_encode(row) + b"\n" for row in rows))
+    return len(rows)
+
+
+def agreement_lines(agreement: list[FieldAgreement]) -> Iterator[str]:
+    """Agreement as lines of text."""
+    for each in agreement:
+        if each.raw.value is None:
+            yield f"agreement on the {each.field}: no item has decisions of two annotators"
+            continue
+        yield f"agreement on the {each.field}, {each.raw.items} items of two or more annotators:"
+        yield f"  agreeing pairs        {_text(each.raw, percent=True)}"
+        for pair in each.pairs:
+            yield f"  Cohen's kappa         {_text(pair.kappa)}  {pair.first} and {pair.second}"
+        yield f"  Krippendorff's alpha  {_text(each.alpha)}"
+        for own in each.with_key:
+            interval = f"{100 * own.interval.low:.0f}–{100 * own.interval.high:.0f}"
+            yield f"  chose the key         {100 * own.share:.1f} % ({interval})  {own.annotator}"
+
+
+def _text(estimate: Any, percent: bool = False) -> str:
+    if estimate.value is None:
+        return "not defined: all values are the same, or no item has two"
+    scale, digits = (100, 1) if percent else (1, 2)
+    text = f"{scale * estimate.value:.{digits}f}{' %' if percent else ''}"
+    if estimate.interval is None:
+        return f"{text} (too few items for an interval)"
+    low, high = scale * estimate.interval.low, scale * estimate.interval.high
+    return f"{text} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def finished_lines(result: FinishedReview, folder: Path) -> Iterator[str]:
+    """A finished review as lines of text."""
+    yield (
+        f"{folder}: {result.items:,} items; of the queue {result.kept:,} kept, {result.fixed:,} "
+        f"fixed ({result.changed_fields:,} fields), {result.dropped:,} dropped"
+        + (f", {result.undecided:,} were undecided" if result.undecided else "")
+    )

@@ -1,0 +1,76 @@
+"""Start a review in a folder, or go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import UsageError
+from snellen.curate.items import ItemTable, open_items
+from snellen.curate.review.board import ReviewBoard
+from snellen.curate.review.finishing import STEP, FinishedReview, Undecided, finish_review
+from snellen.curate.review.queue import QUEUE_FILE, ReviewSettings, read_queue, write_queue
+from snellen.curate.step import STEP_FILE, open_step, read_step
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A review and its data."""
+
+    table: ItemTable
+    folder: Path
+    settings: ReviewSettings
+    board: ReviewBoard
+
+    def finish(self, undecided: Undecided = "refuse") -> FinishedReview:
+        """Write the next version of the data set into the folder: see `finish_review`."""
+        with open_step(self.folder, STEP, _as_json(self.settings), self.table) as step:
+            return finish_review(step, self.table, self.board, undecided)
+
+
+def open_review(
+    data: str | Path, out: str | Path, options: Mapping[str, Any] | None = None
+) -> Review:
+    """Open the review of `data` in the folder `out`, new or of an earlier start.
+
+    `options` are fields of `ReviewSettings`; those that are left out are as they were, or the
+    defaults. Raises UsageError for options that are not those of the review, for nothing to review
+    and for whatever `open_step` refuses.
+    """
+    folder = Path(out).expanduser()
+    is_new = not (folder / STEP_FILE).exists()
+    earlier: dict[str, Any] = {}
+    if not is_new:
+        info = read_step(folder)
+        earlier = info.settings if info.step == STEP else {}
+    settings = _settings({**earlier, **(options or {})})
+    table = open_items(data)
+    queue = read_queue(table, settings)
+    with open_step(folder, STEP, _as_json(settings), table) as step:
+        if is_new:
+            step.finish({"queue": len(queue.items)}, "waiting")
+        if not (folder / QUEUE_FILE).exists():
+            write_queue(folder, queue, settings)
+    return Review(table, folder, settings, ReviewBoard(folder, queue, settings))
+
+
+def _settings(values: Mapping[str, Any]) -> ReviewSettings:
+    try:
+        settings = msgspec.convert(values, ReviewSettings)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"these are no settings of a review: {error}") from error
+    if settings.annotators < 1:
+        raise UsageError(f"--annotators is {settings.annotators}; expected 1 or more")
+    if settings.queue == "sample" and settings.sample < 1:
+        raise UsageError(f"--sample is {settings.sample}; expected 1 or more")
+    return settings
+
+
+def _as_json(settings: ReviewSettings) -> dict[str, Any]:
+    """The settings as they are read back from `step.json`, where tuples are lists."""
+    values: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(settings))
+    return values

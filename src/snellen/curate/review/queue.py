@@ -1,0 +1,316 @@
+"""Which items people review, and what they are to know of each: flags and models' replies.
+
+`queue.jsonl` holds the queue in its order, an item a line, for other annotation tools; in a blind
+review without keys, groups, flags and other cells.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from snellen.core.atomic_write import save
+from snellen.core.errors import DataError, UsageError
+from snellen.core.media import FileSource
+from snellen.core.output import Generated
+from snellen.core.record import Record
+from snellen.core.sample import MediaRef, sampling_key
+from snellen.curate.decisions import Decision, Evidence, flagged_items, read_decisions
+from snellen.curate.items import MULTI, Item, ItemTable, item_kind
+from snellen.curate.review.edits import SPLIT_COLUMN
+from snellen.data.media.video_cells import FrameFolder, VideoFile
+from snellen.store.runs import distinct_runs
+
+QUEUE_FILE = "queue.jsonl"
+MAX_QUEUE = 100_000
+"""Items of one review; more than people look at."""
+MAX_ABILITIES = 1_000
+ABILITY_COLUMN = "category"
+"""The finest grouping of a question by ability, where the data have it."""
+MAX_REPLY = 20_000
+"""Characters of a model's reply that are displayed."""
+
+
+class ReviewSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a review is about; it stays the same as long as the review goes on."""
+
+    queue: Literal["flagged", "all", "ids", "sample"] = "flagged"
+    ids: tuple[str, ...] = ()
+    sample: int = 0
+    seed: int = 0
+    runs: tuple[str, ...] = ()
+    """Folders of runs whose replies are displayed."""
+    blind: bool = False
+    """Whether annotators see neither key nor replies, and choose answer and ability themselves."""
+    annotators: int = 1
+    """Decisions that each item needs."""
+    mismatch: Literal["resolve", "fix"] = "resolve"
+    """Blind: what becomes of an item whose annotators agree against the key: an adjudicator
+    decides, or their answer becomes the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedItem:
+    """An item of the queue."""
+
+    item: Item
+    flags: tuple[Decision, ...] = ()
+    """Why earlier steps want a person to look at it."""
+    replies: tuple[Evidence, ...] = ()
+    """What the models of `--runs` replied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """The abilities that the data distinguish, in their order."""
+
+    column: str = ""
+    """The column that names them; empty if the data have none."""
+    parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Ability to its values of the coarser groupings, where each item of it has the same."""
+
+    def names(self) -> list[str]:
+        return list(self.parents)
+
+    def changes(self, ability: str) -> dict[str, str]:
+        """The fields of an item of this ability."""
+        return {self.column: ability, **self.parents.get(ability, {})} if self.column else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQueue:
+    """The items to review, by id, in the order of the queue."""
+
+    items: Mapping[str, QueuedItem]
+    abilities: Abilities
+
+
+def read_queue(table: ItemTable, settings: ReviewSettings) -> ReviewQueue:
+    """Choose the items of a review and read them. Raises UsageError and DataError."""
+    flags = _read_flags(table)
+    chosen = _chosen_ids(table, settings, flags)
+    items: dict[str, Item] = {}
+    columns: dict[str, _AbilityColumn] = {}
+    for item in table:
+        for name in item.sample.groups:
+            columns.setdefault(name, _AbilityColumn()).add(item, name)
+        if chosen is None or item.id in chosen:
+            items[item.id] = askable(item)
+            if len(items) > MAX_QUEUE:
+                raise UsageError(
+                    f"the queue would have more than {MAX_QUEUE:,} items; review a part with "
+                    "--sample N or --ids FILE"
+                )
+    _check_items(table, settings, chosen, items)
+    replies = _read_replies(settings.runs, items.keys())
+    order = items if settings.queue != "ids" else settings.ids
+    queued = {
+        name: QueuedItem(items[name], flags.get(name, ()), tuple(replies.get(name, ())))
+        for name in order
+    }
+    return ReviewQueue(queued, _abilities(columns))
+
+
+def askable(item: Item) -> Item:
+    """The item as people see it: one that could not be asked as it stands, such as with a key that
+    is no option, is a plain choice."""
+    if item.problem and item_kind(item) == MULTI:
+        return replace(item, sample=replace(item.sample, kind="choice"))
+    return item
+
+
+def write_queue(folder: Path, queue: ReviewQueue, settings: ReviewSettings) -> Path:
+    """Write `queue.jsonl`, for people who use another tool. Raises StorageError."""
+    path = folder / QUEUE_FILE
+    lines = (_encode(queue_row(each, settings.blind)) for each in queue.items.values())
+    save(path, b"".join(line + b"\n" for line in lines))
+    return path
+
+
+def queue_row(queued: QueuedItem, blind: bool) -> dict[str, Any]:
+    """An item of the queue as a JSON object; `blind` leaves out what annotators may not see."""
+    sample = queued.item.sample
+    row: dict[str, Any] = {
+        "item": sample.id,
+        "kind": item_kind(queued.item),
+        "question": sample.question,
+        "hint": sample.hint,
+        "options": dict(sample.options),
+        "media": [_describe_medium(ref) for ref in sample.media],
+    }
+    if not blind:
+        row["cells"] = dict(queued.item.cells)
+        row["answer"] = list(sample.gold)
+        row["groups"] = dict(sample.groups)
+        row["problem"] = queued.item.problem
+        row["flags"] = msgspec.to_builtins(queued.flags)
+        row["replies"] = msgspec.to_builtins(queued.replies)
+    return row
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _describe_medium(ref: MediaRef) -> dict[str, str]:
+    """Kind, digest and path of a medium; the path is empty if it is not a file of its own."""
+    is_file = isinstance(ref.source, FileSource | VideoFile | FrameFolder)
+    path = str(ref.source.path) if is_file else ""  # type: ignore[attr-defined]
+    return {"kind": ref.kind, "sha256": ref.digest, "file": path}
+
+
+def _read_flags(table: ItemTable) -> dict[str, tuple[Decision, ...]]:
+    return flagged_items(read_decisions(table.folder)) if table.folder is not None else {}
+
+
+def _chosen_ids(
+    table: ItemTable, settings: ReviewSettings, flags: Collection[str]
+) -> frozenset[str] | None:
+    """Ids of the items to review; None for all of them."""
+    if settings.queue == "all":
+        return None
+    if settings.queue == "ids":
+        return frozenset(settings.ids)
+    if settings.queue == "sample":
+        names = (item.id for item in table)
+        return frozenset(
+            heapq.nsmallest(settings.sample, names, lambda name: sampling_key(settings.seed, name))
+        )
+    return frozenset(flags)
+
+
+def _check_items(
+    table: ItemTable,
+    settings: ReviewSettings,
+    chosen: frozenset[str] | None,
+    items: Mapping[str, Item],
+) -> None:
+    """Raises UsageError if nothing is left to review, or if an id is unknown."""
+    if settings.queue == "ids":
+        unknown = [name for name in settings.ids if name not in items]
+        if unknown:
+            raise UsageError(
+                f"{table.name} has no item {unknown[0]!r}"
+                + (f", nor {len(unknown) - 1} more of the ids" if len(unknown) > 1 else "")
+            )
+    if not items:
+        where = "no earlier step flagged an item" if not chosen else "the flagged items are gone"
+        raise UsageError(
+            f"{table.name} has nothing to review: {where}; name the items with --all, --sample N "
+            "or --ids FILE"
+        )
+
+
+def read_ids(path: Path) -> tuple[str, ...]:
+    """Ids of a file: one a line, or objects with "item", "index" or "id". Raises UsageError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot read {path}: {reason}") from error
+    names = dict.fromkeys(
+        _id_of_line(line.strip(), path, number)
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip()
+    )
+    if not names:
+        raise UsageError(f"{path} is empty; expected an id a line")
+    return tuple(names)
+
+
+def _id_of_line(line: str, path: Path, number: int) -> str:
+    if not line.startswith("{"):
+        return line
+    try:
+        record = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path}, line {number} is no JSON: {error}") from error
+    for name in ("item", "index", "id"):
+        if isinstance(record.get(name), str | int):
+            return str(record[name])
+    raise UsageError(f'{path}, line {number} has no id: expected "item", "index" or "id"')
+
+
+class _AbilityColumn:
+    """The values of a group column, and the other groups of their items."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, dict[str, str]] = {}
+        self.is_large = False
+
+    def add(self, item: Item, column: str) -> None:
+        groups = item.sample.groups
+        value = groups.get(column, "")
+        if not value or self.is_large:
+            return
+        parents = self.values.get(value)
+        if parents is None:
+            self.values[value] = {name: text for name, text in groups.items() if name != column}
+            self.is_large = len(self.values) > MAX_ABILITIES
+        else:
+            for name in [name for name, text in parents.items() if groups.get(name) != text]:
+                del parents[name]
+
+
+def _abilities(columns: Mapping[str, _AbilityColumn]) -> Abilities:
+    """The abilities of the finest grouping by ability."""
+    small = {
+        name: each for name, each in columns.items() if not each.is_large and name != SPLIT_COLUMN
+    }
+    if not small:
+        return Abilities()
+    name = ABILITY_COLUMN if ABILITY_COLUMN in small else next(iter(small))
+    coarser = {other for other in small if other != name and other.endswith(ABILITY_COLUMN)}
+    parents = {
+        value: {other: text for other, text in groups.items() if other in coarser}
+        for value, groups in sorted(small[name].values.items())
+    }
+    return Abilities(name, parents)
+
+
+def _read_replies(runs: Sequence[str], wanted: Collection[str]) -> dict[str, list[Evidence]]:
+    """What the models of some runs replied to the items. Raises UsageError."""
+    replies: dict[str, list[Evidence]] = {}
+    for run in distinct_runs(runs) if runs else ():
+        before = sum(map(len, replies.values()))
+        for record in run.records():
+            if record.id in wanted:
+                replies.setdefault(record.id, []).extend(_evidence(run.info.model, record))
+        if sum(map(len, replies.values())) == before:
+            raise DataError(
+                f"{run.path} has no reply to any item of the queue; name runs over the same data"
+            )
+    return replies
+
+
+def _evidence(model: str, record: Record) -> Iterator[Evidence]:
+    verdict = {None: record.unscored or record.outcome, 0.0: "wrong", 1.0: "right"}
+    for number, each in enumerate(record.passes):
+        text = each.output.text if isinstance(each.output, Generated) else ""
+        if not text and each.answer is None:
+            continue
+        several = len(record.passes) > 1
+        yield Evidence(
+            model=f"{model}, pass {number + 1}" if several else model,
+            request=record.requests[number] if number < len(record.requests) else "",
+            reply=text[:MAX_REPLY],
+            verdict=_pass_verdict(each.correct)
+            if several
+            else str(verdict.get(record.score, "partly right")),
+            score=None if several else record.score,
+        )
+
+
+def _pass_verdict(correct: bool | None) -> str:
+    return "" if correct is None else "right" if correct else "wrong"
+
+
+def evidence_of(flags: Iterable[Decision]) -> Iterator[Evidence]:
+    """The evidence of several flags, each once."""
+    return iter(dict.fromkeys(each for flag in flags for each in flag.evidence))

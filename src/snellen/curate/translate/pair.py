@@ -1,0 +1,90 @@
+"""A text and its translation, field by field, and what is wrong between them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
+
+from snellen.curate.translate.languages import Language
+from snellen.curate.translate.spans import Spans, find_spans
+
+Level = Literal["wrong", "doubtful"]
+"""`wrong`: the model is told and asked again. `doubtful`: often right, so only recorded."""
+
+_LABEL = re.compile(r"[A-Z]")
+
+
+class Mismatch(Struct, frozen=True):
+    """What a rule has against a translation."""
+
+    rule: str
+    field: str
+    level: Level
+    text: str
+    """A clause for the model and for people: what, got, expected."""
+
+    def __str__(self) -> str:
+        return f"{self.rule} ({self.field}): {self.text}"
+
+
+@dataclass(frozen=True)
+class TextPair:
+    """The texts of an item by field (`question`, `hint`, `A`, `B`, ...), and their translations."""
+
+    source: Mapping[str, str]
+    target: Mapping[str, str]
+    source_language: Language
+    target_language: Language
+    gold: tuple[str, ...] = ()
+    """Labels of the right options, for messages."""
+    keep: tuple[str, ...] = ()
+    """Terms that are not to be translated."""
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    """Terms with the translation that is required of each."""
+    back: Mapping[str, str] = field(default_factory=dict)
+    """The translation translated back, by field; empty if that was not asked for."""
+    least_chrf: float = 0.3
+    """A back-translation whose chrF is less is doubtful."""
+
+    @property
+    def fields(self) -> Iterator[str]:
+        """Fields that both texts have and that are not empty."""
+        for name, text in self.source.items():
+            if text.strip() and self.target.get(name, "").strip():
+                yield name
+
+    @property
+    def options(self) -> list[str]:
+        """The labels of the source's options."""
+        return [name for name in self.source if _LABEL.fullmatch(name)]
+
+    @cached_property
+    def source_spans(self) -> dict[str, Spans]:
+        return {name: find_spans(self.source[name]) for name in self.fields}
+
+    @cached_property
+    def target_spans(self) -> dict[str, Spans]:
+        return {name: find_spans(self.target[name]) for name in self.fields}
+
+
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)[.,:](?=\d)")
+_SIGNIFICANT = frozenset("%‰+-−±*/=<>\u0092")
+
+
+def bare_text(text: str) -> str:
+    """`text` as it is compared: case, width, white space and punctuation do not count."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    # A point between digits is part of the number: 1.5 is not 15.
+    folded = _BETWEEN_DIGITS.sub("\u0092", folded)
+    kept = [
+        character
+        for character in folded
+        if unicodedata.category(character)[0] in "LNSM" or character in _SIGNIFICANT
+    ]
+    return "".join(kept) or "".join(folded.split())

@@ -1,0 +1,74 @@
+"""What `snellen curate translate` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from snellen.curate.translate.rules import RULES
+from snellen.curate.translate.step import TranslationSummary
+from snellen.report.format import plural
+from snellen.report.terminal.comparison import TextTable, rich_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_TITLES = {
+    "failed": "no reply that could be used",
+    "missing": "only one of the two data sets has the id",
+    "kind": "another kind of question",
+    "key": "another right answer",
+    "option labels": "other labels of options",
+    "media": "other pictures or videos",
+    "judge": "the judge sees another meaning",
+}
+_MAX_TERMS = 10
+
+
+def print_translation(summary: TranslationSummary, console: Console) -> None:
+    """The table of rules, the inconsistent terms, and what comes next."""
+    source, target = summary.languages
+    title = f"{summary.source} to {summary.name or target} ({source} to {target})"
+    names = list(dict.fromkeys([*_TITLES, *RULES]))
+    rows = [
+        (name, _title(name), str(summary.wrong.get(name, 0)), str(summary.doubtful.get(name, 0)))
+        for name in names
+        if name in summary.wrong or name in summary.doubtful
+    ]
+    flagged = summary.counts.get("flag", 0)
+    if rows:
+        heads = ("rule", "is about", "wrong", "doubtful")
+        console.print(rich_table(TextTable(title, 2, heads, rows)))
+    else:
+        _print(console, title)
+    _print(
+        console,
+        f"{plural(summary.items, 'item')}: {summary.flagged_wrong} that a rule calls wrong, "
+        f"{flagged} flagged for review",
+    )
+    for use in summary.inconsistent[:_MAX_TERMS]:
+        words = ", ".join(f"{word} ({count})" for word, count in use.translations.items())
+        _print(console, f"not translated alike: {use.term}: {words}")
+    more = len(summary.inconsistent) - _MAX_TERMS
+    if more > 0:
+        _print(console, f"and {plural(more, 'more term')} in terms.json")
+    if summary.abort_reason:
+        _print(console, f"stopped: {summary.abort_reason}; the same command goes on")
+    elif summary.out:
+        _print(console, f"data: {summary.out}/items.jsonl")
+        if flagged:
+            _print(console, f"next: snellen curate review {summary.out}")
+
+
+def to_json(summary: TranslationSummary) -> str:
+    """The summary as a JSON object."""
+    return msgspec.json.format(msgspec.json.encode(summary), indent=2).decode() + "\n"
+
+
+def _title(name: str) -> str:
+    return _TITLES.get(name) or RULES[name].title
+
+
+def _print(console: Console, line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)

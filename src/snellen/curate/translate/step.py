@@ -1,0 +1,352 @@
+"""The step `translate`: a data set's sibling in another language, written or checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from snellen.api.progress import ProgressChoice
+from snellen.core.atomic_write import save
+from snellen.core.errors import UsageError
+from snellen.core.model import AnyModel
+from snellen.curate.asking import Job, Result, StepOptions, open_models
+from snellen.curate.decisions import FAILED, Action, Decision, Evidence, count_actions
+from snellen.curate.items import Item, ItemTable, open_items
+from snellen.curate.step import Step, open_step
+from snellen.curate.translate.consistency import TermUse, term_uses
+from snellen.curate.translate.contract import texts_of
+from snellen.curate.translate.instructions import choose_instruction
+from snellen.curate.translate.pair import Mismatch
+from snellen.curate.translate.rules import check_pair
+from snellen.curate.translate.siblings import (
+    SiblingPair,
+    check_kinship,
+    pair_siblings,
+    sibling_item,
+)
+from snellen.curate.translate.translating import (
+    TranslatedItem,
+    TranslationPlan,
+    translate_texts,
+)
+from snellen.engine.servers.process import Notify
+
+STEP = "translate"
+TRANSLATED, UNCHANGED, MISSING = "translated", "no text", "missing"
+"""Rules of decisions: translated and nothing wrong; nothing to translate; no item of this id."""
+TERMS_FILE = "terms.json"
+
+
+class TranslationSummary(Struct, frozen=True):
+    """What a start of the step came to."""
+
+    out: str
+    name: str
+    """Name of the sibling."""
+    source: str
+    languages: tuple[str, str]
+    items: int
+    counts: dict[str, int]
+    """Items by action."""
+    flagged_wrong: int
+    """Items that at least one rule calls wrong, or that have no translation."""
+    wrong: dict[str, int]
+    """Items that a rule calls wrong, by rule."""
+    doubtful: dict[str, int]
+    terms: tuple[TermUse, ...] = ()
+    """Options that several items have."""
+    abort_reason: str = ""
+
+    @property
+    def failures(self) -> int:
+        return self.wrong.get(FAILED, 0)
+
+    @property
+    def inconsistent(self) -> list[TermUse]:
+        """Terms with more than one translation."""
+        return [use for use in self.terms if not use.is_consistent]
+
+
+def translate_items(
+    data: str | Path,
+    out: str | Path,
+    plan: TranslationPlan,
+    models: Mapping[str, AnyModel],
+    options: StepOptions | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    progress: ProgressChoice = None,
+    notify: Notify | None = None,
+) -> TranslationSummary:
+    """Translate the items of a data set into the folder `out`.
+
+    `models` by role: `translator`, and `back` and `judge` if the plan has them. The same call goes
+    on where an earlier one ended. Items whose translation a rule calls wrong after the last attempt
+    carry it and are flagged; items for which there is no translation keep their texts and are
+    flagged, and the next start asks about them again. Raises UsageError as `open_step` and
+    `open_models` do.
+    """
+    _check_plan(plan)
+    table = open_items(data, columns)
+    settings = _settings(plan, {role: str(model) for role, model in models.items()})
+    with open_step(out, STEP, settings, table) as step:
+        reason = ""
+        pending = _count_pending(table, plan, step)
+        if pending:
+            with open_models(
+                models, options or StepOptions(), step.folder, progress=progress, notify=notify
+            ) as opened:
+                opened.drive(
+                    _jobs(table, plan, step),
+                    partial(_decide_result, plan, step),
+                    f"translating into {plan.target.name}",
+                    pending,
+                )
+                reason = opened.abort_reason
+        uses: list[TermUse] = []
+        if not reason:
+            step.write_items(_sibling_items(table, plan, step.decisions))
+            uses = term_uses(_texts_of_decisions(step.decisions))
+            _write_terms(step.folder, uses)
+        summary = _summarise(step.decisions.values(), step.folder, table.name, plan, uses)
+        summary = msgspec.structs.replace(summary, abort_reason=reason)
+        if not reason:
+            step.finish(_counts(summary), "waiting" if summary.failures else "complete")
+    return summary
+
+
+def check_sibling(
+    data: str | Path,
+    sibling: str | Path,
+    plan: TranslationPlan,
+    out: str | Path | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+) -> TranslationSummary:
+    """Check an existing translation by the same rules, without asking anything.
+
+    With `out`, the sibling's items are written there with a decision about each, for `curate
+    review`. An id that only one of the two has is wrong. Raises UsageError.
+    """
+    _check_plan(plan)
+    table, other = open_items(data, columns), open_items(sibling, columns)
+    pairs = list(pair_siblings(table, other))
+    if not any(pair.source and pair.target for pair in pairs):
+        raise UsageError(
+            f"{table.name} and {other.name} share no id ({_some_ids(pairs)}); expected a data set "
+            "and its translation, with the same ids"
+        )
+    decisions = [_compare(pair, plan) for pair in pairs]
+    uses = term_uses(
+        (
+            pair.id,
+            texts_of(pair.source.sample, plan.fields),
+            texts_of(pair.target.sample, plan.fields),
+        )
+        for pair in pairs
+        if pair.source and pair.target
+    )
+    folder = Path(out).expanduser() if out is not None else None
+    summary = _summarise(decisions, folder, table.name, plan, uses, other.name)
+    if folder is not None:
+        settings = _settings(plan, {"check": other.path})
+        with open_step(folder, STEP, settings, other, table) as step:
+            for decision in decisions:
+                if decision.item not in step.decisions:
+                    step.decide(decision)
+            step.write_items(pair.target for pair in pairs if pair.target)
+            _write_terms(folder, uses)
+            step.finish(_counts(summary))
+    return summary
+
+
+def sibling_name(data: str | Path, plan: TranslationPlan) -> str:
+    """The usual name of a sibling: `eyechart-zh`."""
+    return f"{open_items(data).name}-{plan.target.tag}"
+
+
+def _some_ids(pairs: list[SiblingPair]) -> str:
+    sources = [pair.id for pair in pairs if pair.source][:2]
+    targets = [pair.id for pair in pairs if pair.target][:2]
+    return f"{', '.join(sources)}, ... and {', '.join(targets)}, ..."
+
+
+def _check_plan(plan: TranslationPlan) -> None:
+    if plan.source.tag == plan.target.tag:
+        raise UsageError(
+            f"the data are said to be in {plan.target.tag} already; give another language by --to, "
+            "or that of the data by --from"
+        )
+    if not 1 <= plan.attempts <= 20:
+        raise UsageError(f"--attempts is {plan.attempts}; expected 1 to 20")
+    if not 0 <= plan.least_chrf <= 1:
+        raise UsageError(f"--min-chrf is {plan.least_chrf:g}; expected a number from 0 to 1")
+
+
+def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, object]:
+    """What decides the result, for `step.json`."""
+    instruction = choose_instruction(plan.source, plan.target)
+    return {
+        "from": plan.source.tag,
+        "to": plan.target.tag,
+        "fields": list(plan.fields),
+        "keep": list(plan.keep),
+        "glossary": dict(plan.glossary),
+        "attempts": plan.attempts,
+        "min chrF": plan.least_chrf,
+        "review": plan.review,
+        "instruction": f"{instruction.name} {instruction.digest[:12]}",
+        **models,
+    }
+
+
+def _count_pending(table: ItemTable, plan: TranslationPlan, step: Step) -> int:
+    """The number of items to ask about. Those without a text are decided here."""
+    pending = 0
+    for item in table:
+        if item.id in step.decisions:
+            continue
+        texts = texts_of(item.sample, plan.fields)
+        if any(character.isalpha() for text in texts.values() for character in text):
+            pending += 1
+        else:
+            reason = "no text that could be translated"
+            step.decide(Decision(item.id, "keep", STEP, UNCHANGED, reason))
+    return pending
+
+
+def _jobs(table: ItemTable, plan: TranslationPlan, step: Step) -> Iterator[Job[TranslatedItem]]:
+    for item in table:
+        if item.id in step.decisions:
+            continue
+        texts = texts_of(item.sample, plan.fields)
+        yield Job(item.id, translate_texts(plan, item.id, texts, item.sample.gold))
+
+
+def _decide_result(plan: TranslationPlan, step: Step, result: Result[TranslatedItem]) -> None:
+    translated = result.value
+    if translated is None:
+        step.decide(result.failed_decision(STEP))
+        return
+    scores = (
+        Evidence(f"chrF of {name}", score=round(score, 4))
+        for name, score in translated.chrf.items()
+    )
+    changes = {
+        name: (text, translated.texts.get(name, "")) for name, text in translated.source.items()
+    }
+    evidence = (*result.asked, *scores)
+    step.decide(_decision(plan, result.id, translated.mismatches, evidence, changes))
+
+
+def _decision(
+    plan: TranslationPlan,
+    name: str,
+    mismatches: Sequence[Mismatch],
+    evidence: Iterable[Evidence] = (),
+    changes: Mapping[str, tuple[str, str]] | None = None,
+) -> Decision:
+    """The decision about a translation: `fix`, or `flag` if a person is to look at it."""
+    rules = [
+        Evidence(f"rule {each.rule}", verdict=f"{each.level} ({each.field}): {each.text}")
+        for each in mismatches
+    ]
+    wrong = [each for each in mismatches if each.level == "wrong"]
+    reason = "; ".join(map(str, wrong))
+    is_flagged = plan.needs_review(mismatches)
+    if is_flagged and not reason:
+        doubts = [f"doubtful: {each}" for each in mismatches]
+        reason = "; ".join(doubts) or "every translation is to be verified"
+    rule = mismatches[0].rule if is_flagged and mismatches else TRANSLATED
+    action: Action = "flag" if is_flagged else "fix" if changes else "keep"
+    return Decision(name, action, STEP, rule, reason, (*rules, *evidence), dict(changes or {}))
+
+
+def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
+    """The decision about an item of an existing translation."""
+    if pair.source is None or pair.target is None:
+        which = "source" if pair.source is None else "translation"
+        return Decision(pair.id, "flag", STEP, MISSING, f"the {which} has no item of this id")
+    source, target = pair.source.sample, pair.target.sample
+    texts, translation = texts_of(source, plan.fields), texts_of(target, plan.fields)
+    mismatches = [*check_kinship(source, target)]
+    mismatches += check_pair(plan.pair(texts, translation, source.gold))
+    return _decision(plan, pair.id, mismatches)
+
+
+def _sibling_items(
+    table: ItemTable, plan: TranslationPlan, decisions: Mapping[str, Decision]
+) -> Iterator[Item]:
+    for item in table:
+        changes = decisions[item.id].changes
+        yield sibling_item(item, {name: after for name, (_, after) in changes.items()}, plan.target)
+
+
+def _texts_of_decisions(
+    decisions: Mapping[str, Decision],
+) -> Iterator[tuple[str, dict[str, str], dict[str, str]]]:
+    for decision in decisions.values():
+        before = {name: texts[0] for name, texts in decision.changes.items()}
+        yield decision.item, before, {name: texts[1] for name, texts in decision.changes.items()}
+
+
+def _write_terms(folder: Path, uses: Sequence[TermUse]) -> None:
+    save(folder / TERMS_FILE, msgspec.json.format(msgspec.json.encode(uses), indent=2) + b"\n")
+
+
+def _summarise(
+    decisions: Iterable[Decision],
+    folder: Path | None,
+    source: str,
+    plan: TranslationPlan,
+    uses: Sequence[TermUse],
+    name: str = "",
+) -> TranslationSummary:
+    decisions = list(decisions)
+    levels: dict[str, Counter[str]] = {"wrong": Counter(), "doubtful": Counter()}
+    for decision in decisions:
+        if decision.rule in (FAILED, MISSING):
+            levels["wrong"][decision.rule] += 1
+        for level, rule in {_alarm(each) for each in decision.evidence}:
+            if level in levels:
+                levels[level][rule] += 1
+    return TranslationSummary(
+        out=str(folder) if folder is not None else "",
+        name=name or (folder.resolve().name if folder is not None else ""),
+        source=source,
+        languages=(plan.source.tag, plan.target.tag),
+        items=len(decisions),
+        counts=count_actions({decision.item: decision for decision in decisions}),
+        flagged_wrong=sum(
+            any(_alarm(each)[0] == "wrong" for each in decision.evidence)
+            or decision.rule in (FAILED, MISSING)
+            for decision in decisions
+        ),
+        wrong=dict(levels["wrong"].most_common()),
+        doubtful=dict(levels["doubtful"].most_common()),
+        terms=tuple(uses),
+    )
+
+
+def _alarm(evidence: Evidence) -> tuple[str, str]:
+    """Level and rule of a rule's evidence; the level is "" for other evidence."""
+    kind, _, rule = evidence.model.partition(" ")
+    return (evidence.verdict.partition(" ")[0], rule) if kind == "rule" else ("", "")
+
+
+def _counts(summary: TranslationSummary) -> dict[str, object]:
+    """The figures of `step.json`."""
+    return {
+        "items": summary.items,
+        **summary.counts,
+        "wrong": summary.wrong,
+        "doubtful": summary.doubtful,
+        "terms": len(summary.terms),
+        "inconsistent terms": len(summary.inconsistent),
+        "sibling of": summary.source,
+    }

@@ -1,0 +1,200 @@
+"""`snellen curate filter` as it is typed: killed, stopped, out of money, without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import planted
+import pytest
+from aiohttp import web
+from planted import Planted
+from standin_server import chat_reply, running
+
+from snellen.cli.main import main
+from snellen.curate.decisions import latest_decisions, read_decisions
+from snellen.curate.step import read_step
+from snellen.store.runs import find_runs
+
+MODEL = '''
+import hashlib, os, time
+import snellen
+
+class Noted:
+    """Answers by the text of the question, and notes every request."""
+    identity = snellen.Identity("test", "noted")
+    capabilities = snellen.Capabilities()
+
+    def answer(self, request):
+        text = request.text()
+        with open(os.environ["SENT_LOG"], "a") as log:
+            log.write(f"{request.ref.sample}/{request.ref.turn}/{len(request.messages[0].parts)}\\n")
+        time.sleep(float(os.environ.get("PAUSE", "0")))
+        return "ABCD"[hashlib.sha256(text.encode()).digest()[0] % 4]
+'''
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Planted:
+    return planted.build(tmp_path_factory.mktemp("planted"))
+
+
+Decided = dict[str, tuple[str, str, str]]
+"""Action, rule and reason by item."""
+
+
+class Shell:
+    """Runs the command in processes of its own."""
+
+    def __init__(self, home: Path, made: Planted) -> None:
+        self.home, self.log = home, home / "sent.log"
+        (home / "noted.py").write_text(MODEL)
+        few = made.folder / "few.tsv"
+        few.write_text("".join(made.data.read_text().splitlines(keepends=True)[:21]))
+        models = ["--text-only", "Noted", "--vision", "Noted", *made.models(["vision-1"])]
+        self.words = ["curate", "filter", str(few), "--load", "noted.py", *models, "-q"]
+
+    def start(self, out: str, pause: float = 0.0) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "snellen", *self.words, "--out", out],
+            cwd=self.home,
+            env=os.environ | {"SENT_LOG": str(self.log), "PAUSE": str(pause)},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def sent(self) -> list[str]:
+        return self.log.read_text().split() if self.log.exists() else []
+
+    def stop_after(self, count: int, out: str, number: signal.Signals) -> tuple[int, str]:
+        """Stop the command once so many requests were sent; its exit code and what it said."""
+        process = self.start(out, pause=0.005)
+        while len(self.sent()) < count:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.005)
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+        return process.returncode, said
+
+    def finish(self, out: str) -> Decided:
+        process = self.start(out)
+        said = process.communicate(timeout=120)
+        assert process.returncode == 1, said  # an item or two lacks a recorded reply
+        found = latest_decisions(read_decisions(self.home / out))
+        return {name: (one.action, one.rule, one.reason) for name, one in found.items()}
+
+
+@pytest.fixture(scope="module")
+def whole(made: Planted, tmp_path_factory: pytest.TempPathFactory) -> tuple[Decided, list[str]]:
+    """The decisions of a command that ran through, and what it sent."""
+    shell = Shell(tmp_path_factory.mktemp("whole"), made)
+    return shell.finish("step"), sorted(shell.sent())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_what_was_stopped_goes_on_and_asks_nothing_twice(
+    made: Planted, whole: tuple[Decided, list[str]], tmp_path: Path, number: signal.Signals
+) -> None:
+    shell = Shell(tmp_path, made)
+    decided, requests = whole
+    code, said = shell.stop_after(len(requests) // 2, "step", number)
+    assert code == (130 if number == signal.SIGINT else -9)
+    if number == signal.SIGINT:
+        assert "continue with: snellen curate filter" in said
+    assert not (tmp_path / "step" / "items.jsonl").exists()
+    assert shell.finish("step") == decided
+    # What was in flight when it was stopped may have been sent twice; one at a time here.
+    assert len(shell.sent()) <= len(requests) + 2
+    assert set(shell.sent()) == set(requests)
+    assert read_step(tmp_path / "step").status == "waiting"
+
+
+def test_a_budget_is_for_all_models_and_the_same_command_goes_on(
+    made: Planted, tmp_path: Path
+) -> None:
+    with running() as server:
+        server.models = ["reader", "viewer"]
+        words = ["curate", "filter", str(made.data), "--out", str(tmp_path / "step"), "-q"]
+        words += ["--text-only", f"{server.url}#reader", "--vision", f"{server.url}#viewer"]
+        # 12 tokens in and 3 out for each reply; the text-only model needs most of it.
+        assert main([*words, "--budget", "2200tok"]) == 1
+        spent = 15 * len(server.asked)
+        assert spent <= 2200
+        assert {each["model"] for each in server.asked} == {"reader", "viewer"}
+        step = read_step(tmp_path / "step")
+        assert step.status == "waiting"
+        assert any("the budget of" in notice for notice in step.counts["notices"])
+        assert step.counts["undecided"] > 0
+        assert main(words) == 0
+        assert read_step(tmp_path / "step").status == "complete"
+        asked = len(server.asked)
+        assert main(words) == 0
+        assert len(server.asked) == asked
+    runs = find_runs(tmp_path / "step" / "runs")
+    # A server is probed before it is asked; of the rest, nothing was asked twice.
+    probes = asked - sum(run.info.spent["model"].answered for run in runs)
+    assert 0 <= probes <= 4
+
+
+def test_without_a_server_nothing_is_written_that_stands_in_the_way(
+    made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q", "--vision"]
+    assert main([*words, "http://127.0.0.1:9/v1#m"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "cannot be reached" in said
+    assert main([*words, *made.models(["vision-4"])]) == 0
+
+
+async def fails_at_corners(request: web.Request, asked: dict[str, Any]) -> web.Response:
+    if "corner" in json.dumps(asked["messages"]):
+        error = {"error": {"message": "no such luck"}}
+        return web.json_response(error, status=400)
+    return web.json_response(chat_reply("A"))
+
+
+def test_a_server_that_fails_at_some_questions_leaves_them_undecided(
+    made: Planted, tmp_path: Path
+) -> None:
+    with running() as server:
+        server.handler = fails_at_corners
+        words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q", "--vision"]
+        words += [f"{server.url}#tiny", *made.models(["vision-4"]), "--retries", "0"]
+        assert main([*words, "--max-failures", "1000"]) == 1
+        found = latest_decisions(read_decisions(tmp_path))
+        kept = {name for name, each in found.items() if each.action == "keep"}
+        assert kept == made.right["vision-4"]
+        failed = next(each for each in found.values() if each.rule == "failed")
+        assert "no reply: request: " in failed.evidence[0].verdict
+        server.handler = None
+        main(words)
+        assert "failed" not in {
+            one.rule for one in latest_decisions(read_decisions(tmp_path)).values()
+        }
+
+
+def test_json_markdown_and_table_say_the_same(
+    made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["curate", "filter", str(made.data), "-q", "--out", str(tmp_path), "--text-only"]
+    words += [*made.models(["text-1", "text-2"]), "--rule", "text-all"]
+    assert main([*words, "--json"]) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    (rule,) = (each for each in numbers["rules"] if each["is_applied"])
+    assert (rule["rule"], rule["flagged"], rule["items"]) == ("text-all", 8, 75)
+    assert sum(each["flagged"]["text-all"] for each in numbers["groups"]) == 4 * 8
+    assert main([*words, "--format", "markdown"]) == 0
+    text = capsys.readouterr().out
+    assert "| text-all | 8 | 10.7 % | 0 |" in text
+    assert main(words) == 0
+    table = capsys.readouterr().out
+    assert "77 items; 67 kept, 8 flagged, 2 with no picture" in table
+    assert "text-all: all text-only models are right (SEED-Bench-H Sec. 3.4.1)" in table

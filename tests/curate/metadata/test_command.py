@@ -1,0 +1,77 @@
+"""`snellen curate questions --from-metadata` as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from drawn_metadata import write_metadata
+
+from snellen.cli import main
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return write_metadata(tmp_path_factory.mktemp("drawn"), 24)
+
+
+def command(drawn: tuple[Path, Path], out: Path, *more: str) -> list[str]:
+    files = ["--from-metadata", str(drawn[0]), "--templates", str(drawn[1])]
+    return ["curate", "questions", *files, "--out", str(out), "--per-subtask", "8", *more]
+
+
+def test_the_summary_as_json(
+    drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(drawn, tmp_path / "out", "--json")) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads((tmp_path / "out" / "step.json").read_text())["counts"]
+    assert printed["items"] == 96
+    assert printed["options"]["2"] == printed["options"]["8"] == 8
+    assert sum(printed["options"].values()) == 96
+    assert printed["positions"]["8"] == dict.fromkeys("ABCDEFGH", 1)
+    assert printed["subtasks"]["text reading"]["task"] == "ocr"
+    assert sorted(printed["subtasks"]["weighing"]["sources"].values()) == [2, 3, 3]
+    # Words that follow from the form of an option, as in MMT-Bench's Table A14.
+    words = {name: each.get("words") for name, each in printed["subtasks"].items()}
+    for name, mean in (("object counting", 1.0), ("object detection", 4.0)):
+        assert (words[name]["option_mean"], words[name]["option_std"]) == (mean, 0.0)
+
+
+def test_the_summary_for_people(
+    drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(drawn, tmp_path / "out", "--require-license", "--alike-length")) == 0
+    printed = capsys.readouterr().out
+    assert "right answers of 8 options: A 1, B 1, C 1, D 1, E 1, F 1, G 1, H 1\n" in printed
+    # The third source states no licence.
+    assert "records without an item: 12 (licence)\n" in printed
+    assert f"{tmp_path}/out: 96 questions of 48 records\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--per-subtask", "0"], "per_subtask is 0; expected 1 or more"),
+        (["--from-metadata", "lost.jsonl"], "lost.jsonl: there is no such file"),
+        (["--templates", "lost.toml"], "lost.toml: there is no such file"),
+    ],
+)
+def test_mistakes(
+    more: list[str],
+    sentence: str,
+    drawn: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(command(drawn, tmp_path / "out", *more)) == 2
+    assert capsys.readouterr().err == f"snellen: {sentence}\n"
+
+
+def test_templates_are_needed(
+    drawn: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = ["curate", "questions", "--from-metadata", str(drawn[0]), "--out", str(tmp_path)]
+    assert main(typed) == 2
+    assert "--templates FILE.toml" in capsys.readouterr().err

@@ -1,0 +1,179 @@
+"""A recipe: what it may say, what is run again after a change, and where it waits for people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import planted
+import pytest
+
+from snellen.cli import main
+
+RECIPE = """
+data = "planted.tsv"
+
+[[step]]
+step = "statistics"
+no-media = true
+probe = 0
+
+[[step]]
+step = "publish"
+out = "public"
+name = "Planted"
+hold_out = "30%"
+"""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> planted.Planted:
+    return planted.build(tmp_path)
+
+
+def write(folder: Path, text: str, name: str = "recipe.toml") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def plan(recipe: str, capsys: pytest.CaptureFixture[str]) -> dict[str, tuple[str, str]]:
+    capsys.readouterr()
+    assert main(["curate", "run", recipe, "--plan", "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)
+    return {step["name"]: (step["todo"], step["reason"]) for step in steps}
+
+
+def test_every_step_is_run_once_and_everything_is_accounted_for(data, capsys) -> None:
+    recipe = write(data.folder, RECIPE)
+    assert plan(recipe, capsys) == {"statistics": ("run", ""), "publish": ("run", "")}
+    assert main(["curate", "run", recipe]) == 0
+    printed = capsys.readouterr().out
+    assert "[2/2] publish: complete" in printed
+    assert "test: 22 questions, answers kept back" in printed
+    made = data.folder / "recipe-made"
+    assert "22 questions" in (made / "publish.txt").read_text()
+    lines = [json.loads(line) for line in (made / "provenance.jsonl").read_text().splitlines()]
+    assert {line["item"] for line in lines} == set(data.ids)
+    by_id = {line["item"]: line for line in lines}
+    assert by_id["113"]["status"] == "dropped by publish"
+    assert by_id["101"]["status"] == "kept"
+    assert len(by_id["101"]["pictures"][0]) == 64
+    assert by_id["101"]["source"] == "drawn"
+    assert by_id["101"]["history"][0]["rule"] in ("public", "held_out")
+    assert "| publish | publish |" in (made / "summary.md").read_text()
+    assert plan(recipe, capsys) == {"statistics": ("done", ""), "publish": ("done", "")}
+
+
+def test_a_changed_option_runs_its_step_and_those_after_it_again(data, capsys) -> None:
+    recipe = write(data.folder, RECIPE)
+    assert main(["curate", "run", recipe]) == 0
+    write(data.folder, RECIPE.replace("30%", "40%"))
+    assert plan(recipe, capsys) == {
+        "statistics": ("done", ""),
+        "publish": ("again", 'hold-out was "30%", and is "40%"'),
+    }
+    assert main(["curate", "run", recipe]) == 0
+    printed = capsys.readouterr().out
+    assert "[1/2] statistics: done" in printed
+    assert "test: 29 questions" in printed
+    # What an earlier start decided is kept aside.
+    assert (data.folder / "public-private.before-1" / "decisions.jsonl").is_file()
+
+
+def test_changed_data_and_files_run_a_step_again(data, capsys) -> None:
+    table = data.folder / "licences.toml"
+    table.write_text('["*"]\nlicence = "CC0-1.0"\n')
+    recipe = write(data.folder, RECIPE + 'licences = "licences.toml"\n')
+    assert main(["curate", "run", recipe]) == 0
+    table.write_text('["*"]\nlicence = "CC-BY-4.0"\n')
+    assert plan(recipe, capsys)["publish"] == ("again", "the file licences.toml changed")
+    assert plan(recipe, capsys)["statistics"] == ("done", "")
+    data.data.write_text(data.data.read_text().replace("What colour", "Which colour"))
+    todo, reason = plan(recipe, capsys)["statistics"]
+    assert (todo, reason) == ("again", "its data changed")
+
+
+def test_how_models_are_reached_changes_nothing(data, capsys) -> None:
+    recipe = write(data.folder, RECIPE)
+    assert main(["curate", "run", recipe]) == 0
+    write(data.folder, "[options]\nretries = 3\n" + RECIPE.replace('data = "planted.tsv"', ""))
+    write(data.folder, 'data = "planted.tsv"\n[options]\nretries = 3\n'
+          + RECIPE.replace('data = "planted.tsv"', ""))  # fmt: skip
+    assert plan(recipe, capsys) == {"statistics": ("done", ""), "publish": ("done", "")}
+
+
+def test_a_folder_that_was_deleted_is_made_again(data, capsys) -> None:
+    import shutil
+
+    recipe = write(data.folder, RECIPE)
+    assert main(["curate", "run", recipe]) == 0
+    before = (data.folder / "public" / "SHA256SUMS").read_bytes()
+    shutil.rmtree(data.folder / "public")
+    assert plan(recipe, capsys)["publish"] == ("run", "its folder is gone")
+    assert main(["curate", "run", recipe]) == 0
+    assert (data.folder / "public" / "SHA256SUMS").read_bytes() == before
+
+
+def test_paths_are_relative_to_the_recipe(data, capsys, tmp_path, monkeypatch) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    recipe = write(data.folder, RECIPE)
+    monkeypatch.chdir(elsewhere)
+    assert main(["curate", "run", recipe]) == 0
+    assert (data.folder / "public" / "README.md").is_file()
+    assert not any(elsewhere.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "has no steps; write each as a table: [[step]]"),
+        ("[[step]]\nname = 'x'\n", "step 1 does not say what it is"),
+        ("[[step]]\nstep = 'publsh'\n", "'publsh'; did you mean publish?"),
+        ("steps = 1\n", "'steps'; did you mean step?"),
+        ("[[step]]\nstep = 'publish'\n", "does not say what the first step reads"),
+        ("data = 'd'\n[[step]]\nstep = 'publish'\nholdout = '3%'\n",
+         "option of step 1 (publish) 'holdout'; did you mean hold-out?"),
+        ("data = 'd'\n[[step]]\nstep = 'publish'\nhold-out = '300%'\n",
+         "step 1 (publish): argument --hold-out: '300%' is no share"),
+        ("data = 'd'\n[options]\nretires = 1\n[[step]]\nstep = 'statistics'\n",
+         "'retires'; did you mean retries"),
+        ("data = 'd'\n[[step]]\nstep = 'publish'\nseed = 'x'\n",
+         "step 1 (publish): argument --seed: got 'x'; expected a whole number"),
+        ("data = 'd'\n[[step]]\nstep = 'publish'\n[[step]]\nstep = 'publish'\nas = 'publish'\n",
+         "another step is called 'publish' too"),
+        ("data = 'd'\n[[step]]\nstep='statistics'\ndata='publish'\n[[step]]\nstep='publish'\n",
+         "step 1 (statistics) reads 'publish', which comes later"),
+        ("data = 'd'\n[[step]]\nstep = 'publish'\nkeep = [1.5, {a = 1}]\n", "list of texts"),
+        ("data = 'd'\n[[step]]\nstep = ['publish']\n", "step is ['publish']; expected a text"),
+        ("data =\n", "is no TOML"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_sentence_before_anything_is_run(tmp_path, capsys, text, sentence) -> None:
+    recipe = write(tmp_path, text)
+    assert main(["curate", "run", recipe]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert "Traceback" not in error
+    assert error.count("\n") <= 2
+
+
+def test_a_recipe_runs_once_at_a_time(data, capsys) -> None:
+    from filelock import FileLock
+
+    recipe = write(data.folder, RECIPE)
+    made = data.folder / "recipe-made"
+    made.mkdir()
+    with FileLock(made / ".lock"):
+        assert main(["curate", "run", recipe]) == 2
+    assert "is being run" in capsys.readouterr().err
+
+
+def test_a_step_that_fails_names_itself_and_the_recipe_goes_on_after(data, capsys) -> None:
+    recipe = write(data.folder, RECIPE.replace('hold_out = "30%"', "require-licence = true"))
+    assert main(["curate", "run", recipe]) == 2
+    assert "step 2 (publish): 3 items have no licence" in capsys.readouterr().err
+    assert plan(recipe, capsys)["publish"] == ("resume", "it was stopped")
+    write(data.folder, RECIPE)
+    assert main(["curate", "run", recipe]) == 0

@@ -1,0 +1,225 @@
+"""`snellen curate statistics`: its forms, its figures, models without images, and mistakes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from made_videos import write_video
+from PIL import Image
+
+from snellen.api import evaluate
+from snellen.cli import main
+from snellen.core.benchmark import Variant
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    code = main(["curate", "statistics", *map(str, argv)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """Sixty choices, the longest of which is right."""
+    path = tmp_path / "long.tsv"
+    lines = ["index\tquestion\tA\tB\tC\tanswer\tcategory"]
+    for index in range(60):
+        options = ["red", "green", "blue"]
+        options[index % 3] = "a very dark red"
+        answer = "ABC"[index % 3]
+        lines.append("\t".join([str(index), "What is it?", *options, answer, f"c{index % 2}"]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_table(capsys: pytest.CaptureFixture[str], questions: Path) -> None:
+    code, out, err = run(capsys, questions)
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert "longest: right too often, in 100.0 % of 60 questions where 33.3 % were expected" in text
+    assert "! texts alone answer 100.0 % of the closed questions" in text
+    assert "not evenly placed" not in text
+    titles = ["words", "options", "items by media", "places of the right answer", "baselines on 60",
+              "shortcuts: how often", "texts alone", "by category"]  # fmt: skip
+    assert [title for title in titles if f"\n{title}" not in out] == []
+
+
+def test_json_has_every_number(capsys: pytest.CaptureFixture[str], questions: Path) -> None:
+    code, out, _ = run(capsys, questions, "--json", "--probe", 0)
+    content = json.loads(out)
+    assert code == 0
+    assert (content["items"], content["probe"], content["digest"][:1].isalnum()) == (60, None, True)
+    longest = next(test for test in content["shortcuts"] if test["rule"] == "longest")
+    assert (longest["n"], longest["right"], longest["score"]) == (60, 60, 1.0)
+    assert [group["label"] for group in content["groups"]["category"]] == ["c0", "c1"]
+    assert content == json.loads(run(capsys, questions, "--format", "json", "--probe", 0)[1])
+
+
+def test_csv_is_one_line_a_number(capsys: pytest.CaptureFixture[str], questions: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(run(capsys, questions, "--format", "csv")[1])))
+    by_path = {tuple(list(row.values())[:4]): row["value"] for row in rows}
+    assert len(by_path) == len(rows)
+    assert by_path["", "", "items", ""] == "60"
+    assert by_path["", "", "words", "option.n"] == "180"
+    assert by_path["", "", "shortcuts", "longest.right"] == "60"
+    assert by_path["category", "c1", "items", ""] == "30"
+
+
+def test_markdown_and_latex(capsys: pytest.CaptureFixture[str], questions: Path) -> None:
+    markdown = run(capsys, questions, "--format", "markdown")[1]
+    assert markdown.startswith("- longest: right too often")
+    assert "| question | 60 | 3 | 0 | 3 |" in markdown
+    latex = run(capsys, questions, "--format", "latex")[1]
+    assert latex.startswith("% longest: right too often")
+    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") > 5
+    assert r"\toprule" in latex
+
+
+def test_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    code, out, _ = run(capsys, questions, "--figures", tmp_path / "new" / "figures")
+    files = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
+    assert code == 0
+    assert files == ["places.svg", "shortcuts.svg", "texts-alone.svg", "words-by-category.svg",
+                     "words.svg"]  # fmt: skip
+    assert f"figure: {tmp_path / 'new' / 'figures' / 'places.svg'}" in out
+    text = (tmp_path / "new" / "figures" / "shortcuts.svg").read_text()
+    assert "longest (60) *" in text
+    assert 'aria-label="long: how often a rule picks the right option"' in text
+    (tmp_path / "file").write_text("")
+    code, _, err = run(capsys, questions, "--figures", tmp_path / "file")
+    assert (code, "cannot make the folder" in err) == (2, True)
+
+
+def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("av")
+    write_video(tmp_path / "one.mp4", 50, fps=10, size=(64, 48))
+    write_video(tmp_path / "two.mp4", 30, fps=10, size=(32, 48))
+    (tmp_path / "lost.mp4").write_bytes(b"no video")
+    frames = tmp_path / "folder"
+    frames.mkdir()
+    for index in range(4):
+        Image.new("RGB", (20, 10), (index, 0, 0)).save(frames / f"{index}.png")
+    asked = {"question": "What?", "answer": "x"}
+    names = ("one.mp4", "one.mp4", "two.mp4", "lost.mp4", "folder")
+    rows = [{"index": number, **asked, "video": name} for number, name in enumerate(names)]
+    rows.append({"index": 9, **asked, "video": "one.mp4", "start": 1, "end": 3})
+    path = tmp_path / "videos.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    content = json.loads(run(capsys, path, "--json")[1])
+    videos = content["videos"]
+    assert (videos["videos"], videos["distinct"], videos["unreadable"]) == (6, 5, 1)
+    seconds = videos["seconds"]
+    assert (seconds["n"], seconds["least"], seconds["most"]) == pytest.approx((3, 2, 5))
+    # 50, 30, 20 of the part from 1 to 3 s, and the folder's 4
+    assert videos["frames"]["mean"] == pytest.approx((50 + 30 + 20 + 4) / 4)
+    assert videos["width"]["mean"] == pytest.approx((64 + 32 + 64 + 20) / 4)
+    assert content["media"]["video"] == 6
+    assert content["media"]["frames"] == 104
+    assert content["missing"]["readable image or video"] == 1
+    unread = json.loads(run(capsys, path, "--json", "--no-media")[1])
+    assert unread["videos"]["frames"] is None
+    assert unread["media"]["frames"] is None
+
+
+def test_a_model_without_images(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Asked once, then read from the stored run, by the same command and by its folder."""
+    words = ("eyechart", "--json", "--probe", 0, "--no-media", "--blind")
+    code, out, _ = run(capsys, *words, "random", "--out", tmp_path)
+    (score,) = json.loads(out)["blind"]
+    assert (code, score["model"], score["n"]) == (0, "random", 812)
+    assert score["above_chance"] == pytest.approx(
+        (score["accuracy"] - score["chance"]) / (1 - score["chance"])
+    )
+    low, high = (score["above_chance_interval"][end] for end in ("low", "high"))
+    assert low < score["above_chance"] < high
+    (finished,) = evaluate("random", "eyechart", out=tmp_path, html=False,
+                           variant=Variant(control="blind"))  # fmt: skip
+    assert finished.was_complete
+    assert 100 * score["accuracy"] == pytest.approx(finished.score)
+    for model in ("random", score["run"]):
+        code, out, _ = run(capsys, *words, model, "--out", tmp_path)
+        assert (code, json.loads(out)["blind"]) == (0, [score])
+    table = run(capsys, "eyechart", "--blind", score["run"])[1]
+    assert "without images: answers of models" in table
+
+
+def test_stored_runs_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (saw,) = evaluate("random", "eyechart", out=tmp_path, html=False, limit=3)
+    code, _, err = run(capsys, "eyechart", "--blind", saw.path)
+    assert (code, "this run saw the images" in err) == (2, True)
+    (blind,) = evaluate("random", "eyechart", out=tmp_path, html=False, limit=3,
+                        variant=Variant(control="blind"))  # fmt: skip
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"index": 1, "question": "What?", "answer": "x"}\n')
+    code, _, err = run(capsys, path, "--blind", blind.path)
+    assert (code, "asked other data than" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["no-such-file.tsv"], "no-such-file.tsv: there is no such file"),
+        (["no-such-benchmark"], "unknown benchmark 'no-such-benchmark'"),
+        (["eyechart", "--by", "colour"], "unknown column 'colour'"),
+        (["eyechart", "--probe", "-1"], "--probe is -1; expected a number of questions, or 0"),
+        (["eyechart", "--blind", "no/such-model"], "no/such-model"),
+    ],
+)
+def test_mistakes(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_unknown_flag(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(capsys, "eyechart", "--no-such-flag")
+    assert caught.value.code == 2
+    assert "--no-such-flag" in capsys.readouterr().err
+
+
+def test_data_without_options_or_answers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "bare.jsonl"
+    path.write_text("".join(f'{{"index": {n}, "question": "Why {n}?"}}\n' for n in range(3)))
+    code, out, _ = run(capsys, path)
+    assert code == 0
+    assert "without answer 3" in " ".join(out.split())
+    assert "shortcuts" not in out
+    assert "baselines" not in out
+    content = json.loads(run(capsys, path, "--json")[1])
+    assert content["options"]["counts"] == {}
+    assert content["words"]["option"] is None
+    assert content["baselines"]["n"] == 0
+
+
+def test_a_data_set_folder(
+    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    heads, *lines = [line.split("\t") for line in questions.read_text().splitlines()]
+    rows = [dict(zip(heads, line, strict=True)) for line in lines]
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    content = json.loads(run(capsys, folder, "--json")[1])
+    assert (content["name"], content["items"]) == ("made", 60)
+    shutil.rmtree(folder)
+
+
+def test_blind_with_columns_of_another_name(
+    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.tsv"
+    path.write_text(questions.read_text().replace("question", "asks", 1))
+    words = (path, "--columns", "question=asks", "--json", "--blind", "random", "--limit", 20)
+    code, out, _ = run(capsys, *words, "--out", tmp_path / "runs")
+    content = json.loads(out)
+    assert (code, content["blind"][0]["n"], content["missing"]["question"]) == (0, 20, 0)
