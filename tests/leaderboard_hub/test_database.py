@@ -10,13 +10,13 @@ from alembic.migration import MigrationContext
 
 from snellen.core.errors import StorageError, UsageError
 from snellen.leaderboard_hub.database.connection import Database
-from snellen.leaderboard_hub.database.tables import Table
+from snellen.leaderboard_hub.database.tables import HubTable
 
 
 def test_migrations_make_the_tables(database: Database) -> None:
     with database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, Table.metadata) == []
+        assert compare_metadata(context, HubTable.metadata) == []
     database.check()
     # Once more is nothing new.
     database.upgrade()

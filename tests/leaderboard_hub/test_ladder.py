@@ -9,7 +9,7 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from snellen.leaderboard_hub.ladder import EarlierScore, shown_score
+from snellen.leaderboard_hub.ladder import EarlierScore, ladder_score
 
 Answers = NDArray[np.int64]
 QUESTIONS, OPTIONS = 1_000, 4
@@ -19,32 +19,32 @@ ALLOWED = 150
 
 def test_a_first_score_is_rounded_to_its_standard_error() -> None:
     samples = [1.0] * 700 + [0.0] * 300
-    shown = shown_score(samples, [], 0)
-    assert shown.same_as is None
-    assert abs(shown.value - 0.7) <= 0.0145 / 2
+    displayed = ladder_score(samples, [], 0)
+    assert displayed.same_as is None
+    assert abs(displayed.value - 0.7) <= 0.0145 / 2
 
 
 def test_a_better_and_a_worse_model_have_scores_of_their_own() -> None:
     first = [1.0] * 600 + [0.0] * 400
-    earlier = [EarlierScore(first, shown_score(first, [], 0).value)]
+    earlier = [EarlierScore(first, ladder_score(first, [], 0).value)]
     better, worse = [1.0] * 700 + [0.0] * 300, [1.0] * 450 + [0.0] * 550
-    assert shown_score(better, earlier, 1).same_as is None
-    assert shown_score(worse, earlier, 1).same_as is None
+    assert ladder_score(better, earlier, 1).same_as is None
+    assert ladder_score(worse, earlier, 1).same_as is None
 
 
 def test_a_few_changed_answers_change_nothing() -> None:
     first = [1.0] * 600 + [0.0] * 400
-    earlier = [EarlierScore(first, shown_score(first, [], 0).value)]
+    earlier = [EarlierScore(first, ladder_score(first, [], 0).value)]
     for changed in range(1, 6):
         again = [1.0] * (600 + changed) + [0.0] * (400 - changed)
-        assert shown_score(again, earlier, 1) == (earlier[0].shown, 0)
+        assert ladder_score(again, earlier, 1) == (earlier[0].displayed, 0)
 
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="no sample scores"):
-        shown_score([], [], 0)
+        ladder_score([], [], 0)
     with pytest.raises(ValueError, match="3 sample scores are compared with 2"):
-        shown_score([1, 0, 1], [EarlierScore([1, 0], 0.5)], 1)
+        ladder_score([1, 0, 1], [EarlierScore([1, 0], 0.5)], 1)
 
 
 class Board:
@@ -60,34 +60,34 @@ class Board:
         assert self.left
         self.left -= 1
         samples = (answers == self.gold).astype(float).tolist()
-        shown = shown_score(samples, self.earlier, ALLOWED - self.left - 1)
-        if shown.same_as is None:
-            self.earlier.append(EarlierScore(samples, shown.value))
-        return shown.value
+        displayed = ladder_score(samples, self.earlier, ALLOWED - self.left - 1)
+        if displayed.same_as is None:
+            self.earlier.append(EarlierScore(samples, displayed.value))
+        return displayed.value
 
 
 def vote_of_random_submissions(board: Board, draws: Generator) -> Answers:
-    """Blum and Hardt, section 4: random submissions vote, with their sign by what was shown."""
+    """Blum and Hardt, section 4: random submissions vote, with their sign by what was displayed."""
     asked = draws.integers(0, OPTIONS, (board.left, QUESTIONS))
-    shown = np.array([board.submit(answers) for answers in asked])
+    displayed = np.array([board.submit(answers) for answers in asked])
     votes = np.zeros((QUESTIONS, OPTIONS))
     votes[:, 0] = 1e-6
-    for answers, value in zip(asked, shown - shown.mean(), strict=True):
+    for answers, value in zip(asked, displayed - displayed.mean(), strict=True):
         votes[np.arange(QUESTIONS), answers] += value
     return votes.argmax(axis=1)
 
 
 def flip_blocks(board: Board, draws: Generator) -> Answers:
-    """Change a block of answers at a time, and keep what was shown to be better."""
+    """Change a block of answers at a time, and keep what was displayed to be better."""
     answers = np.zeros(QUESTIONS, dtype=int)
     best = board.submit(answers)
     while board.left:
         changed = answers.copy()
         block = draws.choice(QUESTIONS, int(draws.choice([1, 5, 20, 100, 300])), replace=False)
         changed[block] = draws.integers(0, OPTIONS)
-        shown = board.submit(changed)
-        if shown > best:
-            answers, best = changed, shown
+        displayed = board.submit(changed)
+        if displayed > best:
+            answers, best = changed, displayed
     return answers
 
 
@@ -101,8 +101,8 @@ def flip_around_a_low_score(board: Board, draws: Generator) -> Answers:
         asked = draws.choice(QUESTIONS, 250, replace=False)
         answers = empty.copy()
         answers[asked] = draws.integers(0, OPTIONS, 250)
-        shown = board.submit(answers)
-        votes[asked, answers[asked]] += shown - level - 62.5 / QUESTIONS * (shown != level)
+        displayed = board.submit(answers)
+        votes[asked, answers[asked]] += displayed - level - 62.5 / QUESTIONS * (displayed != level)
     return votes.argmax(axis=1)
 
 
@@ -126,7 +126,7 @@ def test_an_attack_learns_no_more_than_the_most_frequent_answer(
 
 
 def test_without_the_ladder_the_same_attack_succeeds() -> None:
-    """The attack is a real one: where exact scores are shown it recovers far more."""
+    """The attack is a real one: where exact scores are displayed it recovers far more."""
 
     class OpenBoard(Board):
         def submit(self, answers: Answers) -> float:

@@ -13,7 +13,12 @@ from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.accounts.access import create_account, now
 from snellen.leaderboard_hub.database.connection import Database
-from snellen.leaderboard_hub.database.tables import HostedBenchmark, Job, Score, Submission
+from snellen.leaderboard_hub.database.tables import (
+    HostedBenchmark,
+    ScoringJob,
+    Submission,
+    SubmissionScore,
+)
 from snellen.leaderboard_hub.jobs.queue import (
     MAX_ATTEMPTS,
     LeasedJob,
@@ -49,13 +54,13 @@ def add_jobs(database: Database, count: int) -> None:
 
 
 def write_score(session: Session, job: LeasedJob) -> None:
-    session.add(Score(submission_id=job.submission_id, version=job.version, scored_by="x",
+    session.add(SubmissionScore(submission_id=job.submission_id, version=job.version, scored_by="x",
                       samples=3, summary={}, created=now()))  # fmt: skip
 
 
 def count_scores(database: Database) -> int:
     with database.reading() as session:
-        return len(session.scalars(select(Score.id)).all())
+        return len(session.scalars(select(SubmissionScore.id)).all())
 
 
 def test_many_workers_do_each_job_once(database: Database) -> None:
@@ -120,7 +125,7 @@ def test_a_job_that_kills_its_workers_fails_for_good(database: Database) -> None
     assert take_job(database, "w") is None
     assert told == ["x"]
     with database.reading() as session:
-        row = session.scalars(select(Job)).one()
+        row = session.scalars(select(ScoringJob)).one()
         assert (row.status, row.problem) == ("failed", "out of memory")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,9 @@ from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     Account,
     HostedBenchmark,
-    Job,
-    Score,
+    ScoringJob,
     Submission,
+    SubmissionScore,
 )
 from snellen.leaderboard_hub.hosting import NewBenchmark, Protocol, add_benchmark, replace_data
 from snellen.leaderboard_hub.hub import Hub
@@ -56,7 +55,7 @@ def predictions(right: int) -> bytes:
 
 
 @pytest.fixture
-def hub(database: Database, tmp_path: Path) -> Iterator[Hub]:
+def hub(database: Database, tmp_path: Path) -> Hub:
     storage = Storage(str(tmp_path / "storage"), Secret("a key of the tests"))
     opened = Hub(tmp_path, HubConfig(submissions=LIMITS), database, storage)
     with database.writing() as session:
@@ -65,7 +64,7 @@ def hub(database: Database, tmp_path: Path) -> Iterator[Hub]:
             data = write_data(tmp_path / f"{name}.tsv")
             add_benchmark(session, storage, NewBenchmark(name=name, title=name, data=data,
                                                          is_hidden=hidden))  # fmt: skip
-    yield opened
+    return opened
 
 
 def submit(hub: Hub, benchmark: str, content: bytes, name: str = "p.jsonl") -> int:
@@ -81,12 +80,14 @@ def submit(hub: Hub, benchmark: str, content: bytes, name: str = "p.jsonl") -> i
 def work(hub: Hub) -> None:
     Worker(hub, print).work(until_empty=True)
     with hub.database.reading() as session:
-        assert [job.problem for job in session.scalars(select(Job)) if job.problem] == []
+        assert [job.problem for job in session.scalars(select(ScoringJob)) if job.problem] == []
 
 
-def score_of(hub: Hub, submission: int, version: int = 1) -> Score:
+def score_of(hub: Hub, submission: int, version: int = 1) -> SubmissionScore:
     with hub.database.reading() as session:
-        query = select(Score).where(Score.submission_id == submission, Score.version == version)
+        query = select(SubmissionScore).where(
+            SubmissionScore.submission_id == submission, SubmissionScore.version == version
+        )
         return session.scalars(query).one()
 
 
@@ -94,7 +95,7 @@ def test_an_upload_becomes_a_score(hub: Hub) -> None:
     first = submit(hub, "open-signs", predictions(45))
     work(hub)
     score = score_of(hub, first)
-    assert (score.headline, score.shown, score.samples) == (75.0, 75.0, QUESTIONS)
+    assert (score.headline, score.displayed, score.samples) == (75.0, 75.0, QUESTIONS)
     assert score.low is not None
     assert score.low < 75 < (score.high or 0)
     with hub.database.reading() as session:
@@ -127,7 +128,7 @@ def test_hidden_answers_are_nowhere_in_the_clear(hub: Hub, tmp_path: Path) -> No
     assert len(sealed) == 1
     assert not list(tmp_path.rglob("snellen-scoring-*"))
     other = Storage(str(tmp_path / "storage"), Secret("another key"))
-    key = next(key for key in other.keys() if key.endswith(".sealed"))
+    key = next(key for key in other.list_keys() if key.endswith(".sealed"))
     with pytest.raises(StorageError, match="was sealed with another SNELLEN_HUB_KEY"):
         other.get(key)
     with pytest.raises(UsageError, match="SNELLEN_HUB_KEY is not set"):
@@ -139,11 +140,11 @@ def test_a_hidden_score_moves_only_if_it_differs(hub: Hub) -> None:
     near = submit(hub, "hidden-signs", predictions(32))
     far = submit(hub, "hidden-signs", predictions(55))
     work(hub)
-    assert score_of(hub, near).shown == score_of(hub, first).shown
+    assert score_of(hub, near).displayed == score_of(hub, first).displayed
     assert score_of(hub, near).same_as_id == first
     assert score_of(hub, near).headline != score_of(hub, first).headline
     assert score_of(hub, far).same_as_id is None
-    assert (score_of(hub, far).shown or 0) > 80
+    assert (score_of(hub, far).displayed or 0) > 80
 
 
 def test_new_data_score_every_submission_again(hub: Hub, tmp_path: Path) -> None:

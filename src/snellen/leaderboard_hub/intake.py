@@ -67,6 +67,10 @@ class NewSubmission(Struct, frozen=True, kw_only=True):
     """`run.json` of a run folder, if one was submitted."""
 
 
+class TooManySubmissions(UsageError):
+    """The account has used up its submissions to a benchmark for now."""
+
+
 class Reply(Struct, frozen=True):
     """One line of a stored submission."""
 
@@ -86,8 +90,7 @@ def take_submission(
 ) -> Submission:
     """Check a submission, store it and queue its scoring.
 
-    Raises UsageError if the account has submitted too often today, DataError with the mistake of
-    the file.
+    Raises TooManySubmissions, and DataError with the mistake of the file.
     """
     check_rate(session, benchmark, account_id, limits)
     replies = read_replies(new.file_name, new.content, limits)
@@ -112,14 +115,14 @@ def take_submission(
 def check_rate(
     session: Session, benchmark: HostedBenchmark, account_id: int, limits: SubmissionLimits
 ) -> None:
-    """Raises UsageError if the account has used up its submissions to the benchmark."""
+    """Raises TooManySubmissions."""
     query = select(func.count()).where(
         Submission.account_id == account_id,
         Submission.benchmark_id == benchmark.id,
         Submission.created > now() - _DAY,
     )
     if (session.scalar(query) or 0) >= limits.per_day:
-        raise UsageError(
+        raise TooManySubmissions(
             f"{limits.per_day} submissions to {benchmark.name} in 24 hours are all that an account "
             "may make; try again later"
         )
@@ -185,7 +188,15 @@ def _distinct(rows: Iterable[Prediction]) -> Iterable[Reply]:
 
 def _tight_settings(folder: Path, limits: SubmissionLimits) -> Settings:
     """Limits for files of strangers, and a cache that is deleted with the file."""
-    tight = Limits(row_mb=8, columns=500, cells=5_000_000, depth=20, picture_mb=1,
-                   document_mb=limits.megabytes, member_mb=limits.megabytes, unpacked_gb=1)  # fmt: skip
+    tight = Limits(
+        row_mb=8,
+        columns=500,
+        cells=5_000_000,
+        depth=20,
+        document_mb=limits.megabytes,
+        member_mb=limits.megabytes,
+        unpacked_gb=1,
+        picture_mb=1,
+    )
     settings = Settings.from_environment({"SNELLEN_CACHE": str(folder / "cache")})
     return replace(settings, limits=tight, offline=True, media_folders=())

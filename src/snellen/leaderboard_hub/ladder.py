@@ -33,10 +33,10 @@ class EarlierScore(NamedTuple):
 
     samples: Sequence[float]
     """Score of each sample, 0 to 1, in the order of the data."""
-    shown: float
+    displayed: float
 
 
-class ShownScore(NamedTuple):
+class LadderScore(NamedTuple):
     """What a board shows of a submission."""
 
     value: float
@@ -46,12 +46,12 @@ class ShownScore(NamedTuple):
     is the submission's own."""
 
 
-def shown_score(
+def ladder_score(
     samples: Sequence[float], earlier: Sequence[EarlierScore], submissions: int
-) -> ShownScore:
+) -> LadderScore:
     """What is shown of a submission with these sample scores, each 0 to 1, after `earlier` ones of
-    the same account. `submissions` counts those of the account before, shown or not, withdrawn or
-    not. Raises ValueError if there are no scores, or their number differs."""
+    the same account. `submissions` counts those of the account before, with a score of their own or
+    not, withdrawn or not. Raises ValueError if there are no scores, or their number differs."""
     own = np.asarray(samples, dtype=float)
     if not own.size:
         raise ValueError("there are no sample scores")
@@ -66,9 +66,9 @@ def shown_score(
             distances.append((distance, position))
     if distances:
         position = min(distances)[1]
-        return ShownScore(earlier[position].shown, position)
+        return LadderScore(earlier[position].displayed, position)
     step = standard_error(own)
-    return ShownScore(min(1.0, max(0.0, round(mean / step) * step)), None)
+    return LadderScore(min(1.0, max(0.0, round(mean / step) * step)), None)
 
 
 def critical_value(submissions: int) -> float:

@@ -61,7 +61,7 @@ class Storage:
         with suppress(FileNotFoundError):
             self._files.rm_file(self._path(key))
 
-    def keys(self) -> Iterator[str]:
+    def list_keys(self) -> Iterator[str]:
         """Every key."""
         try:
             for path in self._files.find(self._root):

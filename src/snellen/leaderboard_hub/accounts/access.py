@@ -16,9 +16,15 @@ from snellen.leaderboard_hub.accounts.passwords import (
     verify_password,
 )
 from snellen.leaderboard_hub.accounts.random_secrets import TOKEN_PREFIX, new_secret, secret_digest
-from snellen.leaderboard_hub.accounts.roles import SCOPES, Identity, check_role, scopes_of
+from snellen.leaderboard_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen.leaderboard_hub.config import SessionLimits
-from snellen.leaderboard_hub.database.tables import Account, Attempt, Invitation, SignIn, Token
+from snellen.leaderboard_hub.database.tables import (
+    AccessToken,
+    Account,
+    Attempt,
+    Invitation,
+    SignIn,
+)
 
 MAX_FAILURES = 10
 """Failed sign-ins of an account, or from an address, after which further ones are refused."""
@@ -65,7 +71,7 @@ def create_account(
 def sign_in(
     session: Session, name: str, password: str, address: str, limits: SessionLimits
 ) -> tuple[Account, NewSignIn] | None:
-    """Sign in with a password; None if it is wrong, which is counted.
+    """Sign in with a password; None if it is wrong, which is receive_counted.
 
     Raises AccessDenied after too many failures, whether the password is right or not.
     """
@@ -94,7 +100,7 @@ def start_sign_in(session: Session, account: Account, limits: SessionLimits) -> 
     return created
 
 
-def signed_in(session: Session, secret: str) -> tuple[Identity, SignIn] | None:
+def browser_caller(session: Session, secret: str) -> tuple[Caller, SignIn] | None:
     """Whose browser sends this cookie; None if it is unknown, expired, or the account disabled."""
     row = session.scalar(
         select(SignIn)
@@ -104,7 +110,7 @@ def signed_in(session: Session, secret: str) -> tuple[Identity, SignIn] | None:
     if row is None or row.expires < now() or row.account.disabled is not None:
         return None
     account = row.account
-    return Identity(account.id, account.name, account.role, scopes_of(account.role)), row
+    return Caller(account.id, account.name, account.role, scopes_of(account.role)), row
 
 
 def sign_out(session: Session, secret: str) -> None:
@@ -131,18 +137,18 @@ def create_token(
     if beyond:
         raise UsageError(f"a {account.role} may not have the scope {', '.join(sorted(beyond))}")
     secret = new_secret(TOKEN_PREFIX)
-    session.add(Token(account_id=account.id, label=label[:128], digest=secret_digest(secret),
+    session.add(AccessToken(account_id=account.id, label=label[:128], digest=secret_digest(secret),
                       scopes=sorted(scopes), created=now(),
                       expires=now() + timedelta(days=limits.token_days)))  # fmt: skip
     return secret
 
 
-def token_identity(session: Session, secret: str) -> Identity | None:
+def token_caller(session: Session, secret: str) -> Caller | None:
     """Whose token this is; None if it is unknown, expired, revoked, or the account disabled."""
     row = session.scalar(
-        select(Token)
-        .where(Token.digest == secret_digest(secret))
-        .options(joinedload(Token.account))
+        select(AccessToken)
+        .where(AccessToken.digest == secret_digest(secret))
+        .options(joinedload(AccessToken.account))
     )
     if row is None or row.revoked is not None or row.expires < now():
         return None
@@ -150,12 +156,12 @@ def token_identity(session: Session, secret: str) -> Identity | None:
     if account.disabled is not None:
         return None
     scopes = scopes_of(account.role, frozenset(row.scopes))
-    return Identity(account.id, account.name, account.role, scopes)
+    return Caller(account.id, account.name, account.role, scopes)
 
 
 def note_token_use(session: Session, secret: str) -> None:
     """Note that a token was used, at most every five minutes."""
-    row = session.scalar(select(Token).where(Token.digest == secret_digest(secret)))
+    row = session.scalar(select(AccessToken).where(AccessToken.digest == secret_digest(secret)))
     if row is not None and (row.used is None or now() - row.used > _USED_EVERY):
         row.used = now()
 

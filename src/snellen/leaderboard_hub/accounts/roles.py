@@ -18,7 +18,7 @@ _SCOPES_OF_ROLE: dict[str, frozenset[str]] = {
 }
 
 
-class Identity(NamedTuple):
+class Caller(NamedTuple):
     """Who makes a request: an account, and what it may do."""
 
     account_id: int

@@ -50,7 +50,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
-class Table(DeclarativeBase):
+class HubTable(DeclarativeBase):
     """Base of all tables."""
 
     metadata = MetaData(naming_convention=_NAMES)
@@ -62,7 +62,7 @@ class Table(DeclarativeBase):
     }
 
 
-class Account(Table):
+class Account(HubTable):
     """A person or a program. Deleted accounts keep their row, without name and password."""
 
     __tablename__ = "accounts"
@@ -79,7 +79,7 @@ class Account(Table):
     disabled: Mapped[datetime | None]
 
 
-class Token(Table):
+class AccessToken(HubTable):
     """A token for programs, of limited scope."""
 
     __tablename__ = "tokens"
@@ -98,7 +98,7 @@ class Token(Table):
     account: Mapped[Account] = relationship()
 
 
-class SignIn(Table):
+class SignIn(HubTable):
     """A browser that is signed in."""
 
     __tablename__ = "sign_ins"
@@ -112,7 +112,7 @@ class SignIn(Table):
     account: Mapped[Account] = relationship()
 
 
-class Invitation(Table):
+class Invitation(HubTable):
     """A link by which one person makes an account with a role."""
 
     __tablename__ = "invitations"
@@ -125,7 +125,7 @@ class Invitation(Table):
     used_by: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))
 
 
-class Attempt(Table):
+class Attempt(HubTable):
     """A failed sign-in or another event that is limited per time, by key."""
 
     __tablename__ = "attempts"
@@ -136,7 +136,7 @@ class Attempt(Table):
     at: Mapped[datetime]
 
 
-class AuditEntry(Table):
+class AuditEntry(HubTable):
     """Who did what, and when. Rows are only added."""
 
     __tablename__ = "audit"
@@ -150,7 +150,7 @@ class AuditEntry(Table):
     detail: Mapped[dict[str, Any]]
 
 
-class HostedBenchmark(Table):
+class HostedBenchmark(HubTable):
     """A benchmark that the hub holds."""
 
     __tablename__ = "benchmarks"
@@ -180,7 +180,7 @@ class HostedBenchmark(Table):
     created: Mapped[datetime]
 
 
-class Submission(Table):
+class Submission(HubTable):
     """Predictions of one model for one benchmark."""
 
     __tablename__ = "submissions"
@@ -218,12 +218,12 @@ class Submission(Table):
 
     account: Mapped[Account] = relationship()
     benchmark: Mapped[HostedBenchmark] = relationship()
-    scores: Mapped[list[Score]] = relationship(
-        back_populates="submission", foreign_keys="Score.submission_id"
+    scores: Mapped[list[SubmissionScore]] = relationship(
+        back_populates="submission", foreign_keys="SubmissionScore.submission_id"
     )
 
 
-class Score(Table):
+class SubmissionScore(HubTable):
     """The numbers of a submission on one version of its benchmark. Older ones are kept."""
 
     __tablename__ = "scores"
@@ -239,7 +239,7 @@ class Score(Table):
     low: Mapped[float | None]
     high: Mapped[float | None]
     samples: Mapped[int]
-    shown: Mapped[float | None]
+    displayed: Mapped[float | None]
     """The headline that boards show, on its own scale: that of the Ladder where the answers are
     hidden."""
     same_as_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
@@ -255,7 +255,7 @@ class Score(Table):
     )
 
 
-class Job(Table):
+class ScoringJob(HubTable):
     """Something that workers do once: score a submission."""
 
     __tablename__ = "jobs"
@@ -283,7 +283,7 @@ class Job(Table):
     submission: Mapped[Submission] = relationship()
 
 
-class WrongLabelFlag(Table):
+class WrongLabelFlag(HubTable):
     """A reader's note that the answer of a public item is wrong; goes into a review queue."""
 
     __tablename__ = "wrong_label_flags"

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.database.connection import Database
-from snellen.leaderboard_hub.database.tables import Job
+from snellen.leaderboard_hub.database.tables import ScoringJob
 
 LEASE = timedelta(seconds=60)
 MAX_ATTEMPTS = 3
@@ -40,17 +40,34 @@ class LeasedJob(NamedTuple):
 
 def add_job(session: Session, submission_id: int, version: int) -> None:
     """Queue the scoring of a submission on a version of its benchmark, unless it is queued."""
-    existing = select(Job.id).where(Job.submission_id == submission_id, Job.version == version)
+    existing = select(ScoringJob.id).where(
+        ScoringJob.submission_id == submission_id, ScoringJob.version == version
+    )
+        ScoringJob.submission_id == submission_id, ScoringJob.version == version
+    )
     if session.scalar(existing) is None:
-        session.add(Job(submission_id=submission_id, version=version, status="queued", attempts=0,
-                        worker="", lease="", problem="", created=now()))  # fmt: skip
+        session.add(
+            ScoringJob(
+                submission_id=submission_id,
+                version=version,
+                status="queued",
+                attempts=0,
+                worker="",
+                lease="",
+                problem="",
+                created=now(),
+            )
+        )
 
 
 def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> LeasedJob | None:
     """Take the oldest job that waits, or whose worker has died; None if there is none."""
     with database.writing() as session:
-        free = or_(Job.status == "queued", (Job.status == "leased") & (Job.leased_until < now()))
-        query = select(Job).where(free).order_by(Job.id).limit(1)
+        free = or_(
+            ScoringJob.status == "queued",
+            (ScoringJob.status == "leased") & (ScoringJob.leased_until < now()),
+        )
+        query = select(ScoringJob).where(free).order_by(ScoringJob.id).limit(1)
         # PostgreSQL: two workers never wait for the same row. SQLite has one writer anyway.
         row = session.scalar(query.with_for_update(skip_locked=True))
         if row is None:
@@ -96,8 +113,10 @@ def fail_job(
 def _change(session: Session, job: LeasedJob, **values: object) -> None:
     """Change a job that this worker has the lease of. Raises LeaseLost."""
     changed = session.execute(
-        update(Job)
-        .where(Job.id == job.id, Job.lease == job.lease, Job.status == "leased")
+        update(ScoringJob)
+        .where(
+            ScoringJob.id == job.id, ScoringJob.lease == job.lease, ScoringJob.status == "leased"
+        )
         .values(**values)
         .execution_options(synchronize_session=False)
     )

@@ -17,15 +17,20 @@ from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.database.connection import Database
-from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, Score, Submission
+from snellen.leaderboard_hub.database.tables import (
+    Account,
+    HostedBenchmark,
+    Submission,
+    SubmissionScore,
+)
 from snellen.leaderboard_hub.hosting import Protocol
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
-from snellen.leaderboard_hub.ladder import EarlierScore, shown_score
+from snellen.leaderboard_hub.ladder import EarlierScore, ladder_score
 from snellen.leaderboard_hub.storage import Storage
 
 
-class SampleScores(NamedTuple):
+class RowScores(NamedTuple):
     """Scores of a submission's samples, in the order of the data; what has none counts 0."""
 
     ids: tuple[str, ...]
@@ -96,66 +101,68 @@ def _score(storage: Storage, work: _Work) -> Scored:
         )
 
 
-def _sample_scores(records: Sequence[Record]) -> SampleScores:
+def _sample_scores(records: Sequence[Record]) -> RowScores:
     ordered = sorted(records, key=lambda record: (record.position or 0, record.id))
-    return SampleScores(
+    return RowScores(
         tuple(record.id for record in ordered),
         tuple(record.score or 0.0 for record in ordered),
     )
 
 
 def _write_score(
-    session: Session, hub: Hub, job: LeasedJob, scored: Scored, samples: SampleScores, key: str
+    session: Session, hub: Hub, job: LeasedJob, scored: Scored, samples: RowScores, key: str
 ) -> None:
     submission = session.get_one(Submission, job.submission_id)
     # One score of an account after the other: two at once would both find no earlier one.
     session.get_one(Account, submission.account_id, with_for_update=True)
     headline = scored.summary.headline
     interval = headline.interval
-    shown, same_as = headline.value, None
+    displayed, same_as = headline.value, None
     if submission.benchmark.is_hidden and hub.config.hidden.ladder and headline.value is not None:
-        shown, same_as = _shown(session, hub, submission, job.version, samples, headline.top)
+        displayed, same_as = _displayed_value(
+            session, hub, submission, job.version, samples, headline.top
+        )
     session.add(
-        Score(
+        SubmissionScore(
             submission_id=submission.id,
             version=job.version,
             scored_by=__version__,
             headline=headline.value,
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
+            low=None if interval is None else interval.low,
+            high=None if interval is None else interval.high,
             samples=headline.n,
-            shown=shown,
+            displayed=displayed,
             same_as_id=same_as,
             records=key,
             summary=msgspec.to_builtins(scored.summary),
             created=now(),
-        )  # fmt: skip
+        )
     )
     submission.status, submission.problem = "scored", ""
 
 
-def _shown(
+def _displayed_value(
     session: Session,
     hub: Hub,
     submission: Submission,
     version: int,
-    samples: SampleScores,
+    samples: RowScores,
     top: float,
 ) -> tuple[float, int | None]:
     """What the Ladder shows of a submission, on the headline's scale."""
     before = (
-        select(Score)
-        .join(Submission, Score.submission_id == Submission.id)
+        select(SubmissionScore)
+        .join(Submission, SubmissionScore.submission_id == Submission.id)
         .where(
             Submission.account_id == submission.account_id,
             Submission.benchmark_id == submission.benchmark_id,
-            Score.version == version,
+            SubmissionScore.version == version,
         )
-        .order_by(Score.id)
+        .order_by(SubmissionScore.id)
     )
     own = [each for each in session.scalars(before) if each.same_as_id is None and each.records]
     earlier = [
-        EarlierScore(_read_samples(hub.storage, each.records).scores, (each.shown or 0.0) / top)
+        EarlierScore(_read_samples(hub.storage, each.records).scores, (each.displayed or 0.0) / top)
         for each in own
         if each.records is not None
     ]
@@ -166,13 +173,13 @@ def _shown(
             Submission.id < submission.id,
         )
     )
-    result = shown_score(samples.scores, earlier, count or 0)
+    result = ladder_score(samples.scores, earlier, count or 0)
     same_as = None if result.same_as is None else own[result.same_as].submission_id
     return result.value * top, same_as
 
 
-def _read_samples(storage: Storage, key: str) -> SampleScores:
-    return msgspec.json.decode(storage.get(key), type=SampleScores)
+def _read_samples(storage: Storage, key: str) -> RowScores:
+    return msgspec.json.decode(storage.get(key), type=RowScores)
 
 
 def _fail(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from alembic import context
 
-from snellen.leaderboard_hub.database.tables import Table
+from snellen.leaderboard_hub.database.tables import HubTable
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Table.metadata,
+    target_metadata=HubTable.metadata,
     render_as_batch=True,
     transaction_per_migration=False,
 )

@@ -223,7 +223,7 @@ def upgrade() -> None:
         sa.Column("low", sa.Double(), nullable=True),
         sa.Column("high", sa.Double(), nullable=True),
         sa.Column("samples", sa.Integer(), nullable=False),
-        sa.Column("shown", sa.Double(), nullable=True),
+        sa.Column("displayed", sa.Double(), nullable=True),
         sa.Column("same_as_id", sa.Integer(), nullable=True),
         sa.Column("records", sa.String(length=200), nullable=True),
         sa.Column("summary", sa.JSON(), nullable=False),
