@@ -43,8 +43,6 @@ def add_job(session: Session, submission_id: int, version: int) -> None:
     existing = select(ScoringJob.id).where(
         ScoringJob.submission_id == submission_id, ScoringJob.version == version
     )
-        ScoringJob.submission_id == submission_id, ScoringJob.version == version
-    )
     if session.scalar(existing) is None:
         session.add(
             ScoringJob(
