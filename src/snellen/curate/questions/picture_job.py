@@ -193,6 +193,7 @@ class PictureJobs:
         return Job(draft.id, steps())
 
     def _picture(self, picture: Picture) -> Steps[Finished]:
+        """Look, then write; whatever cannot be looked at is dropped with the reason."""
         done = Finished(picture.id, (picture.id,))
         if self.options.require_license and not picture.cells.get("license"):
             done.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
