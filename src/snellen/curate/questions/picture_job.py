@@ -51,6 +51,7 @@ from snellen.curate.questions.writing import (
     frame_suffices,
     write_questions,
 )
+from snellen.report.format import plural
 
 STEP = "questions"
 PERMANENT = frozenset({"unsupported", "too_long", "media"})
@@ -245,7 +246,7 @@ class PictureJobs:
             for number, question in enumerate(written, 1):
                 yield from self._check(done, prompt, f"{place}/{number}", question, spans)
         if done.questions:
-            reason = f"{len(done.questions)} questions passed"
+            reason = f"{plural(len(done.questions), 'question')} passed"
             done.decided.append(_JobDecision(done.picture, "keep", WRITTEN, reason, (looked,)))
         else:
             done.drop(done.picture, NO_QUESTION, "no question about it passed", looked)
