@@ -51,6 +51,7 @@ from snellen.curate.questions.writing import (
     frame_suffices,
     write_questions,
 )
+from snellen.report.format import plural
 
 STEP = "questions"
 PERMANENT = frozenset({"unsupported", "too_long", "media"})
@@ -193,6 +194,7 @@ class PictureJobs:
         return Job(draft.id, steps())
 
     def _picture(self, picture: Picture) -> Steps[Finished]:
+        """Look, then write; whatever cannot be looked at is dropped with the reason."""
         done = Finished(picture.id, (picture.id,))
         if self.options.require_license and not picture.cells.get("license"):
             done.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
@@ -244,7 +246,7 @@ class PictureJobs:
             for number, question in enumerate(written, 1):
                 yield from self._check(done, prompt, f"{place}/{number}", question, spans)
         if done.questions:
-            reason = f"{len(done.questions)} questions passed"
+            reason = f"{plural(len(done.questions), 'question')} passed"
             done.decided.append(_JobDecision(done.picture, "keep", WRITTEN, reason, (looked,)))
         else:
             done.drop(done.picture, NO_QUESTION, "no question about it passed", looked)
