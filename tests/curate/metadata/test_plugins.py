@@ -24,6 +24,7 @@ broken = letters_of_others:read
 one-line = letters_of_others:ONE_LINE
 """
 SOURCE = """
+from pathlib import Path
 from msgspec import Struct
 from snellen.curate.metadata.distractors import DistractorStrategy
 from snellen.curate.metadata.importers.importer import ImportedMetadata, MetadataImporter
