@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from snellen.core.sample import Kind, Sample
-from snellen.curate.publish.giveaways import find_giveaways
+from snellen.curate.publish.giveaways import find_giveaways, picture_texts
 
 OPTIONS = {"A": "golden retriever", "B": "cat", "C": "a red car"}
 
@@ -52,7 +52,7 @@ def sample(
     ],
 )
 def test_found(item: Sample, cells: dict[str, str], data: bytes, place: str) -> None:
-    assert find_giveaways(item, cells, {"d": data} if data else {}) == [place]
+    assert find_giveaways(item, cells, {"d": picture_texts(data)} if data else {}) == [place]
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_found(item: Sample, cells: dict[str, str], data: bytes, place: str) -> 
     ],
 )
 def test_not_found(item: Sample, cells: dict[str, str], data: bytes) -> None:
-    assert find_giveaways(item, cells, {"d": data} if data else {}) == []
+    assert find_giveaways(item, cells, {"d": picture_texts(data)} if data else {}) == []

@@ -60,3 +60,14 @@ def test_what_must_be_public_takes_its_unit_with_it() -> None:
         Splittable("4", "a"),
     ]
     assert choose_held_out(items, 0.5, 0) == {"3", "4"}
+
+
+def test_units_of_several_abilities_meet_the_share_of_each() -> None:
+    items = [
+        Splittable(f"{picture}-{ability}", ability, media=(f"picture {picture}",))
+        for picture in range(20)
+        for ability in "abc"
+    ]
+    chosen = choose_held_out(items, 0.3, 0)
+    counts = Counter(item.ability for item in items if item.id in chosen)
+    assert dict(counts) == {"a": 6, "b": 6, "c": 6}

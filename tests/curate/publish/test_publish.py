@@ -202,6 +202,25 @@ def test_the_same_input_gives_the_same_bytes(data, published, tmp_path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "public-private"]
 
 
+def test_a_translation_keeps_the_same_answers_back(data, published, tmp_path, capsys) -> None:
+    like = PublishOptions(name="zh", split_like=published.folder)
+    translated = publish(data.translated_well, tmp_path / "zh", like)
+    ids = {row["index"] for row in rows(published, "test")}
+    assert {row["index"] for row in rows(translated, "test")} == ids
+    assert {row["answer"] for row in rows(translated, "test")} == {None}
+    assert set(open_sealed(translated.sealed).answers) == ids
+    for folder, sentence in (
+        (str(tmp_path), "no publication is there"),
+        (str(tmp_path / "open"), "it keeps no answers back"),
+    ):
+        publish(data.data, tmp_path / "open")
+        out = str(tmp_path / "p")
+        assert (
+            main(["curate", "publish", str(data.data), "--out", out, "--split-like", folder]) == 2
+        )
+        assert sentence in capsys.readouterr().err
+
+
 def test_without_a_key_the_answers_are_plain_and_outside(data, tmp_path, capsys) -> None:
     main(["curate", "publish", str(data.data), "--out", str(tmp_path / "p"), "--hold-out", "0.3"])
     printed = capsys.readouterr().out
@@ -252,6 +271,14 @@ def test_a_folder_of_something_else_is_left_alone(data, tmp_path) -> None:
 def write_tsv(path: Path, *lines: str) -> Path:
     path.write_text("\n".join(line.replace("|", "\t") for line in lines) + "\n")
     return path
+
+
+def test_another_split_replaces_the_publication_and_keeps_the_old_answers(data, tmp_path) -> None:
+    for share, count in ((0.3, 22), (0.5, 36)):
+        published = publish(data.data, tmp_path / "p", PublishOptions(hold_out=share))
+        assert len(rows(published, "test")) == count
+        assert len(open_sealed(published.sealed).answers) == count
+    assert len(open_sealed(tmp_path / "p-private.before-1" / "answers.jsonl").answers) == 22
 
 
 def test_several_kinds_make_a_file_each_with_numbers_for_index(tmp_path) -> None:

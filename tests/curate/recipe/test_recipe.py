@@ -56,8 +56,8 @@ def test_every_step_is_run_once_and_everything_is_accounted_for(data, capsys) ->
     lines = [json.loads(line) for line in (made / "provenance.jsonl").read_text().splitlines()]
     assert {line["item"] for line in lines} == set(data.ids)
     by_id = {line["item"]: line for line in lines}
-    assert by_id["113"]["status"] == "dropped by publish"
-    assert by_id["101"]["status"] == "kept"
+    assert by_id["113"]["ended"] == {"publish": "dropped by publish"}
+    assert by_id["101"]["ended"] == {"publish": "kept"}
     assert len(by_id["101"]["pictures"][0]) == 64
     assert by_id["101"]["source"] == "drawn"
     assert by_id["101"]["history"][0]["rule"] in ("public", "held_out")
@@ -177,3 +177,98 @@ def test_a_step_that_fails_names_itself_and_the_recipe_goes_on_after(data, capsy
     assert plan(recipe, capsys)["publish"] == ("resume", "it was stopped")
     write(data.folder, RECIPE)
     assert main(["curate", "run", recipe]) == 0
+
+
+METADATA = """
+data = "colours"
+
+[[step]]
+step = "metadata"
+importer = "image-folder"
+subtask = "colour recognition"
+license = "CC0-1.0"
+
+[[step]]
+step = "questions"
+from-metadata = "metadata"
+templates = "templates.toml"
+
+[[step]]
+step = "publish"
+"""
+TEMPLATES = """
+version = 1
+
+[[templates]]
+subtask = "colour recognition"
+task = "visual recognition"
+answer = "label"
+questions = ["Which colour fills the picture?"]
+"""
+
+
+def test_questions_from_metadata_are_steps_too(tmp_path, capsys) -> None:
+    from PIL import Image
+
+    for colour in ("red", "green", "blue", "orange", "purple"):
+        (tmp_path / "colours" / colour).mkdir(parents=True)
+        for number in range(4):
+            path = tmp_path / "colours" / colour / f"{number}.png"
+            Image.new("RGB", (40 + number, 40), colour).save(path)
+    (tmp_path / "templates.toml").write_text(TEMPLATES)
+    recipe = write(tmp_path, METADATA)
+    assert main(["curate", "run", recipe]) == 0
+    printed = capsys.readouterr().out
+    assert "test: 20 questions" in printed
+    assert (tmp_path / "recipe-made" / "metadata" / "metadata.jsonl").is_file()
+    lines = (tmp_path / "recipe-made" / "provenance.jsonl").read_text().splitlines()
+    assert len(lines) == 20
+    assert json.loads(lines[0])["licence"] == "CC0-1.0"
+    # Other templates make other questions; the records stay.
+    (tmp_path / "templates.toml").write_text(TEMPLATES.replace("fills", "has"))
+    todo = plan(recipe, capsys)
+    assert todo["metadata"] == ("done", "")
+    assert todo["questions"] == ("again", "the file templates.toml changed")
+
+
+REVIEW = """
+data = "planted.tsv"
+
+[[step]]
+step = "review"
+sample = 2
+
+[[step]]
+step = "publish"
+"""
+
+
+def test_a_recipe_waits_for_people_and_goes_on(data, capsys, monkeypatch) -> None:
+    import shlex
+
+    monkeypatch.chdir(data.folder)
+    recipe = write(data.folder, REVIEW)
+    assert main(["curate", "run", recipe]) == 1
+    printed = capsys.readouterr().out
+    assert "step 1 (review) waits for people: of 2 items 2 still need decisions" in printed
+    assert f"then go on with: snellen curate run {recipe}" in printed
+    queue = (data.folder / "recipe-made" / "review" / "queue.jsonl").read_text().splitlines()
+    first, second = (json.loads(line)["item"] for line in queue)
+    # The command that is printed, with decisions from a file instead of the page.
+    [line] = [line for line in printed.splitlines() if line.startswith("review them with: ")]
+    words = shlex.split(line.removeprefix("review them with: snellen "))
+    decisions = data.folder / "ann.jsonl"
+    decisions.write_text(json.dumps({"item": first, "by": "Ann", "action": "drop"}) + "\n")
+    assert main([*words, "--import", "ann.jsonl"]) == 0
+    assert main(["curate", "run", recipe]) == 1
+    assert "1 still need" in capsys.readouterr().out
+    # Further decisions that the recipe itself names are added to those that are there.
+    decisions.write_text(json.dumps({"item": second, "by": "Bo", "action": "keep"}) + "\n")
+    write(data.folder, REVIEW.replace("sample = 2", 'sample = 2\nimport = "ann.jsonl"'))
+    assert main(["curate", "run", recipe]) == 0
+    lines = (data.folder / "recipe-made" / "provenance.jsonl").read_text().splitlines()
+    items = {line["item"]: line for line in map(json.loads, lines)}
+    assert items[first]["ended"] == {"publish": "dropped by review"}
+    by = {entry["step"]: entry.get("by") for entry in items[second]["history"]}
+    assert by["review"] == "Bo"
+    assert not (data.folder / "recipe-made" / "review.before-1").exists()

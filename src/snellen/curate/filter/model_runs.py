@@ -8,7 +8,7 @@ They are ordinary runs, in the folder `runs` of the step: resumed, budgeted and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -88,10 +88,12 @@ def run_models(
         if not names:
             continue
         before = _spending(runs_folder, budget)
+        others = [name for other in models if other != kind for name in models[other]]
+        priced = replace(options, prices=_prices_for(options.prices, others))
         results = evaluate(
             list(names),
             data,
-            _run_options(options, kind, runs_folder, budget, columns),
+            _run_options(priced, kind, runs_folder, budget, columns),
             command=reports.command,
             progress=reports.progress,
             fetching=reports.fetching,
@@ -106,6 +108,12 @@ def run_models(
                 reports.notify(str(lost))
         budget = _remaining(budget, _spending(runs_folder, budget) - before)
     return made
+
+
+def _prices_for(prices: Sequence[str], others: Sequence[AnyModel]) -> list[str]:
+    """The prices without those of models that are asked in other runs."""
+    elsewhere = " ".join(map(str, others))
+    return [price for price in prices if price.rpartition(":")[0] not in elsewhere]
 
 
 def _run_options(

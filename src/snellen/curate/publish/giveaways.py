@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from snellen.core.sample import Sample
 
@@ -18,20 +18,20 @@ _STATED = r"(?:answer|key|solution|correct(?: option| choice)?)\s*(?:is|=|:|：)
 
 
 def find_giveaways(
-    sample: Sample, cells: Mapping[str, str], pictures: Mapping[str, bytes]
+    sample: Sample, cells: Mapping[str, str], pictures: Mapping[str, Iterable[str]]
 ) -> list[str]:
     """Clauses on where the answer is stated; empty if nowhere.
 
-    `cells` are the other columns that would be published, `pictures` the bytes of its images by
-    their digest.
+    `cells` are the other columns that would be published, `pictures` the texts in the files of its
+    images (`picture_texts`) by their digest.
     """
     texts = {"the question": sample.question, "the hint": sample.hint}
     places = [where for where, text in texts.items() if _states_answer(text, sample)]
     names = {"the id": sample.id, **{f"the column {name}": text for name, text in cells.items()}}
     answers = [text for text in _answer_texts(sample) if len(text) >= _SHORTEST]
     places += [where for where, text in names.items() if _contains_any(text, answers)]
-    for digest, data in pictures.items():
-        if any(_contains_any(text, answers) for text in _picture_texts(data)):
+    for digest, hidden_texts in pictures.items():
+        if any(_contains_any(text, answers) for text in hidden_texts):
             places.append(f"the metadata of picture {digest[:12]}")
     return places
 
@@ -63,7 +63,7 @@ def _contains_any(text: str, answers: list[str]) -> bool:
     )
 
 
-def _picture_texts(data: bytes) -> Iterator[str]:
+def picture_texts(data: bytes) -> Iterator[str]:
     """Texts in an image file that no viewer shows: PNG text chunks, comments, EXIF and XMP."""
     from PIL import Image
 

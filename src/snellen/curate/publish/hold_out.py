@@ -6,6 +6,7 @@ would show pictures of the part that is kept back.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor
@@ -27,11 +28,9 @@ class Splittable:
 
 @dataclass(slots=True)
 class _Cluster:
-    members: list[Splittable] = field(default_factory=list)
+    """Items that stay together."""
 
-    @property
-    def ability(self) -> str:
-        return self.members[0].ability
+    members: list[Splittable] = field(default_factory=list)
 
     @property
     def first_id(self) -> str:
@@ -41,35 +40,40 @@ class _Cluster:
     def is_eligible(self) -> bool:
         return not any(member.must_be_public for member in self.members)
 
+    def sizes(self) -> Counter[str]:
+        """Number of items by ability."""
+        return Counter(member.ability for member in self.members)
+
 
 def choose_held_out(items: Sequence[Splittable], share: float, seed: int) -> frozenset[str]:
     """Ids of the items that are held out: `share` of each ability, as nearly as units allow.
 
-    The result depends on ids, abilities and the seed only, not on the order of the items.
+    Clusters are taken in an order by the seed: first those that fit into the quotas of all their
+    abilities, then those that bring the numbers closer to the quotas. The result depends on ids,
+    abilities and the seed only, not on the order of the items.
     """
-    clusters = _clusters(items)
+    quotas = _quotas(Counter(item.ability for item in items), share)
+    clusters = [cluster for cluster in _clusters(items) if cluster.is_eligible]
     clusters.sort(key=lambda cluster: sampling_key(seed, cluster.first_id))
-    sizes: dict[str, int] = {}
-    for item in items:
-        sizes[item.ability] = sizes.get(item.ability, 0) + 1
-    quotas = _quotas(sizes, share)
-    taken = dict.fromkeys(sizes, 0)
+    taken: Counter[str] = Counter()
     chosen: list[_Cluster] = []
     left: list[_Cluster] = []
-    for cluster in filter(lambda cluster: cluster.is_eligible, clusters):
-        fits = taken[cluster.ability] + len(cluster.members) <= quotas[cluster.ability]
+    for cluster in clusters:
+        sizes = cluster.sizes()
+        fits = all(taken[ability] + size <= quotas[ability] for ability, size in sizes.items())
         (chosen if fits else left).append(cluster)
-        taken[cluster.ability] += len(cluster.members) if fits else 0
-    # Units that did not fit into their ability's quota: at most one more of each ability, while
-    # the whole is short of its share.
-    target, total = sum(quotas.values()), sum(taken.values())
-    filled: set[str] = set()
+        taken += sizes if fits else Counter()
     for cluster in left:
-        if total + len(cluster.members) <= target and cluster.ability not in filled:
+        sizes = cluster.sizes()
+        if _distance(taken + sizes, quotas, sizes) < _distance(taken, quotas, sizes):
             chosen.append(cluster)
-            filled.add(cluster.ability)
-            total += len(cluster.members)
+            taken += sizes
     return frozenset(member.id for cluster in chosen for member in cluster.members)
+
+
+def _distance(taken: Counter[str], quotas: Mapping[str, int], abilities: Iterable[str]) -> int:
+    """How far the numbers of these abilities are from their quotas."""
+    return sum(abs(taken[ability] - quotas[ability]) for ability in abilities)
 
 
 def _quotas(sizes: Mapping[str, int], share: float) -> dict[str, int]:

@@ -59,6 +59,10 @@ class PublishOptions:
         None, "--hold-out", "share of each ability whose answers are kept back, e.g. 30%%",
         metavar="SHARE", parse=parse_share,
     )  # fmt: skip
+    split_like: str = option(
+        "", "--split-like", "keep back the answers of the ids that this publication keeps back, "
+        "as for a translation of it", metavar="DIR",
+    )  # fmt: skip
     seed: int = option(0, "--seed", "seed of the split (default: 0)", metavar="N", parse=int)
     ability: str = option(
         "", "--ability", "column by which the split is balanced (default: category, else "
@@ -78,6 +82,11 @@ class PublishOptions:
         is_repeatable=True,
     )  # fmt: skip
 
+    @property
+    def keeps_back(self) -> bool:
+        """Whether some answers are kept back."""
+        return self.hold_out is not None or bool(self.split_like)
+
 
 def check_publish_options(options: PublishOptions) -> None:
     """Raises UsageError for values that no file or card can hold."""
@@ -89,5 +98,9 @@ def check_publish_options(options: PublishOptions) -> None:
     for code in options.language:
         if not _LANGUAGE.fullmatch(code):
             raise UsageError(f"--language {code!r} is no language code; expected e.g. en or zh")
-    if options.seal_key and options.hold_out is None:
+    if options.hold_out is not None and options.split_like:
+        raise UsageError(
+            "--split-like takes the split of another publication; leave out --hold-out"
+        )
+    if options.seal_key and not options.keeps_back:
         raise UsageError("--seal-key encrypts answers that --hold-out keeps back; add --hold-out")

@@ -35,9 +35,21 @@ from snellen.curate.publish.licences import (
 from snellen.curate.publish.options import PublishOptions, check_publish_options
 from snellen.curate.publish.parquet_split import SplitWriter
 from snellen.curate.publish.sealing import SealedHeader, encode_answers, read_key, seal
-from snellen.curate.publish.survey import Survey, name_some, survey_items
+from snellen.curate.publish.survey import (
+    Survey,
+    name_some,
+    read_held_out_ids,
+    survey_items,
+)
 from snellen.curate.publish.vlmevalkit_tsv import TsvWriter, tsv_line
-from snellen.curate.step import Step, media_suffix, open_step
+from snellen.curate.step import (
+    STEP_FILE,
+    Step,
+    describe_source,
+    media_suffix,
+    open_step,
+    read_step,
+)
 
 STEP = "publish"
 PUBLICATION_FILE = "publication.json"
@@ -110,12 +122,14 @@ def publish(
         options = replace(options, licence=check_licence(options.licence, "--licence"))
     licences = read_licence_table(options.licences) if options.licences else LicenceTable()
     key = None
-    if options.hold_out is not None:
+    if options.keeps_back:
         key = read_key(Path(options.seal_key) if options.seal_key else None, create=True)
     _check_target(target)
     private = Path(options.private) if options.private else _sibling(_with_name(out), "-private")
     table = open_items(data, columns)
-    with open_step(private, STEP, _settings(options, licences), table) as step:
+    settings = _settings(options, licences)
+    _set_aside_earlier(private, settings, table)
+    with open_step(private, STEP, settings, table) as step:
         survey = survey_items(table, options, licences)
         part = _sibling(target, ".part")
         try:
@@ -134,11 +148,32 @@ def publish(
     return msgspec.structs.replace(published, folder=str(out), specs=specs)
 
 
+def _set_aside_earlier(private: Path, settings: dict[str, Any], table: ItemTable) -> None:
+    """Rename the private folder of an earlier publication with other options or of other data: its
+    answers may have been given out. Raises StorageError."""
+    if not (private / STEP_FILE).is_file():
+        return
+    info = read_step(private)
+    is_same = info.settings == settings and info.sources == (describe_source(table),)
+    if info.step != STEP or is_same:
+        return
+    number = 1
+    while _sibling(private, f".before-{number}", hidden=False).exists():
+        number += 1
+    try:
+        private.rename(_sibling(private, f".before-{number}", hidden=False))
+    except OSError as error:
+        raise StorageError(f"cannot rename {private}: {error.strerror or error}") from error
+
+
 def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]:
     """What decides the split, the licences and what is left out."""
     return {
         "name": options.name,
         "hold_out": options.hold_out,
+        "split_like": sorted(read_held_out_ids(Path(options.split_like)))
+        if options.split_like
+        else [],
         "seed": options.seed,
         "ability": options.ability,
         "require_licence": options.require_licence,
@@ -164,13 +199,13 @@ class _Writer:
 
     @property
     def public_split(self) -> str:
-        return HELD_OUT if self.options.hold_out is None else PUBLIC
+        return HELD_OUT if not self.options.keeps_back else PUBLIC
 
     def write(self, step: Step) -> PublishResult:
         """Write the folder, the private files and the decisions."""
         (self.folder / DATA_FOLDER).mkdir(parents=True)
         splits = [self.public_split]
-        if self.options.hold_out is not None:
+        if self.options.keeps_back:
             splits.append(HELD_OUT)
         parquet = {split: f"{DATA_FOLDER}/{split}.parquet" for split in splits}
         tables = self._write_rows(parquet, step)
@@ -271,7 +306,7 @@ class _Writer:
 
     def _tsv_name(self, split: str, kind: str) -> str:
         parts = [self.options.name]
-        if self.options.hold_out is not None:
+        if self.options.keeps_back:
             parts.append(split.upper())
         if len(self._kinds()) > 1:
             parts.append(_KIND_ENDINGS[kind])
@@ -280,7 +315,7 @@ class _Writer:
     def _open_tsv(self, file: str, kind: str, split: str) -> TsvWriter:
         layout = self.survey.layout
         has_options = kind in ("choice", "multi")
-        is_held_out = self.options.hold_out is not None and split == HELD_OUT
+        is_held_out = self.options.keeps_back and split == HELD_OUT
         columns = [
             name
             for name in layout.text_columns
@@ -317,7 +352,7 @@ class _Writer:
 
     def _write_answers(self, private: Path, parquet: Mapping[str, str]) -> Path | None:
         """Write the answers kept back, encrypted if there is a key."""
-        if self.options.hold_out is None:
+        if not self.options.keeps_back:
             return None
         questions = _digest(self.folder / parquet[HELD_OUT], "sha256")
         header = SealedHeader(
@@ -351,7 +386,7 @@ class _Writer:
             licences=dict(sorted(licences.items())),
             held_out=HELD_OUT if sealed else "",
             share=options.hold_out,
-            seed=options.seed if sealed else None,
+            seed=options.seed if options.hold_out is not None else None,
             sealed_sha256=_digest(sealed, "sha256") if sealed and self.key else "",
         )
 
@@ -359,7 +394,7 @@ class _Writer:
         """Write the TOML descriptions; returns their names by split."""
         specs = {}
         for split, path in parquet.items():
-            is_held_out = self.options.hold_out is not None and split == HELD_OUT
+            is_held_out = self.options.keeps_back and split == HELD_OUT
             name = f"{self.options.name}-{split}" if is_held_out else self.options.name
             title = self.options.title or self.options.name
             entries = {
@@ -488,10 +523,10 @@ def _with_name(out: Path | str) -> Path:
     return path if path.name not in ("", "..") else path.resolve()
 
 
-def _sibling(target: Path, ending: str) -> Path:
-    """A path next to the folder, on the same disk."""
-    hidden = "." if ending.startswith(".") else ""
-    return target.with_name(f"{hidden}{target.name}{ending}")
+def _sibling(target: Path, ending: str, *, hidden: bool = True) -> Path:
+    """A path next to the folder, on the same disk; one that begins with a dot is hidden."""
+    dot = "." if hidden and ending.startswith(".") else ""
+    return target.with_name(f"{dot}{target.name}{ending}")
 
 
 def _digest(path: Path, algorithm: str) -> str:

@@ -12,7 +12,7 @@ from snellen.core.media import check_image
 from snellen.core.sample import sampling_key
 from snellen.curate.decisions import flagged_items, latest_decisions, read_decisions
 from snellen.curate.items import Item, ItemTable, item_kind
-from snellen.curate.publish.giveaways import find_giveaways
+from snellen.curate.publish.giveaways import find_giveaways, picture_texts
 from snellen.curate.publish.hold_out import Splittable, choose_held_out
 from snellen.curate.publish.layout import Layout, LayoutBuilder, ability_of
 from snellen.curate.publish.licences import (
@@ -100,10 +100,10 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     entries: dict[str, PublishedEntry] = {}
     splittable: list[Splittable] = []
     columns = LayoutBuilder(tuple(options.keep))
-    readable: dict[str, bytes] = {}
+    readable: dict[str, tuple[str, ...]] = {}
     for item in table:
         sample = item.sample
-        finding = _unusable(item, readable, keep_bytes=options.hold_out is not None)
+        finding = _unusable(item, readable, read_texts=options.keeps_back)
         if finding is not None:
             findings[item.id] = [finding]
             continue
@@ -117,11 +117,11 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
         ability = ability_of(item, options.ability)
         entries[item.id] = PublishedEntry(ability, licence, source, item_kind(item))
         columns.add(item)
-        if options.hold_out is not None:
-            pictures = {ref.digest: readable.get(ref.digest, b"") for ref in sample.media}
+        if options.keeps_back:
+            pictures = {ref.digest: readable.get(ref.digest, ()) for ref in sample.media}
             places = find_giveaways(sample, {SOURCE_COLUMN: source}, pictures)
             if places:
-                reason = f"the answer is stated in {' and '.join(places)}, so that it is published"
+                reason = f"the answer is stated in {' and '.join(places)}"
                 findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
             digests = tuple(ref.digest for ref in sample.media)
             must_be_public = bool(places) or not sample.gold
@@ -131,6 +131,8 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
         raise DataError(f"{table.path}: no item is left to publish")
     if options.hold_out is not None:
         _hold_out(entries, splittable, options.hold_out, options.seed)
+    elif options.split_like:
+        _hold_out_like(entries, options.split_like)
     numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
     return Survey(
         columns.layout(),
@@ -142,9 +144,11 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     )
 
 
-def _unusable(item: Item, readable: dict[str, bytes], *, keep_bytes: bool) -> ItemFinding | None:
+def _unusable(
+    item: Item, readable: dict[str, tuple[str, ...]], *, read_texts: bool
+) -> ItemFinding | None:
     """Why an item cannot be published at all. `readable` gets the digests of media that can be
-    read, with the first bytes of their files if they are searched for texts."""
+    read, with the texts in their files if these are searched."""
     if item.problem:
         return ItemFinding("drop", UNUSABLE, item.problem)
     for ref in item.sample.media:
@@ -156,7 +160,8 @@ def _unusable(item: Item, readable: dict[str, bytes], *, keep_bytes: bool) -> It
                 check_image(data)
         except MediaError as error:
             return ItemFinding("drop", UNREADABLE, str(error))
-        readable[ref.digest] = data if keep_bytes and ref.kind == "image" else b""
+        is_searched = read_texts and ref.kind == "image"
+        readable[ref.digest] = tuple(picture_texts(data)) if is_searched else ()
     return None
 
 
@@ -202,6 +207,31 @@ def _hold_out(
         )
     for name in chosen:
         entries[name] = entries[name]._replace(is_held_out=True)
+
+
+def _hold_out_like(entries: dict[str, PublishedEntry], folder: str) -> None:
+    """Mark the entries whose ids another publication holds out, whatever the questions say: its
+    public part has the answers of the others. Raises UsageError."""
+    chosen = read_held_out_ids(Path(folder)) & set(entries)
+    if not chosen:
+        raise UsageError(f"--split-like {folder}: it holds out none of the {len(entries)} ids")
+    for name in chosen:
+        entries[name] = entries[name]._replace(is_held_out=True)
+
+
+def read_held_out_ids(folder: Path) -> frozenset[str]:
+    """Ids of the questions whose answers a publication keeps back. Raises UsageError."""
+    import pyarrow
+    from pyarrow.parquet import read_table
+
+    file = folder / "data" / "test.parquet"
+    try:
+        table = read_table(file, columns=["index", "answer"])
+    except (OSError, pyarrow.ArrowException, KeyError) as error:
+        raise UsageError(f"--split-like {folder}: no publication is there ({error})") from error
+    if table.column("answer").null_count < len(table):
+        raise UsageError(f"--split-like {folder}: it keeps no answers back")
+    return frozenset(table.column("index").to_pylist())
 
 
 def _number_rows(entries: Mapping[str, PublishedEntry], seed: int) -> dict[str, str]:

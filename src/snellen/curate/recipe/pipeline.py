@@ -142,7 +142,7 @@ class RecipePipeline:
         if before is not None and not differences(before, state):
             state = with_status(state, "running", before.seconds)
         write_state(self.out, step.name, state)
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        (folder if command.out_file else folder.parent).mkdir(parents=True, exist_ok=True)
         begin = monotonic()
         status: StepStatus = "complete"
         message = ""
@@ -191,9 +191,27 @@ class RecipePipeline:
         folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
         first = self.recipe.steps[0]
         start = self._data(first) if self.commands[first.action].reads_items else ""
-        items = write_provenance(self.out / "provenance.jsonl", folders, start)
+        items = write_provenance(self.out / "provenance.jsonl", folders, self._lineages(), start)
         write_summary(self.out / "summary.md", self.recipe, folders)
         return self._outcome("complete", None, "", items)
+
+    def _lineages(self) -> dict[str, set[str]]:
+        """The steps that no other step reads and that decided something, each with the steps that
+        its data went through."""
+        by_folder = {str(self._folder(step)): step for step in self.recipe.steps}
+        parents = {step.name: by_folder.get(self._data(step)) for step in self.recipe.steps}
+        read = {parent.name for parent in parents.values() if parent}
+        lineages: dict[str, set[str]] = {}
+        for step in self.recipe.steps:
+            if step.name in read or not (self._private(step) / STEP_FILE).is_file():
+                continue
+            passed = {step.name}
+            parent = parents[step.name]
+            while parent is not None:
+                passed.add(parent.name)
+                parent = parents[parent.name]
+            lineages[step.name] = passed
+        return lineages
 
     def _outcome(
         self, status: StepStatus, step: RecipeStep | None, message: str, items: int = 0
@@ -213,12 +231,20 @@ class RecipePipeline:
             return "run", ""
         changes = differences(before, self._state(step))
         if changes:
-            return "again", "; ".join(changes)
+            todo: Todo = "resume" if self._goes_on_despite(step, changes) else "again"
+            return todo, "; ".join(changes.values())
         if before.status != "complete":
             return "resume", before.message.splitlines()[0] if before.message else "it was stopped"
         if before.wrote_folder and not self._folder(step).exists():
             return "run", "its folder is gone"
         return "done", ""
+
+    def _goes_on_despite(self, step: RecipeStep, changes: Mapping[str, str]) -> bool:
+        """Whether all that changed adds to what the step's folder has."""
+        options = self._options(step)
+        continued_by = self.commands[step.action].continued_by
+        files = {str(options[key]) for key in continued_by if key in options}
+        return set(changes) <= continued_by | files
 
     def _todo_unknown(self, step: RecipeStep) -> tuple[Todo, str]:
         before = read_state(self.out, step.name)
@@ -228,30 +254,47 @@ class RecipePipeline:
 
     def _state(self, step: RecipeStep) -> StepState:
         options = decisive_options(self._options(step))
-        data = Path(self._data(step)).expanduser()
-        return StepState(step.action, options, digest_data(data) or self._data(step),
-                         digest_files(options), "running")  # fmt: skip
+        data = "" if self._reads_instead(step) else self._data(step)
+        digest = digest_data(Path(data).expanduser()) if data else ""
+        return StepState(step.action, options, digest or data, digest_files(options), "running")
 
     def _options(self, step: RecipeStep) -> dict[str, OptionValue]:
         """The step's own options, those of the recipe that it has a flag for, and the store."""
         flags = self.commands[step.action].flags()
         common = {key: value for key, value in self.recipe.options.items() if key in flags}
+        if "price" in common:
+            common["price"] = _prices_of(common["price"], step.options)
         store = {"store": str(self.out / STORE_FILE)} if "store" in flags else {}
-        return {**store, **common, **step.options}
+        options = {**store, **common, **step.options}
+        instead = self.commands[step.action].instead_of_data
+        if instead in options:
+            named = options[instead]
+            names = named if isinstance(named, list) else [named]
+            options[instead] = [self._written_file(step, str(name)) for name in names]
+        return options
+
+    def _written_file(self, step: RecipeStep, name: str) -> str:
+        """The file that an earlier step of this name wrote; else the name, which is a path."""
+        for each in self.recipe.steps[: step.number - 1]:
+            if each.name == name:
+                return str(self._folder(each) / self.commands[each.action].out_file)
+        return name
 
     def _words(self, step: RecipeStep, phase: Sequence[str]) -> list[str]:
         return self.commands[step.action].arguments(
             self._data(step), str(self._folder(step)), self._options(step), phase
         )
 
-    def _data(self, step: RecipeStep) -> str:
-        """What a step reads: an earlier step, a path, or the last items that were written."""
+    def _data(self, step: RecipeStep, *, planned: bool = False) -> str:
+        """What a step reads: an earlier step, a path, or the last items that were written, if
+        `planned` also those that will be."""
         earlier = self.recipe.steps[: step.number - 1]
         if step.data:
             named = next((each for each in earlier if each.name == step.data), None)
             return str(self._folder(named)) if named else step.data
         for each in reversed(earlier):
-            if (self._folder(each) / ITEMS_FILE).is_file():
+            will_be = planned and self.commands[each.action].writes_items
+            if will_be or (self._folder(each) / ITEMS_FILE).is_file():
                 return str(self._folder(each))
         return self.recipe.data
 
@@ -260,9 +303,7 @@ class RecipePipeline:
         later = [each.name for each in self.recipe.steps[step.number - 1 :]]
         if step.data in later and not Path(step.data).exists():
             raise UsageError(f"{step.label} reads {step.data!r}, which comes later")
-        if step.number == 1 and not (
-            step.data or self.recipe.data or "from-metadata" in step.options
-        ):
+        if step.number == 1 and not (step.data or self.recipe.data or self._reads_instead(step)):
             raise UsageError(
                 f"{self.recipe.path} does not say what the first step reads; add data = "
                 '"FOLDER OR FILE"'
@@ -294,9 +335,21 @@ class RecipePipeline:
             todo=todo,
             reason=reason,
             folder=str(self._folder(step)),
-            command=_join(["snellen", "curate", step.action, *self._words(step, ())]),
+            command=self._command(step),
             spent=self._spending_of(step),
         )
+
+    def _reads_instead(self, step: RecipeStep) -> bool:
+        """Whether an option names what the step reads in place of the data."""
+        return self.commands[step.action].instead_of_data in step.options
+
+    def _command(self, step: RecipeStep) -> str:
+        """The command of a step, without what only says how models are reached."""
+        command = self.commands[step.action]
+        options = decisive_options(self._options(step))
+        data = self._data(step, planned=True)
+        words = command.arguments(data, str(self._folder(step)), options)
+        return _join(["snellen", "curate", step.action, *words])
 
     def _set_aside(self, step: RecipeStep, say: Say) -> None:
         """Rename the folder of a step that is run again: people may have worked on it."""
@@ -357,6 +410,13 @@ class _Tee(io.TextIOBase):
 
     def isatty(self) -> bool:
         return self._screen.isatty()
+
+
+def _prices_of(prices: OptionValue, options: Mapping[str, OptionValue]) -> list[str]:
+    """The prices of models that a step's own options name: others would be refused."""
+    listed = prices if isinstance(prices, list) else [prices]
+    named = " ".join(map(str, options.values()))
+    return [str(price) for price in listed if str(price).rpartition(":")[0] in named]
 
 
 def total_spending(steps: Sequence[PlannedStep]) -> Spending:

@@ -68,19 +68,21 @@ def write_state(out: Path, folder: str, state: StepState) -> None:
     save(home / f"{folder}.json", msgspec.json.format(_encode(state), indent=2))
 
 
-def differences(before: StepState, now: StepState) -> list[str]:
-    """Clauses on what differs between two states of a step, but for how it ended."""
-    found = []
+def differences(before: StepState, now: StepState) -> dict[str, str]:
+    """What differs between two states of a step, but for how it ended: a clause by the option, the
+    path of a file, or `data`."""
+    found: dict[str, str] = {}
     if before.action != now.action:
-        found.append(f"it was {before.action}, and is {now.action}")
+        found["step"] = f"it was {before.action}, and is {now.action}"
     for key in sorted({*before.options, *now.options}):
         old, new = before.options.get(key), now.options.get(key)
         if old != new:
-            found.append(f"{key} was {_value(old)}, and is {_value(new)}")
-    found += [f"the file {name} changed" for name in sorted(now.files)
-              if name in before.files and before.files[name] != now.files[name]]  # fmt: skip
+            found[key] = f"{key} was {_value(old)}, and is {_value(new)}"
+    for name in sorted(now.files):
+        if name in before.files and before.files[name] != now.files[name]:
+            found[name] = f"the file {name} changed"
     if before.data != now.data:
-        found.append("its data changed")
+        found["data"] = "its data changed"
     return found
 
 

@@ -7,12 +7,13 @@ no time here, so that the same steps on the same replies give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
@@ -21,8 +22,13 @@ from snellen.curate.items import ITEMS_FILE, Item, open_items
 from snellen.curate.recipe.recipe_file import RecipeStep
 from snellen.curate.step import STEP_FILE, read_step
 
+MADE_FROM = "picture"
+"""Column of items that says what they were made from."""
 StepFolders = Sequence[tuple[RecipeStep, Path, Path]]
 """Each step with its folder, and the folder of its decisions."""
+
+Lineages = Mapping[str, Collection[str]]
+"""The last steps, each with the steps that its data went through, itself included."""
 
 
 class ProvenanceEntry(Struct, frozen=True, omit_defaults=True):
@@ -33,6 +39,8 @@ class ProvenanceEntry(Struct, frozen=True, omit_defaults=True):
     action: str
     rule: str
     reason: str = ""
+    about: str = ""
+    """The picture that it was decided about, if not the item itself."""
     by: str = ""
     at: str = ""
     """When, if a person decided."""
@@ -44,8 +52,10 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
     """The history of an item."""
 
     item: str
-    status: str
-    """`kept`, or `dropped by STEP`."""
+    ended: dict[str, str] = {}
+    """By each last step, such as a publication: `kept`, or `dropped by STEP`."""
+    made_from: str = ""
+    """Name of the picture, video or record that the item was made from, if a step made it."""
     pictures: list[str] = []
     """SHA-256 of its pictures and videos, in hex, as the last step that wrote it has them."""
     source: str = ""
@@ -57,12 +67,13 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
 class _ItemOrigin:
     """Where an item comes from."""
 
+    made_from: str = ""
     pictures: tuple[str, ...] = ()
     source: str = ""
     licence: str = ""
 
 
-def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
+def write_provenance(path: Path, folders: StepFolders, lineages: Lineages, start: str = "") -> int:
     """Write the record of all items; returns their number. `start` are the items that the first
     step read, if it read items. Raises StorageError and DataError."""
     histories: dict[str, list[ProvenanceEntry]] = {}
@@ -76,21 +87,33 @@ def write_provenance(path: Path, folders: StepFolders, start: str = "") -> int:
     for step, _, private in folders:
         for decision in own_decisions(private):
             histories.setdefault(decision.item, []).append(_entry(step.name, decision))
+    parents = {origin.made_from for origin in origins.values()}
+    names = [name for name in sorted(histories) if name not in parents]
     try:
         with atomic_file(path) as part, part.open("wb") as file:
-            for name in sorted(histories):
-                entry = _provenance(name, origins.get(name, _ItemOrigin()), histories[name])
+            for name in names:
+                origin = origins.get(name, _ItemOrigin())
+                about = [replace(entry, about=origin.made_from)
+                         for entry in histories.get(origin.made_from, ())]  # fmt: skip
+                entry = _provenance(name, origin, [*about, *histories[name]], lineages)
                 file.write(msgspec.json.encode(entry, order="deterministic") + b"\n")
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    return len(histories)
+    return len(names)
 
 
-def _provenance(name: str, origin: _ItemOrigin, history: list[ProvenanceEntry]) -> ItemProvenance:
-    last = next((entry for entry in reversed(history) if entry.action == "drop"), None)
+def _provenance(
+    name: str, origin: _ItemOrigin, history: list[ProvenanceEntry], lineages: Lineages
+) -> ItemProvenance:
+    dropped = [entry.step for entry in history if entry.action == "drop"]
+    ended = {}
+    for last, steps in lineages.items():
+        by = next((step for step in dropped if step in steps), "")
+        ended[last] = f"dropped by {by}" if by else "kept"
     return ItemProvenance(
         item=name,
-        status=f"dropped by {last.step}" if last else "kept",
+        ended=ended,
+        made_from=origin.made_from,
         pictures=list(origin.pictures),
         source=origin.source,
         licence=origin.licence,
@@ -101,6 +124,7 @@ def _provenance(name: str, origin: _ItemOrigin, history: list[ProvenanceEntry]) 
 def _origin(item: Item) -> _ItemOrigin:
     cells = item.cells
     return _ItemOrigin(
+        cells.get(MADE_FROM, ""),
         tuple(ref.digest for ref in item.sample.media),
         cells.get("source", ""),
         cells.get("license", cells.get("licence", "")),

@@ -40,6 +40,15 @@ class StepCommand:
     """The clause by which an error says that people have not finished; "" if no person is asked."""
     people: str = ""
     """What people are to do; the command follows."""
+    positionals: tuple[str, ...] = ()
+    """Options of the recipe that stand before the data, without a flag."""
+    out_flag: str = OUT_FLAG
+    out_file: str = ""
+    """The file that the step writes into its folder, if it does not write the folder itself."""
+    instead_of_data: str = ""
+    """The option that names what is read in place of the data."""
+    continued_by: frozenset[str] = frozenset()
+    """Options that add to what the folder has: if they change, the step goes on there."""
     reads_items: bool = True
     """Whether its data are items, rather than pictures or metadata."""
     writes_items: bool = True
@@ -52,33 +61,34 @@ class StepCommand:
         names: dict[str, argparse.Action] = {}
         for action in self.parser._actions:
             for option in action.option_strings:
-                if option.startswith("--") and option not in ("--help", f"--{OUT_FLAG}"):
+                if option.startswith("--") and option not in ("--help", f"--{self.out_flag}"):
                     names[option.removeprefix("--")] = action
         return names
 
     @property
     def takes_out(self) -> bool:
         """Whether it writes into the folder of `--out`."""
-        return f"--{OUT_FLAG}" in self.parser._option_string_actions
+        return f"--{self.out_flag}" in self.parser._option_string_actions
 
     def check_options(self, options: Mapping[str, OptionValue], where: str) -> None:
         """Raises UnknownName for a flag that the step does not have."""
-        known = self.flags()
+        known = [*self.flags(), *self.positionals]
         for key in options:
             if key not in known:
-                hint = "the folder is named by `out`" if key == OUT_FLAG else ""
-                raise UnknownName(f"option of {where}", key, known, hint)
+                raise UnknownName(f"option of {where}", key, known)
 
     def arguments(
         self, data: str, out: str, options: Mapping[str, OptionValue], phase: Sequence[str] = ()
     ) -> list[str]:
         """The words behind `snellen curate ACTION`."""
-        words: list[str] = [data] if data and self._has_positional() else []
+        words = [str(options[name]) for name in self.positionals if name in options]
+        if data and self._has_positional() and self.instead_of_data not in options:
+            words.append(data)
         if self.takes_out:
-            words += [f"--{OUT_FLAG}", out]
+            words += [f"--{self.out_flag}", f"{out}/{self.out_file}" if self.out_file else out]
         in_phases = {word[1:-1] for each in self.phases for word in each if word.startswith("{")}
         for key, value in options.items():
-            if key not in in_phases:
+            if key not in in_phases and key not in self.positionals:
                 words += _flag_words(self.flags()[key], f"--{key}", value)
         for word in phase:
             words.append(str(options[word[1:-1]]) if word.startswith("{") else word)

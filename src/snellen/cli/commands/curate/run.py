@@ -19,13 +19,21 @@ if TYPE_CHECKING:
 _NO_STEPS = ("diff", "run")
 """Actions that make nothing."""
 _PROTOCOLS: dict[str, dict[str, Any]] = {
-    "questions": {"reads_items": False},
+    "metadata": {
+        "positionals": ("importer",),
+        "out_flag": "output",
+        "out_file": "metadata.jsonl",
+        "reads_items": False,
+        "writes_items": False,
+    },
+    "questions": {"reads_items": False, "instead_of_data": "from-metadata"},
     "review": {
         # The queue is written, decisions made elsewhere are read, and the review is ended, which
         # is refused as long as people have not decided.
         "phases": (("--queue-only",), ("--import", "{import}"), ("--finish",)),
         "waits": "--undecided keep, drop or flag",
         "people": "review them with",
+        "continued_by": frozenset({"import", "by", "undecided"}),
     },
     "statistics": {"writes_items": False},
     "publish": {"writes_items": False, "private_ending": "-private"},
