@@ -56,6 +56,7 @@ _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
 """A file with one of these columns is a benchmark, not a list of pictures."""
 
 _ITEMS_SHARD = 1_000
+_HUB_DATA = "hf://"
 
 OnPhase = Callable[[str, IndexProgress], None]
 """Called with the name of what is hashed and how far it is."""
@@ -201,6 +202,8 @@ def write_index(
 def is_benchmark(spec: str | Path) -> bool:
     """Whether a name or path means items, and not a list of pictures: a data set folder, a file
     with questions, or no path at all but a benchmark's name. Raises DataError."""
+    if str(spec).startswith(_HUB_DATA):
+        return True
     path = Path(spec).expanduser()
     if path.is_dir():
         return (path / ITEMS_FILE).is_file()
