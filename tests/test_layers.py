@@ -38,7 +38,8 @@ MAY_IMPORT["tracking"] = MAY_IMPORT["api"] | {"api"}
 MAY_IMPORT["view"] = MAY_IMPORT["tracking"] | {"tracking"}
 MAY_IMPORT["mcp_server"] = MAY_IMPORT["view"] | {"view"}
 MAY_IMPORT["curate"] = MAY_IMPORT["mcp_server"] | {"mcp_server"}
-MAY_IMPORT["cli"] = MAY_IMPORT["curate"] | {"curate"}
+MAY_IMPORT["leaderboard_hub"] = MAY_IMPORT["curate"] | {"curate"}
+MAY_IMPORT["cli"] = MAY_IMPORT["leaderboard_hub"] | {"leaderboard_hub"}
 ENTRANCES = {"__init__", "__main__"}
 
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}

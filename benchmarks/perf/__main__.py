@@ -39,6 +39,7 @@ PARTS = {
     "compare": "compare",
     "view": "view_pages",
     "home": "home_page",
+    "hashes": "picture_hashes",
     "statistics": "item_statistics",
     "gpu": "gpu",
 }

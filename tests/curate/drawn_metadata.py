@@ -21,17 +21,16 @@ from snellen.curate.metadata.records import (
 
 SIZE = (160, 120)
 COLOURS = ("red", "blue", "green", "orange", "purple", "black", "brown", "pink")
-SHAPES = ("circle", "square", "triangle", "star")
+SHAPES = ("circle", "ring", "square", "triangle", "star", "hexagon", "diamond", "bar")
 WORDS = ("harbour", "window", "garden", "market", "bridge", "castle", "engine", "forest")
 PREDICATES = ("above", "left of", "behind", "near")
 STEPS = ("draw a line", "fill the circle", "sign the sheet", "fold the paper", "cut the corner")
 SPACES: Mapping[str, Mapping[str, str]] = {
     "shapes": {
-        "circle": "shape/round", "ellipse": "shape/round", "ring": "shape/round",
-        "square": "shape/pointed", "triangle": "shape/pointed", "star": "shape/pointed",
-        "hexagon": "shape/pointed", "cross": "shape/pointed",
+        **dict.fromkeys(("circle", "ring", "ellipse"), "shape/round"),
+        **dict.fromkeys(SHAPES[2:], "shape/pointed"),
     }
-}  # fmt: skip
+}
 HEADER = MetadataHeader(
     sources={
         "drawn-a": SourceFacts("CC0-1.0"),
@@ -80,6 +79,7 @@ subtask = "text reading"
 task = "ocr"
 answer = "text"
 questions = ["Which text stands in the picture?"]
+distractors = [{ by = "other_items", near = "text" }]
 
 [[templates]]
 subtask = "captioning"
@@ -136,19 +136,22 @@ def draw_shape(
 ) -> None:
     """One shape that fills a box."""
     left, top, right, bottom = box
-    middle = (left + right) // 2
+    middle, half = (left + right) // 2, (top + bottom) // 2
+    points = {
+        "square": [(left, top), (right, top), (right, bottom), (left, bottom)],
+        "bar": [(left, half - 2), (right, half - 2), (right, half + 2), (left, half + 2)],
+        "triangle": [(left, bottom), (right, bottom), (middle, top)],
+        "diamond": [(middle, top), (right, half), (middle, bottom), (left, half)],
+        "hexagon": [(left, half), (left + 3, top), (right - 3, top), (right, half),
+                    (right - 3, bottom), (left + 3, bottom)],
+        "star": [(middle, top), (right, bottom), (left, half), (right, half), (left, bottom)],
+    }  # fmt: skip
     if shape == "circle":
         draw.ellipse(box, fill=colour)
-    elif shape == "square":
-        draw.rectangle(box, fill=colour)
-    elif shape == "triangle":
-        draw.polygon([(left, bottom), (right, bottom), (middle, top)], fill=colour)
+    elif shape == "ring":
+        draw.ellipse(box, outline=colour, width=3)
     else:
-        draw.polygon(
-            [(middle, top), (right, bottom), (left, (top + bottom) // 2),
-             (right, (top + bottom) // 2), (left, bottom)],
-            fill=colour,
-        )  # fmt: skip
+        draw.polygon(points[shape], fill=colour)
 
 
 def drawn_record(folder: Path, number: int, source: str, rng: Random) -> MetadataRecord:
@@ -161,8 +164,9 @@ def drawn_record(folder: Path, number: int, source: str, rng: Random) -> Metadat
     corners = (left, top, left + rng.randint(25, 60), top + rng.randint(20, 40))
     draw_shape(draw, label, corners, colour)
     boxes = [ObjectBox(label, tuple(map(float, corners)))]  # type: ignore[arg-type]
+    row = rng.randint(5, 70)
     for index in range(rng.randint(1, 6)):
-        place = (60 + 13 * index, 95, 70 + 13 * index, 107)
+        place = (row + 13 * index, 95, row + 10 + 13 * index, 107)
         draw_shape(draw, other, place, rng.choice(COLOURS))
         boxes.append(ObjectBox(other, tuple(map(float, place))))  # type: ignore[arg-type]
     word = rng.choice(WORDS)

@@ -24,6 +24,9 @@ class ScriptedTranslator:
     translate: Callable[[str], str]
     slips: dict[str, list[Reply]] = field(default_factory=dict)
     """Question to the replies to its first, second, ... request; then it is translated well."""
+    by_request: bool = False
+    """Whether the slips of a question follow in the order of all requests about it, not of the
+    turns of one conversation."""
     down_after: int = 0
     """Requests that are answered before the server fails; 0: it never does."""
     asked: list[list[dict[str, str]]] = field(default_factory=list)
@@ -45,11 +48,16 @@ class ScriptedTranslator:
             return web.json_response({"error": {"message": "overloaded"}}, status=400)
         self.asked.append(messages)
         texts = json.loads(lines[-1])
+        question = texts.get("Q", "")
         turn = sum(message["role"] == "assistant" for message in messages)
-        replies = self.slips.get(texts.get("Q", ""), [])
-        reply: Reply = {key: self.translate(text) for key, text in texts.items()}
+        if self.by_request:
+            turn = sum(f'"{question}"' in each[0]["content"] for each in self.asked[:-1])
+        replies = self.slips.get(question, [])
+        reply: Reply
         if turn < len(replies):
             reply = replies[turn]
+        else:
+            reply = {key: self.translate(text) for key, text in texts.items()}
         text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         return web.json_response(chat_reply(text))
 

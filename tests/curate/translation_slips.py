@@ -271,6 +271,8 @@ GOOD = [
     # Letters, articles, initials, pronouns.
     ("A dog is in the picture. What do I see?", "图中有一只狗。我看到了什么？"),
     ("Who was John F. Kennedy?", "约翰·肯尼迪是谁？"),
+    ("Publisher A pays less than publisher B.", "出版商甲支付的比出版商乙少。"),
+    ("He waited.... and waited (again).", "他等啊等……（又等了）。"),
     ("Is vitamin C in the orange?", "橙子里有维生素C吗？"),
     ("An X-ray of a hand is shown.", "图中是一张手部 X 光片。"),
     # Names that are translated, opposites in idioms, negation in other words.

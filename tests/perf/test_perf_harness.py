@@ -20,7 +20,7 @@ from benchmarks.perf.machine import this_machine  # noqa: E402
 
 PARTS = [
     "startup", "engine", "scoring", "page", "memory", "tsv", "remote", "remote-memory", "compare",
-    "view", "home", "statistics",
+    "view", "home", "statistics", "hashes",
 ]  # fmt: skip
 LARGE = {"local", "ray", "gpu"}
 """Minutes, and gigabytes of memory: the bundled models over and over, a cluster, and a GPU."""

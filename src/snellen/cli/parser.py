@@ -36,6 +36,8 @@ COMMANDS = {
     "doctor": "check this installation, or a store of replies",
     "data": "fetch, check, convert and describe data files",
     "curate": "make benchmarks: questions, checks, review, translation, publication",
+    "hub": "hold benchmarks and their leaderboards, with answers that stay hidden",
+    "submit": "send predictions to a hub",
     "completion": "print a script that completes snellen in a shell",
     "dev": "write the files of a new benchmark, in a checkout of Snellen's sources",
 }

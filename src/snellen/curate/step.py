@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from snellen import __version__
 from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import DataError, MediaError, RunLocked, StorageError, UsageError
+from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.curate.decisions import DECISIONS_FILE, Decision, read_decisions, utc_now
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, item_record
@@ -229,8 +230,26 @@ class MediaWriter:
         if existing is not None and not existing.name.endswith(".part"):
             name = f"{stem}{existing.suffix}"
         else:
-            name = self._write(ref, stem)
+            name = self._link(ref, stem) or self._write(ref, stem)
         self._names[ref.digest] = name
+        return name
+
+    def _link(self, ref: MediaRef, stem: str) -> str:
+        """Link a medium of another data set folder, so that the disk holds its bytes once; "" if it
+        is of none, or on another disk."""
+        if not isinstance(ref.source, FileSource):
+            return ""
+        path = Path(ref.source.path)
+        # The name is the digest that was computed of the bytes: nobody has edited the file.
+        if path.stem != ref.digest or path.parent.parent.name != MEDIA_FOLDER:
+            return ""
+        name = f"{stem}{path.suffix}"
+        target = self._folder / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, target)
+        except OSError:
+            return ""
         return name
 
     def _write(self, ref: MediaRef, stem: str) -> str:

@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 import pytest
 
-from snellen.core.sample import Sample
+from snellen.benchmarks.protocol.flows import planned_passes
+from snellen.core.sample import Rotation, Sample
 from snellen.curate.filter.chance import (
     Guess,
     expected_flags,
@@ -35,6 +36,20 @@ FOUR = {"A": "red", "B": "blue", "C": "green", "D": "black"}
 )  # fmt: skip
 def test_guess(sample: Sample, circular: bool, guess: Guess) -> None:
     assert guess_of(sample, circular) == guess
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        Sample("1", "choice", "?", ("A",), FOUR),
+        Sample("1", "choice", "?", ("A",), {"A": "a", "B": "b", "C": "c"}),
+        Sample("1", "choice", "?", ("A",), {"A": "both B and C", "B": "x", "C": "y"}),
+        Sample("1", "choice", "?", ("A",), FOUR,
+               rotations=(Rotation("1000001", {**FOUR, "A": "blue", "B": "red"}, "B"),)),
+    ],
+)  # fmt: skip
+def test_passes_are_those_that_a_run_makes(sample: Sample) -> None:
+    assert guess_of(sample, True).passes == len(planned_passes(sample))
 
 
 def test_unknown_options_have_no_chance() -> None:

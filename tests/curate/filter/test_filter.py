@@ -140,7 +140,9 @@ def test_every_item_has_a_decision_and_counts_once(
     assert (reasoning.items, reasoning.flagged["text-majority"]) == (4, 4)
 
 
-def test_flags_carry_their_evidence(made: Planted, asked: tuple[FilterResult, Path]) -> None:
+def test_decisions_carry_their_evidence(
+    made: Planted, asked: tuple[FilterResult, Path], tmp_path: Path
+) -> None:
     _, out = asked
     found = decisions(out)
     name = min(made.ids_of("wrong_key"))
@@ -154,7 +156,13 @@ def test_flags_carry_their_evidence(made: Planted, asked: tuple[FilterResult, Pa
     known = found[min(made.ids_of("answerable_from_text"))].evidence[0]
     assert (known.verdict, known.score) == ("right in all 4 rotations", 1.0)
     kept = next(each for each in found.values() if each.action == "keep")
-    assert {evidence.verdict for evidence in kept.evidence} <= {"right", "wrong", "no reply"}
+    assert all(evidence.reply and len(evidence.request) == 64 for evidence in kept.evidence)
+    filter_items(made.data, tmp_path, runs=[out / RUNS_FOLDER], rules=FilterRules(brief=True))
+    brief = decisions(tmp_path)
+    assert brief[name].evidence == flag.evidence
+    assert {evidence.reply for evidence in brief[kept.item].evidence} == {""}
+    right = [evidence.verdict == "right" for evidence in brief[kept.item].evidence]
+    assert right == [evidence.score == 1.0 for evidence in kept.evidence]
 
 
 def test_the_next_step_can_open_it(made: Planted, asked: tuple[FilterResult, Path]) -> None:
@@ -285,6 +293,7 @@ def test_guessing_is_what_the_runs_report_as_chance(tmp_path: Path) -> None:
         ({}, "no model is named"),
         ({"rules": FilterRules(("vision-none",)), "text_only": ["random"]}, "needs vision models"),
         ({"text_only": ["no/such"]}, "no/such"),
+        ({"vision": ["random", "random"]}, "each model has one vote"),
         ({"vision": ["random"], "rules": FilterRules(min_replies=0)}, "--min-replies is 0"),
     ],
 )
@@ -296,6 +305,31 @@ def test_mistakes_leave_the_folder_free(
         filter_items(made.data, out, **arguments)  # type: ignore[arg-type]
     filter_items(made.data, out, vision=["random"])
     assert read_step(out).settings["vision"] == ["random"]
+
+
+def test_data_that_nobody_can_be_judged_by_are_refused_before_anything_is_asked(
+    made: Planted, tmp_path: Path
+) -> None:
+    class Never:
+        def answer(self, request: Generate) -> str:
+            raise AssertionError("it was asked")
+
+    def refuse(rows: list[dict[str, str]], words: str, *by: str) -> None:
+        path = write_rows(tmp_path / "rows.tsv", rows)
+        with pytest.raises(UsageError, match=words):
+            filter_items(path, tmp_path / "out", vision=[Never()], rules=FilterRules(by=by))
+        assert not (tmp_path / "out" / RUNS_FOLDER).exists()
+
+    rows = [{**row, "image_path": ""} for row in read_rows(made.data)[:3]]
+    refuse([{**row, "answer": ""} for row in rows], "no item has an answer")
+    refuse([{**row, "answer": "Z"} for row in rows], "no item can be asked; the first: ")
+    refuse(rows, "sauce", "sauce")
+
+
+def test_a_model_object_has_the_same_name_in_every_start(made: Planted, tmp_path: Path) -> None:
+    filter_items(made.data, tmp_path, vision=[Mute()])
+    filter_items(made.data, tmp_path, vision=[Mute()])
+    assert read_step(tmp_path).settings["vision"] == ["test/mute"]
 
 
 def test_runs_that_say_nothing_are_refused(
@@ -310,6 +344,13 @@ def test_runs_that_say_nothing_are_refused(
     once = snellen.evaluate("random", str(made.data), out=tmp_path, html=False)[0]
     with pytest.raises(UsageError, match="asked each question once"):
         filter_items(made.data, tmp_path / "b", runs=[once.path])
+    with pytest.raises(UsageError, match="is the same text-only run as another"):
+        filter_items(
+            made.data,
+            tmp_path / "d",
+            runs=[asked[1] / RUNS_FOLDER],
+            text_only=made.models(["text-1"]),
+        )
     with pytest.raises(UsageError, match="no reply to a question of these data"):
         filter_items(made.translated, tmp_path / "c", runs=[asked[1] / RUNS_FOLDER])
 
@@ -387,6 +428,17 @@ def test_a_broken_picture_is_flagged_as_such(made: Planted, tmp_path: Path) -> N
     assert result.undecided == 0
     reasons = {decisions(tmp_path)[name].reason for name in made.ids_of("lost_picture")}
     assert all("there is no image file" in reason for reason in reasons)
+
+
+def test_all_pictures_may_be_broken(made: Planted, tmp_path: Path) -> None:
+    bad = made.ids_of("broken_picture")
+    rows = [row for row in read_rows(made.data) if row["index"] in bad]
+    for row in rows:
+        row["image_path"] = str(made.folder / row["image_path"])
+    path = write_rows(tmp_path / "broken.tsv", rows)
+    result = filter_items(path, tmp_path / "out", vision=[Painter()])
+    assert (result.kept, result.flagged, result.problems) == (0, 0, {"unreadable": 3})
+    assert result.rules[0].expected is None
 
 
 def yes_no_data(folder: Path) -> tuple[Path, list[str]]:

@@ -90,3 +90,29 @@ def test_mmbench_under_circular_eval(golden: Callable[[str], Path], tmp_path: Pa
     assert flags(tmp_path / "out", "vision-none") == wrong
     assert result.items == len(hits) == 1176
     assert 100 * (1 - len(wrong) / 1176) == pytest.approx(67.68707, abs=1e-5)
+
+
+@pytest.mark.external_golden("mme_lavin")
+def test_mme_pair_by_pair(golden: Callable[[str], Path], tmp_path: Path) -> None:
+    """LaVIN's replies to MME: what a single vision model leaves, of each category, is 1 minus the
+    accuracy+ that the authors' script gives."""
+    with golden("mme_lavin/predictions.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    official = json.loads(golden("mme_lavin/official_scores.json").read_text())["per_category"]
+    data, replies = tmp_path / "mme.jsonl", tmp_path / "lavin.jsonl"
+    keys = ("index", "question", "answer", "category")
+    questions = [
+        {key: row[key] for key in keys} | {"unit": f"{row['category']}/{row['image']}"}
+        for row in rows
+    ]
+    data.write_text("".join(json.dumps(each) + "\n" for each in questions))
+    texts = [{"index": row["index"], "prediction": row["prediction"]} for row in rows]
+    replies.write_text("".join(json.dumps(each) + "\n" for each in texts))
+    result = filter_items(data, tmp_path / "out", vision=[f"replay/{replies}"])
+    assert result.pairs == len(rows) // 2 == 1187
+    shares = {
+        group.value: 100 * (1 - group.flagged["vision-none"] / group.items)
+        for group in result.groups
+        if group.column == "category"
+    }
+    assert shares == {name: pytest.approx(each["acc_plus"]) for name, each in official.items()}

@@ -114,7 +114,7 @@ def test_right_options_are_right_and_wrong_ones_are_wrong(
             case "colour recognition":
                 assert gold == record.annotation["colour"]
             case "object counting":
-                label = next(shape for shape in SHAPES if shape in item["question"])
+                label = next(shape for shape in SHAPES if f"{shape}s" in item["question"])
                 assert gold == str(sum(box.label == label for box in record.boxes))
                 assert all(int(text) >= 0 for text in wrong)
             case "object detection":
@@ -343,7 +343,7 @@ BROKEN: list[tuple[str, MetadataRecord | str, str, str]] = [
     ("x", counted("x", counts={"dog": -1}), "count", "counts -1"),
     ("x", counted("x", space="animals"), "space", "not in the header"),
     ("x", counted("x", counts={}), "template", "nothing that a template asks for"),
-    ("x", counted("x", subtask="ocr"), "template", "no template is of its subtask 'ocr'"),
+    ("x", counted("x", subtask="ocr"), "template", "no template is of its subtask"),
     ("line 3", '{"id": "x', "json", "no JSON"),
     ("x", '{"id": "x", "source": "a", "imges": []}', "field", "unknown field `imges`"),
     ("x", '{"id": "x", "source": 3}', "field", "Expected `str`"),
@@ -412,6 +412,10 @@ MISTAKES: list[tuple[str, str]] = [
      "did you mean numbers"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = [{by="numbers", spred=1}]\n',
      "unknown field `spred`; its settings: spread, share, least"),
+    ('[[templates]]\nsubtask = "a"\nanswer = "box"\n'
+     'distractors = [{by="boxes", least_iou=0.6}]\n', "least_iou is not less than most_iou"),
+    ('[[templates]]\nsubtask = "a"\nanswer = "label"\n'
+     'distractors = [{by="categories", near="embedding"}]\n', 'needs vectors = "FILE"'),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["model"]\n', "--writer"),
     (COUNTING + COUNTING, "two templates of this subtask"),
 ]  # fmt: skip
@@ -678,3 +682,16 @@ def test_several_files_are_several_data_sets(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match="describes the source 'one' in another way"):
         build_questions([files[0][0], other[0]], files[0][1], tmp_path / "again", options)
+
+
+def test_a_share_is_flagged_to_be_looked_at(make: Make) -> None:
+    """Half of the items of each data set that states a licence, and no more than a hundred."""
+    made = make(per_subtask=40, check_share=0.5)
+    flags = Counter(
+        (made.decisions[item["index"]].rule, item["source"])
+        for item in made.items
+        if made.decisions[item["index"]].action == "flag"
+    )
+    assert flags["sample check", "drawn-a"] == min(100, round(made.counts.sources["drawn-a"] / 2))
+    assert flags["licence", "drawn-c"] == made.counts.sources["drawn-c"]
+    assert not flags["sample check", "drawn-c"]

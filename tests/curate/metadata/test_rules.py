@@ -4,14 +4,13 @@ properties."""
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.core.errors import UsageError
+from snellen.curate.metadata.answer_frequencies import AnswerFrequencies
 from snellen.curate.metadata.draw import balance_positions, fill_evenly
 from snellen.curate.metadata.equivalence import option_key
 from snellen.curate.metadata.options import (
@@ -25,6 +24,7 @@ from snellen.curate.metadata.perturbations import (
     CharacterSettings,
     KeypointSettings,
     NumberSettings,
+    NumberWindow,
     OrderSettings,
     count_inversions,
     iou,
@@ -172,7 +172,7 @@ def test_length_spread_by_hand() -> None:
 @pytest.mark.parametrize(
     ("text", "settings", "among"),
     [
-        ("5", NumberSettings(spread=1), {"3", "4", "6", "7"}),
+        ("5", NumberSettings(spread=1, share=0), {"3", "4", "6", "7"}),
         ("1", NumberSettings(spread=1), {"0", "2", "3"}),
         ("1", NumberSettings(spread=1, least=1), {"2", "3"}),
         ("2.5 kg", NumberSettings(spread=1, share=0), {"2.3 kg", "2.4 kg", "2.6 kg", "2.7 kg"}),
@@ -192,14 +192,26 @@ def test_numbers_by_hand(text: str, settings: NumberSettings, among: set[str]) -
 
 
 def test_a_share_widens_the_window() -> None:
-    """30% of 40 is 12: 25 numbers, of which 40 is one."""
-    numbers = [int(text) for text in perturb_number("40", NumberSettings(), Random(3))]
-    assert len(numbers) == 24
-    assert max([*numbers, 40]) - min([*numbers, 40]) == 24
+    """Around 40, 30% are 12: from 28 to 52. 40 is an option around 31 (whose 30% reach 40.3) to 57
+    (39.9), and around no others."""
+    window = NumberWindow(3, 0.3, 0)
+    assert window.around(40) == range(28, 53)
+    assert window.centres(40) == range(31, 58)
+    assert window.around(31)[-1] == 40
+    assert window.around(57)[0] == 40
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.integers(1, 9), st.floats(0, 0.9))
+def test_numbers_and_hidden_numbers_are_one_relation(
+    number: int, hidden: int, spread: int, share: float
+) -> None:
+    window = NumberWindow(spread, share, 0)
+    if hidden >= spread:
+        assert (number in window.around(hidden)) == (hidden in window.centres(number))
 
 
 def test_text_without_a_number_has_no_neighbours() -> None:
-    assert not list(perturb_number("many", NumberSettings(), Random(0)))
+    assert not (perturb_number("many", NumberSettings(), Random(0)))
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10**6))
@@ -210,14 +222,42 @@ def test_the_right_number_has_any_rank(value: int, seed: int) -> None:
     assert all(int(number) >= 0 for number in proposed)
 
 
-def test_ranks_of_right_numbers_are_uniform() -> None:
+def test_no_number_is_likelier_than_its_neighbours() -> None:
+    """Numbers are right with known frequencies. Given the options, the frequency of the number says
+    nothing about which of them is right, nor does its rank."""
+    frequencies = AnswerFrequencies({str(n): 40 if n % 2 else 10 for n in range(40, 80)}, 1000)
+    texts = list(frequencies.counts)
     ranks: Counter[int] = Counter()
-    for seed in range(1200):
-        proposed = perturb_number("50", NumberSettings(), Random(seed))
-        wrong = [int(text) for text in islice(proposed, 3)]
-        ranks[sum(number < 50 for number in wrong)] += 1
-    # 300 each; 5 standard deviations are 75.
-    assert all(225 < ranks[rank] < 375 for rank in range(4))
+    odd = {"right": 0, "options": 0}
+    rng = Random(0)
+    for _ in range(4000):
+        gold = rng.choices(texts, weights=list(frequencies.counts.values()))[0]
+        proposed = perturb_number(gold, NumberSettings(), rng, 4, frequencies)
+        options = [gold, *proposed[:3]]
+        ranks[sorted(map(int, options)).index(int(gold))] += 1
+        odd["right"] += int(gold) % 2
+        odd["options"] += sum(int(text) % 2 for text in options)
+    # 1000 each; 5 standard deviations are 137.
+    assert all(863 < ranks[rank] < 1137 for rank in range(4))
+    # Four fifths are odd: of those that are right, and of all.
+    assert odd["right"] / 4000 == pytest.approx(odd["options"] / 16000, abs=0.03)
+
+
+def test_answers_are_drawn_as_often_as_they_are_right() -> None:
+    frequencies = AnswerFrequencies({"a": 6, "b": 3, "c": 1}, 10)
+    first = Counter(frequencies.order("abcd", Random(seed))[0] for seed in range(2000))
+    assert first["a"] == pytest.approx(1200, abs=120)
+    assert first["b"] == pytest.approx(600, abs=110)
+    assert first["c"] == pytest.approx(200, abs=75)
+    # What is never right comes last.
+    assert all(frequencies.order("dabc", Random(seed))[-1] == "d" for seed in range(20))
+    assert frequencies.prefer_seen(["x", "b", "y", "a"]) == ["b", "a", "x", "y"]
+
+
+def test_absent_labels_are_asked_for_as_often_as_present_ones() -> None:
+    """Of 10 records 8 show a dog: it is absent in 2, which have to make up for the 8."""
+    odds = AnswerFrequencies({"dog": 8, "cat": 5, "cow": 1}, 10).odds_of_presence()
+    assert odds.counts == {"dog": 4.0, "cat": 1.0, "cow": pytest.approx(1 / 9)}
 
 
 @pytest.mark.parametrize(
@@ -258,9 +298,8 @@ def test_small_boxes_have_wrong_neighbours() -> None:
 
 
 def test_bounds_of_boxes_that_exclude_each_other() -> None:
-    settings = BoxSettings(least_iou=0.6, most_iou=0.5)
-    with pytest.raises(UsageError, match="least_iou < most_iou"):
-        list(perturb_box((0, 0, 9, 9), (20, 20), [], settings, Random(0)))
+    with pytest.raises(ValueError, match="least_iou is not less than most_iou"):
+        BoxSettings(least_iou=0.6, most_iou=0.5)
 
 
 @given(st.text(min_size=1, max_size=30), st.integers(0, 10**6))

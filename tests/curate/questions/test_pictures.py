@@ -117,6 +117,10 @@ def test_decisions_hold_every_request(made: tuple[Path, str]) -> None:
     assert models == ["tiny"] * 4
     assert all(len(one.request) == 64 for one in added.evidence)
     assert '"EXIT 7"' in added.evidence[0].reply
+    guessed = decisions(made[0])["beach.png/scene-understanding/1"]
+    assert guessed.reason == (
+        "2 of 2 models answer it without the picture: all text-only models are right"
+    )
     dropped = decisions(made[0])["lounge.png/scene-understanding/1"]
     assert dropped.reason == "'a couch': a couch is a sofa"
     broken = decisions(made[0])["broken.png"]
@@ -162,9 +166,11 @@ def test_a_killed_command_goes_on_where_it_was(
     # Only what was under way when the process ended is asked again.
     repeated = len(asked) - len(set(asked))
     assert repeated <= 24 < before < len(asked)
-    code, printed = run(*arguments(server, pictures, out))
+    code, printed = run(*words, "--json")
     assert code == 0
-    assert "8 questions" in printed
+    result = json.loads(printed)
+    assert (result["pictures"], result["items"], result["failed"]) == (22, 8, 0)
+    assert result["by_rule"]["distractor-too-close"] == 4
 
 
 def test_a_budget_stops_it_and_the_same_command_goes_on(pictures: Path, tmp_path: Path) -> None:
@@ -200,12 +206,34 @@ def test_failed_requests_are_decisions_and_asked_again(pictures: Path, tmp_path:
         assert decisions(tmp_path / "set")["office.png"].action == "keep"
 
 
+def test_a_check_that_cannot_be_made_flags_the_question(pictures: Path, tmp_path: Path) -> None:
+    with scripted_server() as server:
+        good = server.handler
+        assert good is not None
+
+        async def mute(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+            if "wrong answers could also be accepted" in json.dumps(body):
+                return web.json_response(chat_reply("I had rather not say."))
+            return await good(request, body)
+
+        server.handler = mute
+        code, printed = run(*arguments(server, pictures, tmp_path / "set"))
+    assert code == 0, printed
+    made = decisions(tmp_path / "set")
+    flagged = {name for name, one in made.items() if one.action == "flag"}
+    # What only the checker could have found stays as well, and all wait for a person.
+    assert flagged == KEPT | {"lounge.png/scene-understanding/1"}
+    assert {made[name].rule for name in flagged} == {"not-json"}
+    assert {item.id for item in open_items(tmp_path / "set")} == flagged
+
+
 def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -> None:
     rows = [
         {"id": "k", "image": str(pictures / "kitchen.png"), "license": "CC0-1.0", "source": "mine",
          "caption": "a kitchen , a cup and a book on a table near a plant and a lamp"},
         {"id": "o", "image": str(pictures / "office.png"), "source": "web"},
         {"id": "gone", "image": str(tmp_path / "gone.png"), "license": "CC0-1.0"},
+        {"id": "gone", "license": "CC0-1.0"},
     ]  # fmt: skip
     manifest = tmp_path / "manifest.jsonl"
     manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -215,7 +243,7 @@ def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -
     assert code == 0, printed
     rules = {name: one.rule for name, one in decisions(tmp_path / "set").items()}
     assert rules["o"] == "no-license"
-    assert rules["gone"] == "unreadable"
+    assert rules["gone"] == rules["gone (row 4)"] == "unreadable"
     (item,) = open_items(tmp_path / "set")
     assert (item.label("license"), item.label("source"), item.label("picture")) == (
         "CC0-1.0", "mine", "k",
@@ -247,6 +275,12 @@ def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
         (["."], "name the data set folder to write: --out DIR"),
         ([".", "--out", "x", "--dimension", "colour"], "unknown dimension 'colour'"),
         ([".", "--out", "x", "--dimensions", "no.toml"], "cannot read no.toml"),
+        ([".", "--out", "x", "--text-rule", "vision-none"], "expected a rule of text-only models"),
+        ([".", "--out", "x", "--text-rule", "none"], "unknown rule 'none'"),
+        (
+            [".", "--out", "x", "--text-only", "random", "--text-rule", "text-more-than:2"],
+            "it could flag nothing",
+        ),
         ([".", "--out", "x", "--count", "0"], "--count 0: expected 1 to 20 questions"),
     ],
 )

@@ -18,7 +18,8 @@ from snellen.curate.items import open_items
 from snellen.curate.review.entries import REVIEWS_FILE
 from snellen.curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_lines
 from snellen.curate.review.importing import import_reviews
-from snellen.curate.review.opening import open_review
+from snellen.curate.review.opening import default_folder, open_review
+from snellen.curate.review.page_data import describe_item
 from snellen.curate.review.queue import QUEUE_FILE
 from snellen.curate.step import open_step, read_step
 
@@ -50,6 +51,18 @@ def test_the_queue_is_what_earlier_steps_flagged(tmp_path, flagged):
     assert picture_file(review, "c2") == rows["c2"]["media"][0]["file"]
 
 
+def test_what_a_step_changed_stands_with_its_flag(tmp_path):
+    table = open_items(write_data(tmp_path / "data"))
+    with open_step(tmp_path / "zh", "translate", {}, table) as step:
+        texts = {"question": ("Which colour?", "\u54ea\u79cd\u989c\u8272?")}
+        step.decide(Decision("c1", "flag", "translate", "number", changes=texts))
+        step.write_items(table)
+        step.finish({})
+    review = open_review(tmp_path / "zh", tmp_path / "out")
+    (flag,) = describe_item(review.board, "c1", "ann", "annotator")["flags"]
+    assert flag["changed"] == [["question", "Which colour?", "\u54ea\u79cd\u989c\u8272?"]]
+
+
 def test_the_queue_of_a_blind_review_holds_no_key(tmp_path, flagged):
     open_review(flagged, tmp_path / "out", {"blind": True})
     for row in read_lines(tmp_path / "out" / QUEUE_FILE):
@@ -79,7 +92,7 @@ def test_a_smaller_sample_is_part_of_a_larger_one(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"queue": "flagged"}, "nothing to review: no earlier step flagged an item"),
+        ({"queue": "flagged"}, "nothing to review: no item is flagged"),
         ({"queue": "ids", "ids": ["c1", "nope", "gone"]}, "no item 'nope', nor 1 more"),
         ({"annotators": 0}, "--annotators is 0"),
         ({"queue": "sample"}, "--sample is 0"),
@@ -235,7 +248,8 @@ def test_undecided_items_are_refused_or_treated_as_asked(tmp_path):
         decide(review, item, "ben", "keep" if item == "c1" else "drop")
     with pytest.raises(UsageError) as refused:
         review.finish()
-    assert "of 6 items 4 still need decisions and 1 wait for an adjudicator" in str(refused.value)
+    sentence = "of 6 items, 4 without enough decisions and 1 in conflict (first: c2)"
+    assert sentence in str(refused.value)
     assert review.finish("drop").items == 1
     assert review.finish("keep").items == 6
     assert {each.action for each in read_decisions(tmp_path / "out")} >= {"keep", "drop"}
@@ -310,12 +324,43 @@ def test_the_command_from_queue_to_next_version(tmp_path, flagged, capsys):
 
 
 @pytest.mark.parametrize(
+    ("data", "folder"),
+    [
+        ("mmbench", "mmbench-reviewed"),
+        ("a/b.tsv", "a/b-reviewed"),
+        ("a/", "a-reviewed"),
+        ("hf://org/set", "set-reviewed"),
+        (".", "here-reviewed"),
+    ],
+)
+def test_the_folder_that_is_used_if_none_is_named(tmp_path, monkeypatch, data, folder):
+    home = tmp_path / "here"
+    (home / "a").mkdir(parents=True)
+    (home / "a" / "b.tsv").touch()
+    monkeypatch.chdir(home)
+    assert default_folder(data) == (tmp_path / folder if data == "." else Path(folder))
+
+
+def test_where_nothing_is_flagged_the_next_version_is_the_same(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path / "data")
+    review = ["curate", "review", "data/data.jsonl"]
+    assert main([*review, "--queue-only"]) == 0
+    assert main([*review, "--finish"]) == 0
+    assert capsys.readouterr().out == (
+        "data/data-reviewed/queue.jsonl: 0 items to review\n"
+        "data/data-reviewed: 6 items; of the queue 0 kept, 0 fixed (0 fields), 0 dropped\n"
+    )
+    assert {item.id for item in open_items("data/data-reviewed")} == {row["index"] for row in ROWS}
+
+
+@pytest.mark.parametrize(
     ("words", "reason"),
     [
         (["--ids", "none.txt"], "cannot read none.txt"),
         (["--sample", "0"], "--sample is 0"),
         (["--all", "--import", "none.jsonl"], "cannot read none.jsonl"),
-        (["--all", "--finish"], "of 6 items 6 still need decisions"),
+        (["--all", "--finish"], "of 6 items, 6 without enough decisions"),
         (["--all", "--name", " "], "an annotator is named by"),
         (["--all", "--port", "99999"], "the port is 99999"),
     ],

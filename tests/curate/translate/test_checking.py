@@ -128,3 +128,30 @@ def test_data_sets_without_a_common_id_are_no_siblings(
     code = main(["curate", "translate", str(data), "--to", "zh", "--check", str(other)])
     assert code == 2
     assert "a and b share no id" in capsys.readouterr().err
+
+
+def test_options_that_changed_places_show_by_how_other_items_translate_them(
+    tmp_path: Path,
+) -> None:
+    words = {"lawyer": "律师", "nurse": "护士", "baker": "面包师"}
+    rows = [
+        {"index": n, "question": f"Who is number {n}?", "A": "lawyer", "B": "nurse", "C": "baker",
+         "answer": "A"} for n in range(1, 6)
+    ]  # fmt: skip
+    siblings = [
+        {**row, "question": f"{row['index']} 号是谁？", **{k: words[row[k]] for k in "ABC"}}
+        for row in rows
+    ]
+    data = write_rows(tmp_path / "a.jsonl", rows)
+    good = check_sibling(data, write_rows(tmp_path / "good.jsonl", siblings), PLAN)
+    assert good.flagged_wrong == 0
+    siblings[3] |= {"A": "护士", "B": "律师"}
+    siblings[4] |= {"A": "法律工作者"}  # another word, not another option: only reported
+    out = tmp_path / "out"
+    bad = check_sibling(data, write_rows(tmp_path / "bad.jsonl", siblings), PLAN, out)
+    assert (bad.flagged_wrong, bad.wrong) == (1, {"swapped": 1})
+    assert flags(out) == {"4": {"swapped"}}
+    [decision] = [each for each in read_decisions(out) if each.action == "flag"]
+    assert "'护士' is elsewhere the translation of B, and 'lawyer' is '律师'" in decision.reason
+    assert decision.changes["A"] == ("lawyer", "护士")
+    assert [use.term for use in bad.inconsistent] == ["lawyer", "nurse"]

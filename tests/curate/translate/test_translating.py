@@ -14,6 +14,7 @@ from typing import Any
 
 import eyechart_zh
 import pytest
+from PIL import Image
 from scripted_translator import ScriptedTranslator, translating
 
 from snellen.cli import main
@@ -87,7 +88,7 @@ def decisions(out: Path) -> dict[str, Decision]:
 
 
 def test_a_sibling_has_the_same_ids_keys_and_cells(
-    data: Path, strong: ScriptedTranslator, tmp_path: Path
+    data: Path, strong: ScriptedTranslator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "small-zh"
     assert translate(data, strong.model, out) == 0
@@ -111,6 +112,9 @@ def test_a_sibling_has_the_same_ids_keys_and_cells(
     # Item 5 has nothing to translate: four requests. The prompt is that of the paper.
     assert len(strong.asked) == 4
     assert strong.asked[0][0]["content"].startswith("你是一个翻译助手")
+    # Another language needs another folder.
+    assert translate(data, strong.model, out, "--to", "ja") == 2
+    assert "was made with to 'zh', now it is 'ja'" in capsys.readouterr().err
     # The same command again asks nothing and changes nothing.
     written = (out / "items.jsonl").read_bytes()
     assert translate(data, strong.model, out) == 0
@@ -168,13 +172,17 @@ def test_what_stays_wrong_is_flagged_and_no_item_is_lost(
     made = decisions(out)
     assert (made["2"].action, made["2"].rule) == ("flag", "numbers")
     assert "12 is missing" in made["2"].reason
+    # Whoever reviews it sees the source's text, too.
+    assert BIRDS in made["2"].evidence[0].reply
     assert items(out)["2"].sample.question == "21 只鸟中有几只在飞？"
     # Without any translation the item keeps its text, and the next start asks again.
     assert (made["1"].action, made["1"].rule) == ("flag", "failed")
     assert items(out)["1"].sample.question == CAR
     assert len(items(out)) == len(ROWS)
     assert read_step(out).status == "waiting"
-    assert "2 flagged for review" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "2 flagged for review" in printed
+    assert "1 item without a translation" in printed
     strong.slips = {}
     assert translate(data, strong.model, out, "--attempts", "2", "--fresh", "again") == 0
     assert items(out)["1"].sample.question == WORDS[CAR]
@@ -226,6 +234,21 @@ def test_the_way_back_and_the_judge(data: Path, strong: ScriptedTranslator, tmp_
     assert "everything else in the world" in verdicts[0]
     scores = {each.model: each.score for each in made["1"].evidence if each.score is not None}
     assert scores["chrF of question"] == 1.0
+
+
+def test_what_the_judge_says_is_sent_back_once(
+    data: Path, strong: ScriptedTranslator, tmp_path: Path
+) -> None:
+    strong.slips = {BIRDS: [{"Q": WORDS[BIRDS], "A": "所有的鱼", "B": "一只也没有"}]}
+    write_rows(data, ROWS[1:2])
+    out = tmp_path / "out"
+    with translating(WORDS.__getitem__) as judge:
+        verdicts: list[Any] = ['{"same": false, "differences": ["A: fish"]}', '{"same": true}']
+        judge.slips, judge.by_request = {WORDS[BIRDS]: verdicts}, True
+        assert translate(data, strong.model, out, "--judge", judge.model) == 0
+    assert "judge (all): A: fish" in strong.asked[1][2]["content"]
+    assert decisions(out)["2"].action == "fix"
+    assert items(out)["2"].sample.options["A"] == "全部"
 
 
 def test_a_killed_step_goes_on_where_it_was(
@@ -438,3 +461,28 @@ def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
     assert counts["wrong"] == counts["doubtful"] == {}
     assert counts["fix"] == 812
     assert counts["inconsistent terms"] == 0
+
+
+def test_the_pictures_of_a_data_set_folder_are_not_stored_twice(
+    strong: ScriptedTranslator, tmp_path: Path
+) -> None:
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (8, 8), "red").save(tmp_path / "images" / "car.png")
+    rows = [{**ROWS[0], "image": "images/car.png"}]
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert translate(write_rows(tmp_path / "car.jsonl", rows), strong.model, first) == 0
+    english = {
+        "汽车是什么颜色？": CAR,
+        "红色": "red",
+        "蓝色": "blue",
+        "请仔细看。": "Look closely.",
+    }
+    strong.translate = english.__getitem__
+    assert main(["curate", "translate", str(first), "--from", "zh", "--to", "en", "-m",
+                 strong.model, "-o", str(second)]) == 0  # fmt: skip
+    [one], [other] = ([*(folder / "media").rglob("*.png")] for folder in (first, second))
+    assert one.name == other.name
+    assert one.stat().st_ino == other.stat().st_ino
+    assert items(second)["1"].sample.options == {"A": "red", "B": "blue"}
+    # The second folder also says what was decided in the first.
+    assert [each.step for each in read_decisions(second)] == ["translate", "translate"]

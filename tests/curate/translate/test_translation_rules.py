@@ -185,6 +185,35 @@ def test_yes_and_no_of_every_language_are_read_as_such() -> None:
                 assert answer.value == value
 
 
+def test_a_chinese_question_can_be_translated_into_english() -> None:
+    pair = TextPair(
+        {"question": "12 只鸟中有几只不是红色的？"},
+        {"question": "How many of the 12 birds are not red?"},
+        CHINESE,
+        ENGLISH,
+    )
+    assert not check_pair(pair)
+    slips = {
+        "How many of the 12 birds are red?": "negation",
+        "How many birds are not red?": "numbers",
+        "12 只鸟中有几只不是红色的？": "untranslated",
+    }
+    for text, rule in slips.items():
+        bad = TextPair(pair.source, {"question": text}, CHINESE, ENGLISH)
+        assert rule in {each.rule for each in check_pair(bad) if each.level == "wrong"}
+
+
+def test_a_request_for_yes_or_no_is_one() -> None:
+    for text in ("Answer yes or no.", "Please reply Yes/No", 'Say "yes" or "no".'):
+        assert ENGLISH.asks_yes_or_no(text)
+    for text in ("请回答是或否。", "是/否？"):
+        assert CHINESE.asks_yes_or_no(text)
+    for text in ("Is there no bird?", "Yes, there is a notable bird."):
+        assert not ENGLISH.asks_yes_or_no(text)
+    for text in ("是否有鸟？", "它是鸟吗？能否回答"):
+        assert not CHINESE.asks_yes_or_no(text)
+
+
 def test_language_tags() -> None:
     tags = {
         "zh-CN": "zh",

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.media import Source
 from snellen.curate.duplicates.hamming import MAX_BLOCK, HashTables
-from snellen.curate.duplicates.hashing import PictureHasher, open_hasher
+from snellen.curate.duplicates.hashing import HashResult, open_hasher
 from snellen.curate.duplicates.index_format import (
     HAS_COPY,
     HAS_DHASH,
@@ -39,7 +39,7 @@ from snellen.curate.duplicates.index_format import (
     write_arrays,
 )
 from snellen.curate.duplicates.listing import Batch, Listing
-from snellen.curate.duplicates.picture_hashes import TURNS, BrokenPicture
+from snellen.curate.duplicates.picture_hashes import TURNS, BrokenPicture, PictureHash
 from snellen.curate.duplicates.picture_rule import THUMB_SHAPE
 from snellen.curate.duplicates.texts import band_keys, shingles, tokens
 
@@ -70,6 +70,29 @@ class IndexProgress(NamedTuple):
 OnProgress = Callable[[IndexProgress], None]
 
 
+class ShardJob(NamedTuple):
+    """A shard that is to be made: consecutive entries of the list."""
+
+    number: int
+    first: int
+    """Row of its first entry."""
+    batch: Batch
+    has_turned: bool
+    """Whether the hashes of mirrored and turned pictures are wanted."""
+
+
+class Shard(NamedTuple):
+    """A shard that is to be written."""
+
+    job: ShardJob
+    arrays: dict[str, Array]
+    broken: list[BrokenEntry]
+
+
+MakeShards = Callable[[Iterator[ShardJob]], Iterator[Shard]]
+"""Makes shards, in any order."""
+
+
 def build_index(
     listing: Listing,
     out: Path,
@@ -80,19 +103,24 @@ def build_index(
     embed: Embed | None = None,
     embedder: str = "",
     on_progress: OnProgress | None = None,
+    make_shards: MakeShards | None = None,
 ) -> IndexInfo:
     """Hash the pictures of a list into the folder `out`, or go on where an earlier start was.
 
-    Raises UsageError for a folder that holds something else or an index of another list, RunLocked
-    if another process writes it, DataError for a list without entries, and StorageError.
+    `make_shards` makes the shards elsewhere than in processes of this machine. Raises UsageError
+    for a folder that holds something else or an index of another list, RunLocked if another process
+    writes it, DataError for a list without entries, and StorageError.
     """
     wanted = IndexInfo(listing.spec, listing.kind, shard_size, has_turned, embedder)
     lock = _lock(out)
     try:
         info = _start(out, wanted)
         with open_hasher(processes) as hasher:
-            writer = _ShardWriter(hasher, has_turned, embed)
-            info = _write_shards(listing, out, info, writer, on_progress)
+
+            def make_here(jobs: Iterator[ShardJob]) -> Iterator[Shard]:
+                return (make_shard(job, hasher.hash, embed) for job in jobs)
+
+            info = _write_shards(listing, out, info, make_shards or make_here, on_progress)
         if not info.complete:
             info = replace(info, complete=True, blocks=_write_tables(out, info))
             save_info(out, info)
@@ -136,24 +164,35 @@ def _start(out: Path, wanted: IndexInfo) -> IndexInfo:
 
 
 def _write_shards(
-    listing: Listing, out: Path, info: IndexInfo, writer: _ShardWriter,
+    listing: Listing, out: Path, info: IndexInfo, make_shards: MakeShards,
     on_progress: OnProgress | None,
 ) -> IndexInfo:  # fmt: skip
     """Write the shards that are missing, and compare the others' names with the list."""
     sizes: list[int] = []
-    was_there = 0
-    for number, batch in enumerate(listing.batches(info.shard_size)):
-        folder = shard_folder(out, number)
-        if folder.is_dir():
-            _check_names(folder, batch, listing.spec, out)
-            was_there += len(batch)
-        elif info.complete:
-            raise _list_changed(listing.spec, out)
-        else:
-            writer.write(folder, batch, sum(sizes))
-        sizes.append(len(batch))
+    finished = was_there = 0
+
+    def report(count: int, *, is_new: bool) -> None:
+        nonlocal finished, was_there
+        finished += count
+        was_there += 0 if is_new else count
         if on_progress is not None:
-            on_progress(IndexProgress(sum(sizes), was_there))
+            on_progress(IndexProgress(finished, was_there))
+
+    def missing() -> Iterator[ShardJob]:
+        for number, batch in enumerate(listing.batches(info.shard_size)):
+            folder = shard_folder(out, number)
+            sizes.append(len(batch))
+            if folder.is_dir():
+                _check_names(folder, batch, listing.spec, out)
+                report(len(batch), is_new=False)
+            elif info.complete:
+                raise _list_changed(listing.spec, out)
+            else:
+                yield ShardJob(number, sum(sizes[:-1]), batch, info.has_turned)
+
+    for shard in make_shards(missing()):
+        write_arrays(shard_folder(out, shard.job.number), shard.arrays, shard.broken)
+        report(len(shard.job.batch), is_new=True)
     if not sizes:
         raise UsageError(f"{listing.spec} is empty: it lists no picture and no caption")
     if shard_folder(out, len(sizes)).is_dir():
@@ -196,63 +235,68 @@ def _list_changed(spec: str, out: Path) -> ListChanged:
     )
 
 
-class _ShardWriter:
-    """Makes shards of batches of a list."""
+HashSources = Callable[[Iterator[Source]], Iterator[HashResult]]
+"""Hashes pictures, in order."""
 
-    def __init__(self, hasher: PictureHasher, has_turned: bool, embed: Embed | None) -> None:
-        self._hasher, self._has_turned, self._embed = hasher, has_turned, embed
 
-    def write(self, folder: Path, batch: Batch, first: int) -> None:
-        """`first`: the row of the batch's first entry. Raises StorageError and UsageError."""
-        arrays, problems = self._hash(batch)
-        arrays |= StringColumn.arrays("names", batch.names)
-        if any(batch.captions):
-            arrays |= StringColumn.arrays("captions", batch.captions)
-            arrays["bands"] = np.concatenate(list(_caption_keys(batch.captions)))
-        if self._embed is not None:
-            arrays["embeddings"] = self._embed(batch.sources)
-        broken = [
-            BrokenEntry(first + row, batch.names[row], reason)
-            for row, reason in sorted(problems.items())
-        ]
-        write_arrays(folder, arrays, broken)
+def make_shard(job: ShardJob, hash_sources: HashSources, embed: Embed | None = None) -> Shard:
+    """Hash the pictures of a shard and compute the keys of its captions."""
+    batch = job.batch
+    arrays, problems = _hash_batch(batch, hash_sources, job.has_turned)
+    arrays |= StringColumn.arrays("names", batch.names)
+    if any(batch.captions):
+        arrays |= StringColumn.arrays("captions", batch.captions)
+        arrays["bands"] = np.concatenate(list(_caption_keys(batch.captions)))
+    if embed is not None:
+        arrays["embeddings"] = embed(batch.sources)
+    broken = [
+        BrokenEntry(job.first + row, batch.names[row], reason)
+        for row, reason in sorted(problems.items())
+    ]
+    return Shard(job, arrays, broken)
 
-    def _hash(self, batch: Batch) -> tuple[dict[str, Array], dict[int, str]]:
-        """Columns of hashes, and what is wrong by row."""
-        count = len(batch)
-        arrays: dict[str, Array] = {
-            "phash": np.zeros(count, np.uint64),
-            "dhash": np.zeros(count, np.uint64),
-            "sha256": np.zeros((count, 32), np.uint8),
-            "pixels": np.zeros((count, 32), np.uint8),
-            "size": np.zeros((count, 2), np.uint32),
-            "flags": np.zeros(count, np.uint8),
-        }
-        if self._has_turned:
-            arrays["turned"] = np.zeros((count, TURNS), np.uint64)
-        if any(source is not None for source in batch.sources):
-            arrays["copies"] = np.zeros((count, *THUMB_SHAPE), np.uint8)
-        _add_listed(arrays, batch)
-        problems = {row: problem for row, problem in enumerate(batch.problems) if problem}
-        sources = [(row, source) for row, source in enumerate(batch.sources) if source is not None]
-        hashed = self._hasher.hash(source for _, source in sources)
-        for (row, _), one in zip(sources, hashed, strict=True):
-            if isinstance(one, BrokenPicture):
-                problems[row] = one.reason
-                continue
-            flat = one.contrast < MIN_CONTRAST
-            arrays["phash"][row], arrays["dhash"][row] = one.phash, one.dhash
-            arrays["sha256"][row] = np.frombuffer(one.bytes_digest, np.uint8)
-            arrays["pixels"][row] = np.frombuffer(one.pixels_digest, np.uint8)
-            arrays["size"][row] = one.width, one.height
-            arrays["copies"][row] = one.small_copy
-            arrays["flags"][row] |= HAS_SHA256 | HAS_PIXELS | HAS_PHASH | HAS_DHASH | HAS_COPY
-            arrays["flags"][row] |= IS_FLAT if flat else 0
-            if self._has_turned:
-                arrays["turned"][row] = one.turned
-        for row in problems:
-            arrays["flags"][row] |= IS_BROKEN
-        return arrays, problems
+
+def _hash_batch(
+    batch: Batch, hash_sources: HashSources, has_turned: bool
+) -> tuple[dict[str, Array], dict[int, str]]:
+    """Columns of hashes, and what is wrong by row."""
+    count = len(batch)
+    arrays: dict[str, Array] = {
+        "phash": np.zeros(count, np.uint64),
+        "dhash": np.zeros(count, np.uint64),
+        "sha256": np.zeros((count, 32), np.uint8),
+        "pixels": np.zeros((count, 32), np.uint8),
+        "size": np.zeros((count, 2), np.uint32),
+        "flags": np.zeros(count, np.uint8),
+    }
+    if has_turned:
+        arrays["turned"] = np.zeros((count, TURNS), np.uint64)
+    if any(source is not None for source in batch.sources):
+        arrays["copies"] = np.zeros((count, *THUMB_SHAPE), np.uint8)
+    _add_listed(arrays, batch)
+    problems = {row: problem for row, problem in enumerate(batch.problems) if problem}
+    sources = [(row, source) for row, source in enumerate(batch.sources) if source is not None]
+    hashed = hash_sources(source for _, source in sources)
+    for (row, _), one in zip(sources, hashed, strict=True):
+        if isinstance(one, BrokenPicture):
+            problems[row] = one.reason
+        else:
+            _add_hashed(arrays, row, one)
+    for row in problems:
+        arrays["flags"][row] |= IS_BROKEN
+    return arrays, problems
+
+
+def _add_hashed(arrays: dict[str, Array], row: int, one: PictureHash) -> None:
+    arrays["phash"][row], arrays["dhash"][row] = one.phash, one.dhash
+    arrays["sha256"][row] = np.frombuffer(one.bytes_digest, np.uint8)
+    arrays["pixels"][row] = np.frombuffer(one.pixels_digest, np.uint8)
+    arrays["size"][row] = one.width, one.height
+    arrays["copies"][row] = one.small_copy
+    arrays["flags"][row] |= HAS_SHA256 | HAS_PIXELS | HAS_PHASH | HAS_DHASH | HAS_COPY
+    arrays["flags"][row] |= IS_FLAT if one.contrast < MIN_CONTRAST else 0
+    if "turned" in arrays:
+        arrays["turned"][row] = one.turned
 
 
 def _add_listed(arrays: dict[str, Array], batch: Batch) -> None:

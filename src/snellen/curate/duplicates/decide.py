@@ -25,7 +25,7 @@ CONTRADICTIONS_FILE = "contradictions.txt"
 
 Group = Literal["contradictions", "duplicates", "against", "broken"]
 GROUPS: tuple[Group, ...] = ("contradictions", "duplicates", "against", "broken")
-"""What `drop` names; the first that an item belongs to decides about it."""
+"""What `drop` names. Of an item's groups the first that is dropped decides, else the first."""
 _MAX_EVIDENCE = 5
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -72,7 +72,9 @@ def decisions(report: DuplicateReport, drop: Sequence[Group]) -> dict[str, Decis
     def decide(name: str, group: Group, rule: str, reason: str, evidence: list[Evidence]) -> None:
         action: Action = "drop" if group in drop else "flag"
         decision = Decision(name, action, STEP, rule, reason, tuple(evidence[:_MAX_EVIDENCE]))
-        decided.setdefault(name, decision)
+        before = decided.get(name)
+        if before is None or (before.action == "flag" and action == "drop"):
+            decided[name] = decision
 
     for name, others in _contradictions(report).items():
         reason = f"the same question about the same picture has another key in {', '.join(others)}"

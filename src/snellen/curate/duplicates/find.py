@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from snellen.core.errors import UsageError
 from snellen.curate.duplicates.against import Outside, compare_outside
 from snellen.curate.duplicates.build_index import (
+    SHARD_SIZE,
     IndexProgress,
     ListChanged,
+    MakeShards,
     OnProgress,
     build_index,
 )
@@ -23,7 +25,7 @@ from snellen.curate.duplicates.embeddings import (
     embeddings_of,
     near_embeddings,
 )
-from snellen.curate.duplicates.hash_index import HashIndex
+from snellen.curate.duplicates.hash_index import HashIndex, SearchBlocks
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen.curate.duplicates.item_facts import ReadItems, read_items
 from snellen.curate.duplicates.listing import (
@@ -47,11 +49,13 @@ from snellen.curate.duplicates.within import (
     repeated_questions,
     shared_pictures,
 )
-from snellen.curate.items import ITEMS_FILE, open_items
+from snellen.curate.items import ITEMS_FILE, ItemTable, open_items
 from snellen.settings import Settings
 
 _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
 """A file with one of these columns is a benchmark, not a list of pictures."""
+
+_ITEMS_SHARD = 1_000
 
 OnPhase = Callable[[str, IndexProgress], None]
 """Called with the name of what is hashed and how far it is."""
@@ -71,9 +75,11 @@ class _Indexes:
     """Makes indexes of data sets and lists in the cache, or opens those that are there."""
 
     def __init__(
-        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None
-    ) -> None:
+        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None,
+        make_shards: MakeShards | None,
+    ) -> None:  # fmt: skip
         self._settings, self._processes, self._on_phase = settings, processes, on_phase
+        self._make_shards = make_shards
         self._cache = Settings.from_environment().cache / "picture-hashes"
         self._embedder = PictureEmbedder(settings.clip) if settings.clip else None
 
@@ -84,20 +90,11 @@ class _Indexes:
         key = f"items {read.table.spec} {read.table.digest}"
         return self._open_cached(read.listing(), key, read.table.name, has_turned=True)
 
-    def of_list(self, spec: str) -> HashIndex:
-        """The index in a folder, or one of a list of pictures."""
-        path = Path(spec).expanduser()
-        if (path / INDEX_FILE).is_file():
-            index = HashIndex(path)
-            if self._settings.clip and index.info.embedder != self._settings.clip:
-                raise UsageError(
-                    f"{spec} was written without the embeddings of {self._settings.clip}; write it "
-                    f"again with --clip {self._settings.clip}, or leave --clip out"
-                )
-            return index
-        stat = path.stat() if path.exists() else None
-        stamp = f"{stat.st_size} {stat.st_mtime_ns}" if stat and path.is_file() else ""
-        return self._open_cached(open_listing(spec), f"list {path.absolute()} {stamp}", spec)
+    def of_list(self, listing: Listing) -> HashIndex:
+        path = Path(listing.spec).expanduser()
+        stat = path.stat()
+        stamp = f"{stat.st_size} {stat.st_mtime_ns}" if path.is_file() else ""
+        return self._open_cached(listing, f"list {path.absolute()} {stamp}", listing.spec)
 
     def _open_cached(
         self, listing: Listing, key: str, name: str, *, has_turned: bool = False
@@ -117,6 +114,9 @@ class _Indexes:
             listing, folder, processes=self._processes, has_turned=has_turned,
             embed=self._embedder.embed if self._embedder else None,
             embedder=self._settings.clip, on_progress=self._progress_of(name),
+            make_shards=self._make_shards,
+            # Of a benchmark's thousands a kill is to lose little.
+            shard_size=_ITEMS_SHARD if has_turned else SHARD_SIZE,
         )  # fmt: skip
 
     def _progress_of(self, name: str) -> OnProgress | None:
@@ -130,31 +130,51 @@ def find_duplicates(
     *,
     processes: int | None = None,
     on_phase: OnPhase | None = None,
+    make_shards: MakeShards | None = None,
+    search_blocks: SearchBlocks | None = None,
 ) -> Found:
     """Compare the items of a data set with each other and with what `settings.against` names:
     benchmarks, data files, data set folders, indexes, lists of pictures.
 
-    Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
+    Hashes are kept in the cache, so that a second start computes none again. `make_shards` and
+    `search_blocks` hash pictures and search hashes on a cluster (`ray_data`). Raises UsageError.
     """
-    indexes = _Indexes(settings, processes, on_phase)
-    # What is misspelt must not be noticed after an hour of hashing.
-    kinds = {spec: is_benchmark(spec) for spec in settings.against}
+    indexes = _Indexes(settings, processes, on_phase, make_shards)
+    # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
+    opened = {spec: _open_other(spec, settings) for spec in settings.against}
     read = read_items(open_items(data))
     index = indexes.of_items(read)
     others: dict[str, ReadItems | HashIndex] = {}
     outside = []
-    for spec, has_items in kinds.items():
-        if has_items:
-            theirs = read_items(open_items(spec))
+    for spec, other in opened.items():
+        if isinstance(other, ItemTable):
+            theirs = read_items(other)
             others[spec] = theirs
             outside.append(Outside(spec, indexes.of_items(theirs), theirs))
         else:
-            stored = indexes.of_list(spec)
+            stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
+            stored.search_blocks = search_blocks
             others[spec] = stored
             outside.append(Outside(spec, stored, None))
     report = _report(read, index, settings)
     reports = tuple(compare_outside(read, index, one, settings) for one in outside)
     return Found(replace(report, against=reports), read, others)
+
+
+def _open_other(spec: str, settings: DuplicateSettings) -> ItemTable | HashIndex | Listing:
+    """What is compared with: a benchmark, an index, or a list of pictures. Raises UsageError."""
+    if is_benchmark(spec):
+        return open_items(spec)
+    path = Path(spec).expanduser()
+    if not (path / INDEX_FILE).is_file():
+        return open_listing(spec)
+    index = HashIndex(path)
+    if settings.clip and index.info.embedder != settings.clip:
+        raise UsageError(
+            f"{spec} was written without the embeddings of {settings.clip}; write it again with "
+            f"--clip {settings.clip}, or leave --clip out"
+        )
+    return index
 
 
 def write_index(
@@ -164,6 +184,7 @@ def write_index(
     clip: str = "",
     processes: int | None = None,
     on_progress: OnProgress | None = None,
+    make_shards: MakeShards | None = None,
 ) -> HashIndex:
     """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
 
@@ -172,7 +193,7 @@ def write_index(
     listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
     build_index(
         listing, out, processes=processes, embed=embedder.embed if embedder else None,
-        embedder=clip, on_progress=on_progress,
+        embedder=clip, on_progress=on_progress, make_shards=make_shards,
     )  # fmt: skip
     return HashIndex(out)
 

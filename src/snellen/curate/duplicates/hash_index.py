@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -38,7 +38,14 @@ from snellen.curate.duplicates.picture_rule import (
     likeness,
     turn_copies,
 )
-from snellen.curate.duplicates.texts import band_keys, jaccard, match_bands, shingles, tokens
+from snellen.curate.duplicates.texts import (
+    band_keys,
+    differ_in_numbers,
+    jaccard,
+    match_bands,
+    shingles,
+    tokens,
+)
 
 _COMPARED_AT_ONCE = 4096
 """Pairs of small copies that are compared at once: 25 MB."""
@@ -71,6 +78,10 @@ class PictureMatches(NamedTuple):
     """How the query must be turned to match; 0 for not at all (`turned_phashes`)."""
 
 
+SearchBlocks = Callable[["HashIndex", Hashes, int], Matches]
+"""Finds the rows of all blocks whose pHash is within a radius of one of the hashes."""
+
+
 class HashIndex:
     """An index of picture hashes that is complete. Raises DataError if it is not, or damaged."""
 
@@ -83,6 +94,8 @@ class HashIndex:
                 "goes on where it was stopped"
             )
         self._ends = list(accumulate(self.info.shards))
+        self.search_blocks: SearchBlocks | None = None
+        """Searches the blocks elsewhere, if set: `ray_data.search_blocks`."""
 
     def __len__(self) -> int:
         return self.info.entries
@@ -91,11 +104,15 @@ class HashIndex:
         """Every row that is a near duplicate of a query, by the rule, in the order of queries and
         rows. Exact: none is missed that the rule would accept."""
         with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
+        radius = rule.max_radius
+        if queries.copies is None or not self._has_copies:
+            # By hashes alone fewer bits may differ, and fewer are faster to search.
+            radius = max(rule.hash_radius, rule.lone_radius)
         ways = range(TURNS if rule.turned and queries.turned is not None else 1)
         parts = []
         for way in ways:
             hashes = queries.phash if way == 0 or queries.turned is None else queries.turned[:, way]
-            found = self.near_hashes(np.ascontiguousarray(hashes[with_hash]), rule.max_radius)
+            found = self.near_hashes(np.ascontiguousarray(hashes[with_hash]), radius)
             near = Matches(with_hash[found.query], found.row, found.distance)
             parts.append(self.compare(near, queries, rule, way))
         joined = PictureMatches(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -108,6 +125,8 @@ class HashIndex:
 
     def near_hashes(self, hashes: Hashes, radius: int) -> Matches:
         """Rows whose pHash differs in at most `radius` bits."""
+        if self.search_blocks is not None:
+            return self.search_blocks(self, hashes, radius)
         parts = []
         for block, tables in zip(self.info.blocks, self._tables, strict=True):
             found = tables.search(hashes, radius)
@@ -168,8 +187,10 @@ class HashIndex:
         return pairs
 
     def search_texts(self, texts: Sequence[str], threshold: float) -> list[tuple[int, int, float]]:
-        """Query, row and Jaccard similarity of the captions that are near these texts."""
-        queries = [shingles(tokens(text)) for text in texts]
+        """Query, row and Jaccard similarity of the captions that are near these texts and hold the
+        same numbers."""
+        words = [tokens(text) for text in texts]
+        queries = [shingles(one) for one in words]
         wanted = band_keys(queries)
         found = []
         for number, folder in enumerate(self._folders):
@@ -177,8 +198,9 @@ class HashIndex:
             if keys is None or captions is None:
                 continue
             for query, row in sorted(match_bands(wanted, keys)):
-                similarity = jaccard(queries[query], shingles(tokens(captions[row])))
-                if similarity >= threshold:
+                caption = tokens(captions[row])
+                similarity = jaccard(queries[query], shingles(caption))
+                if similarity >= threshold and not differ_in_numbers(words[query], caption):
                     found.append((query, self._first(folder) + row, similarity))
         return sorted(found)
 
@@ -218,6 +240,10 @@ class HashIndex:
     @cached_property
     def _folders(self) -> list[Path]:
         return [shard_folder(self.folder, number) for number in range(len(self.info.shards))]
+
+    @cached_property
+    def _has_copies(self) -> bool:
+        return any((folder / "copies.npy").exists() for folder in self._folders)
 
     @cached_property
     def _tables(self) -> list[HashTables]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from snellen.core.atomic_write import save
 from snellen.core.errors import MediaError
-from snellen.core.media import Source, decode_image
+from snellen.core.media import FileSource, Source, decode_image
 from snellen.curate.duplicates.find import Found
 from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import HAS_COPY, Array
@@ -74,7 +74,7 @@ class Cards(NamedTuple):
     left_out: int
 
 
-class Pictures:
+class PictureUrls:
     """Pictures as data URLs, each decoded once."""
 
     def __init__(self) -> None:
@@ -159,7 +159,7 @@ class _CardWriter:
     def __init__(self, found: Found) -> None:
         self._found = found
         self._items = {item.id: item for item in found.read.items}
-        self._pictures = Pictures()
+        self._pictures = PictureUrls()
         clusters = found.report.clusters
         self._marks = {
             name: "kept" if name == cluster.kept else "on the exclusion list"
@@ -237,13 +237,18 @@ class _CardWriter:
 
 
 def _list_side(match: OutsideMatch, index: HashIndex) -> Side:
-    """An entry of a list: its name, its caption, and the small copy that the index holds."""
+    """An entry of a list: its name, its caption, and its picture if it lies in a folder, else the
+    small copy that the index holds."""
+    if match.picture is None or match.row is None:
+        return Side(match.other, match.caption, "", "", "compared by its caption")
+    if index.info.kind == "folder":
+        file = Path(index.info.source).expanduser() / match.other
+        if file.is_file() and (url := _small_jpeg(FileSource(str(file)))):
+            return Side(match.other, match.caption, "", url, "picture")
     url = ""
-    if match.picture is not None and match.row is not None:
-        flags = int(index.row(match.row, "flags"))
-        if flags & HAS_COPY:
-            url = _copy_png(index.row(match.row, "copies"))
-    alt = "small copy" if url else "no picture in the index"
+    if int(index.row(match.row, "flags")) & HAS_COPY:
+        url = _copy_png(index.row(match.row, "copies"))
+    alt = "small copy" if url else "the list holds hashes alone"
     return Side(match.other, match.caption, "", url, alt, "", True)
 
 

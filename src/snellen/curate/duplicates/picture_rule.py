@@ -8,6 +8,7 @@ docs/curate/duplicates.md, which `python tests/curate/duplicates/calibration.py`
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,10 +62,14 @@ class PictureRule(Struct, frozen=True):
 
 
 def small_copy(image: PILImage) -> Array:
-    """The RGB picture in 16 x 16 pixels, each the mean of what it stands for."""
+    """The RGB picture in 16 x 16 pixels.
+
+    Of the filters the triangle changes least if a few percent are cropped. Not in two steps
+    (`reducing_gap`): these lose a third of the copies that were cropped by 3 %.
+    """
     from PIL.Image import Resampling
 
-    return np.asarray(image.resize((THUMB_SIDE, THUMB_SIDE), Resampling.BOX, reducing_gap=2.0))
+    return np.asarray(image.resize((THUMB_SIDE, THUMB_SIDE), Resampling.BILINEAR))
 
 
 def turn_copies(copies: Array, way: int) -> Array:
@@ -98,7 +103,7 @@ def _correlation(left: Array, right: Array) -> npt.NDArray[np.float32]:
 
 
 def _centre(copies: Array) -> npt.NDArray[np.float32]:
-    flat = copies.reshape(len(copies), -1).astype(np.float32)
+    flat = copies.reshape(len(copies), math.prod(copies.shape[1:])).astype(np.float32)
     centred: npt.NDArray[np.float32] = flat - flat.mean(axis=1, keepdims=True)
     return centred
 

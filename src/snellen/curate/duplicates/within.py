@@ -247,11 +247,17 @@ def shared_pictures(
     """Pictures about which several different questions are asked, most first. Items that are on the
     exclusion list do not count."""
     users: dict[str, list[str]] = defaultdict(list)
+    questions: dict[str, set[str]] = defaultdict(set)
     for item in read.items:
         if item.id not in excluded:
             for digest in dict.fromkeys(map(graph.node, item.media)):
                 users[digest].append(item.id)
-    shared = [SharedPicture(node, tuple(names)) for node, names in users.items() if len(names) > 1]
+                questions[digest].add(item.question)
+    shared = [
+        SharedPicture(node, tuple(names))
+        for node, names in users.items()
+        if len(questions[node]) > 1
+    ]
     return sorted(shared, key=lambda one: -len(one.items))
 
 

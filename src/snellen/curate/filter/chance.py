@@ -9,9 +9,9 @@ from __future__ import annotations
 from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
-from snellen.benchmarks.protocol.flows import planned_passes
 from snellen.core.sample import Sample
 from snellen.curate.filter.rules import Rule
+from snellen.prompts.rotation import is_rotatable
 
 if TYPE_CHECKING:
     from numpy import float64, intp
@@ -51,8 +51,15 @@ def guess_of(sample: Sample, circular: bool) -> Guess:
     if not sample.options:
         return Guess(float("nan"), 1)
     accepted = max(1, len(set(sample.options) & set(sample.gold)))
-    passes = len(planned_passes(sample)) if circular else 1
-    return Guess(accepted / len(sample.options), passes)
+    return Guess(accepted / len(sample.options), _passes(sample) if circular else 1)
+
+
+def _passes(sample: Sample) -> int:
+    """Number of passes under CircularEval, as in `protocol.flows.planned_passes`, which makes
+    them."""
+    if sample.rotations:
+        return 1 + len(sample.rotations)
+    return len(sample.options) if is_rotatable(sample.options) else 1
 
 
 def flag_probabilities(rule: Rule, right: NDArray[float64], models: int) -> NDArray[float64]:

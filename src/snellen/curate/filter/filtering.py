@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.core.errors import UsageError
-from snellen.core.model import AnyModel
+from snellen.core.errors import UnknownName, UsageError
+from snellen.core.model import AnyModel, Identity
 from snellen.curate.decisions import FAILED, Action, Decision
+from snellen.curate.filter.evidence import BriefEvidence, EvidenceReader
 from snellen.curate.filter.judging import JudgedItems, judge_items
 from snellen.curate.filter.model_runs import FilterOptions, Reports, run_models
 from snellen.curate.filter.rules import (
@@ -23,10 +24,8 @@ from snellen.curate.filter.rules import (
 )
 from snellen.curate.filter.summary import FilterResult, summarise
 from snellen.curate.filter.verdicts import (
-    BriefEvidence,
     ItemIndex,
     RunVerdicts,
-    evidence_at,
     index_items,
     read_verdicts,
     run_kind,
@@ -59,6 +58,8 @@ class FilterRules:
     """Whether two yes/no questions of one unit are judged as one."""
     drop: bool = False
     """Whether flagged items are dropped, without a person's look at them."""
+    brief: bool = False
+    """Whether the decisions about items that no rule flags leave out what the models replied."""
     by: tuple[str, ...] = ()
     """Columns to report shares by; empty for the groups of the data and their source."""
 
@@ -85,6 +86,7 @@ def filter_items(
     named: dict[ModelKind, Sequence[AnyModel]] = {"text-only": text_only, "vision": vision}
     counts = Counter(kind for kind, _ in stored)
     counts.update({kind: len(models) for kind, models in named.items()})
+    _check_models(named)
     chosen = _choose_rules(rules, counts)
     table = open_items(data, options.columns)
     settings: dict[str, Any] = {
@@ -92,30 +94,67 @@ def filter_items(
         "min_replies": rules.min_replies,
         "pairs": rules.pairs,
         "drop": rules.drop,
+        "brief": rules.brief,
         "circular": options.circular,
-        "text_only": sorted(map(str, text_only)),
-        "vision": sorted(map(str, vision)),
+        "text_only": sorted(map(_name, text_only)),
+        "vision": sorted(map(_name, vision)),
         "runs": sorted(run.info.name for _, run in stored),
     }
     with open_step(out, STEP, settings, table) as step:
         columns = rules.by or _group_columns(table)
         is_circular = options.circular != "off"
         index = index_items(table, columns, is_circular, rules.pairs)
+        _check_items(index, table, rules)
         made = run_models(named, table, bool(index.problems), step.folder, options, reports)
-        verdicts = _read_runs([*stored, *made], index, table, is_circular)
+        verdicts = _read_runs(_distinct([*stored, *made]), index, table, is_circular)
         judged = judge_items(index, verdicts, chosen, rules.min_replies)
-        for decision in _decisions(judged, rules.drop):
-            _record(step, decision)
+        with EvidenceReader(verdicts) as reader:
+            for decision in _decisions(judged, rules, reader):
+                _record(step, decision)
         step.write_items(item for item in table if step.decisions[item.id].action != "drop")
         result = summarise(
             judged,
             data=table.name,
             folder=str(step.folder),
             dropped=rules.drop,
-            notices=tuple(_run_notices(verdicts, [run for _, run in made])),
+            notices=tuple(_run_notices(verdicts, [run for _, run in made], options.budget)),
         )
         step.finish(result.counts(), result.status)
         return result
+
+
+def _check_models(named: Mapping[ModelKind, Sequence[AnyModel]]) -> None:
+    """Raises UsageError if a model is named twice: each has one vote."""
+    for kind, models in named.items():
+        names = [model for model in models if isinstance(model, str)]
+        for name, count in Counter(names).items():
+            if count > 1:
+                raise UsageError(f"--{kind} names {name} {count} times; each model has one vote")
+
+
+def _name(model: AnyModel) -> str:
+    """What a model is called in the settings of the step: the same in every start."""
+    if isinstance(model, str):
+        return model
+    identity = getattr(model, "identity", None)
+    if isinstance(identity, Identity):
+        return f"{identity.provider}/{identity.name}"
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _check_items(index: ItemIndex, table: ItemTable, rules: FilterRules) -> None:
+    """Raises UsageError, before anything is asked, if no item can be judged, and UnknownName for a
+    column to report by that no item has."""
+    for column in rules.by:
+        if index.groups[column][1] == [""]:
+            raise UnknownName("column", column, table.columns)
+    if not index.has_gold.any():
+        raise UsageError(
+            f"{table.path}: no item has an answer, so that no model can be right or wrong"
+        )
+    if len(index.problems) == len(index):
+        why = next(iter(index.problems.values()))
+        raise UsageError(f"{table.path}: no item can be asked; the first: {why}")
 
 
 def _choose_rules(rules: FilterRules, counts: Mapping[ModelKind, int]) -> list[Rule]:
@@ -142,6 +181,18 @@ def _group_columns(table: ItemTable) -> tuple[str, ...]:
     return groups
 
 
+def _distinct(runs: Sequence[KindedRun]) -> list[KindedRun]:
+    """The runs. Raises UsageError if one of them is a copy of another."""
+    names = Counter(run.info.name for _, run in runs)
+    for kind, run in runs:
+        if names[run.info.name] > 1:
+            raise UsageError(
+                f"{run.path} is the same {kind} run as another that is named; each model has one "
+                "vote, so name it once"
+            )
+    return list(runs)
+
+
 def _read_runs(
     runs: Sequence[KindedRun], index: ItemIndex, table: ItemTable, is_circular: bool
 ) -> list[RunVerdicts]:
@@ -152,7 +203,9 @@ def _read_runs(
     ]
 
 
-def _decisions(judged: JudgedItems, drop: bool) -> Iterator[Decision]:
+def _decisions(
+    judged: JudgedItems, rules: FilterRules, reader: EvidenceReader
+) -> Iterator[Decision]:
     """A decision about every item, in the order of the data."""
     import numpy as np
 
@@ -166,15 +219,21 @@ def _decisions(judged: JudgedItems, drop: bool) -> Iterator[Decision]:
             problem = judged.problems[position]
             yield Decision(name, "flag", STEP, problem.rule, problem.reason)
         elif flagged[position]:
-            yield _raise_flag(judged, position, Judgement.FLAG, "drop" if drop else "flag")
+            action: Action = "drop" if rules.drop else "flag"
+            yield _raise_flag(judged, position, Judgement.FLAG, action, reader)
         elif undecided[position]:
-            yield _raise_flag(judged, position, Judgement.UNDECIDED, "flag")
+            yield _raise_flag(judged, position, Judgement.UNDECIDED, "flag", reader)
         else:
-            yield Decision(name, "keep", STEP, passed, evidence=brief.of(verdicts[position]))
+            evidence = brief.of(verdicts[position]) if rules.brief else reader.read(position)
+            yield Decision(name, "keep", STEP, passed, evidence=evidence)
 
 
 def _raise_flag(
-    judged: JudgedItems, position: int, judgement: Judgement, action: Action
+    judged: JudgedItems,
+    position: int,
+    judgement: Judgement,
+    action: Action,
+    reader: EvidenceReader,
 ) -> Decision:
     """The decision about an item of which some rules say `judgement`, with what models replied."""
     rules = [each for each in judged.applied if each.judgements[position] == judgement]
@@ -185,7 +244,7 @@ def _raise_flag(
         STEP,
         FAILED if judgement == Judgement.UNDECIDED else ", ".join(each.rule.name for each in rules),
         "; ".join(dict.fromkeys(each.reason(position, is_pair) for each in rules)),
-        tuple(evidence_at(run, position) for run in judged.runs),
+        reader.read(position),
     )
 
 
@@ -196,7 +255,9 @@ def _record(step: Step, decision: Decision) -> None:
         step.decide(decision)
 
 
-def _run_notices(verdicts: Sequence[RunVerdicts], made: Sequence[RunFolder]) -> Iterator[str]:
+def _run_notices(
+    verdicts: Sequence[RunVerdicts], made: Sequence[RunFolder], budget: str | None
+) -> Iterator[str]:
     """Sentences about runs on other data, and about runs that ended early."""
     for run in verdicts:
         if run.changed:
@@ -207,5 +268,9 @@ def _run_notices(verdicts: Sequence[RunVerdicts], made: Sequence[RunFolder]) -> 
         if run.unknown:
             yield f"{run.name}: {plural(run.unknown, 'sample')} of the run are not in the data"
     for folder in made:
-        if folder.info.stopped:
-            yield f"{folder.info.model} was stopped: {folder.info.stopped}"
+        reason = folder.info.stopped
+        if reason and budget is not None and "budget" in reason:
+            # The run knows what was left for it alone.
+            reason = f"the budget of {budget} for all models does not reach further"
+        if reason:
+            yield f"{folder.info.model} was stopped: {reason}"

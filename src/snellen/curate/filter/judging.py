@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.errors import UsageError
 from snellen.curate.filter.chance import flag_probabilities
+from snellen.curate.filter.evidence import EvidenceReader
 from snellen.curate.filter.rules import (
     FORMS,
     Judgement,
@@ -23,7 +24,6 @@ from snellen.curate.filter.verdicts import (
     ItemIndex,
     ItemVerdict,
     RunVerdicts,
-    evidence_at,
     join_pairs,
 )
 
@@ -38,7 +38,7 @@ _MOST = 0.9
 the data are a mixture."""
 
 
-class Problem(NamedTuple):
+class ItemProblem(NamedTuple):
     """Why no model can be judged by an item."""
 
     rule: str
@@ -81,7 +81,7 @@ class JudgedItems:
 
     index: ItemIndex
     runs: tuple[RunVerdicts, ...]
-    problems: Mapping[int, Problem]
+    problems: Mapping[int, ItemProblem]
     """By position, items that no model can be judged by."""
     askable: NDArray[bool_]
     """Items without a problem (items,)."""
@@ -111,16 +111,12 @@ def judge_items(
     chosen: Sequence[Rule],
     min_replies: int | None = None,
 ) -> JudgedItems:
-    """Judge every item by the chosen rules, and by the papers' others to compare.
-
-    Raises UsageError if no item has an answer."""
+    """Judge every item by the chosen rules, and by the papers' others to compare."""
     import numpy as np
 
     problems = find_problems(index, runs)
     askable = np.ones(len(index), dtype=np.bool_)
     askable[list(problems)] = False
-    if not askable.any():
-        raise UsageError("no item has an answer, so that no model can be right or wrong")
     joined = [(run.kind, join_pairs(run.verdicts, index.units)) for run in runs]
 
     def judge_by(rule: Rule) -> JudgedRule:
@@ -137,23 +133,24 @@ def judge_items(
     )
 
 
-def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, Problem]:
+def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, ItemProblem]:
     """Items that no model can be judged by, by position."""
     problems = {
-        position: Problem(UNREADABLE, reason) for position, reason in index.problems.items()
+        position: ItemProblem(UNREADABLE, reason) for position, reason in index.problems.items()
     }
-    for run in runs:
-        for position in run.media_failures:
-            if position not in problems:
-                why = evidence_at(run, position).verdict.removeprefix("no reply: ")
-                problems[position] = Problem(UNREADABLE, why)
+    with EvidenceReader(runs) as reader:
+        for run in runs:
+            for position in run.media_failures:
+                if position not in problems:
+                    why = reader.media_failure(run, position)
+                    problems[position] = ItemProblem(UNREADABLE, why)
     with_media = int(index.has_media.sum())
     if with_media >= _MOST * len(index):
         reason = f"it has no picture, as {with_media} of {len(index)} items have"
         for position in (~index.has_media).nonzero()[0].tolist():
-            problems.setdefault(position, Problem(NO_PICTURE, reason))
+            problems.setdefault(position, ItemProblem(NO_PICTURE, reason))
     for position in (~index.has_gold).nonzero()[0].tolist():
-        problems.setdefault(position, Problem(NO_ANSWER, "the data have no answer to it"))
+        problems.setdefault(position, ItemProblem(NO_ANSWER, "the data have no answer to it"))
     return problems
 
 

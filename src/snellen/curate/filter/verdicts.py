@@ -18,10 +18,9 @@ from msgspec import Struct
 
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.errors import DataError, StorageError, UsageError
-from snellen.core.output import Failure, FailureKind, Generated, Outcome
-from snellen.core.record import Record, Unscored
+from snellen.core.output import FailureKind, Outcome
+from snellen.core.record import Unscored
 from snellen.core.sample import Kind, Sample
-from snellen.curate.decisions import Evidence
 from snellen.curate.filter.chance import guess_of
 from snellen.curate.filter.rules import ModelKind
 from snellen.curate.items import ItemTable, item_kind
@@ -39,8 +38,6 @@ Protocol = Literal["circular", "once"]
 _BLIND = ("blind", "black")
 """Controls under which a model sees nothing of the pictures; the second is how MMT-Bench asks
 models that need one."""
-_MAX_REPLY = 2_000
-"""Characters of a reply that a decision records; the run has all of it."""
 _PAIR = 2
 
 
@@ -51,9 +48,6 @@ class ItemVerdict(IntEnum):
     """No reply, or none that could be scored."""
     WRONG = 0
     RIGHT = 1
-
-
-_WORDS = {ItemVerdict.RIGHT: "right", ItemVerdict.WRONG: "wrong", ItemVerdict.SILENT: "no reply"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +231,9 @@ def read_verdicts(
     media_failures: list[int] = []
     decode = msgspec.json.Decoder(_JudgedRecord).decode
     for file in (SAMPLES_FILE, FAILURES_FILE):
-        for offset, line in _lines(run.path / file):
-            record = _decode_line(decode, line, run.path / file)
+        path = run.path / file
+        for offset, line in read_lines(path):
+            record = decode_line(decode, line, path)
             position = index.positions.get(record.id)
             if position is None:
                 unknown += 1
@@ -303,72 +298,7 @@ def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
     ]
 
 
-def evidence_at(run: RunVerdicts, position: int) -> Evidence:
-    """What a run's model replied about one item, and what was made of it. Reads its line again.
-
-    Of several rotations it is the first that was not right, else the first."""
-    place = int(run.places[position])
-    if place == -1:
-        return Evidence(run.name, verdict="not asked")
-    file, offset = (SAMPLES_FILE, place) if place >= 0 else (FAILURES_FILE, -2 - place)
-    path = run.path / file
-    try:
-        with path.open("rb") as lines:
-            lines.seek(offset)
-            line = lines.readline()
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
-    return _evidence(_decode_line(msgspec.json.Decoder(Record).decode, line, path), run.name)
-
-
-def _evidence(record: Record, name: str) -> Evidence:
-    passes = record.passes
-    wrong = next((number for number, one in enumerate(passes) if not one.correct), None)
-    shown = wrong or 0
-    output = passes[shown].output if passes else None
-    # One request for each pass, unless an extractor or judge was asked as well.
-    digests = record.requests
-    request = digests[min(shown, len(digests) - 1)] if len(digests) == len(passes) else ""
-    request = request or (digests[0] if digests else "")
-    if record.score is None or isinstance(output, Failure):
-        why = f"{output.kind}: {output.message}" if isinstance(output, Failure) else record.outcome
-        return Evidence(name, request, verdict=f"no reply: {why}"[:_MAX_REPLY])
-    reply = output.text if isinstance(output, Generated) else (record.answer or "")
-    return Evidence(name, request, reply[:_MAX_REPLY], _verdict_text(record, wrong), record.score)
-
-
-def _verdict_text(record: Record, wrong: int | None) -> str:
-    """ "right", "right in all 4 rotations", "wrong in rotation 2 of 4: B, not D"."""
-    passes = record.passes
-    count = len(passes) + record.saved if len(record.options) > 1 else len(passes)
-    if wrong is None or record.score == 1.0:
-        return f"right in all {count} rotations" if len(passes) > 1 else "right"
-    answer = passes[wrong].answer
-    said = getattr(answer, "value", None)
-    gold = " or ".join(passes[wrong].gold or record.gold)
-    why = f"{said}, not {gold}" if said is not None else record.outcome.replace("_", " ")
-    return f"wrong in rotation {wrong + 1} of {count}: {why}" if count > 1 else f"wrong: {why}"
-
-
-class BriefEvidence:
-    """Verdicts without replies, for items that no rule flags; equal combinations are shared."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
-        self._made: dict[bytes, tuple[Evidence, ...]] = {}
-
-    def of(self, verdicts: NDArray[int8]) -> tuple[Evidence, ...]:
-        """The evidence of an item's verdicts, shape (runs,)."""
-        key = verdicts.tobytes()
-        if key not in self._made:
-            words = [_WORDS[ItemVerdict(verdict)] for verdict in verdicts.tolist()]
-            self._made[key] = tuple(
-                Evidence(name, verdict=word) for name, word in zip(self._names, words, strict=True)
-            )
-        return self._made[key]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file with their offsets; a torn last line is left out, as is a file that does
     not exist."""
     try:
@@ -384,7 +314,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _decode_line(decode: Callable[[bytes], T], line: bytes, path: Path) -> T:
+def decode_line(decode: Callable[[bytes], T], line: bytes, path: Path) -> T:
     try:
         return decode(line)
     except msgspec.DecodeError as error:

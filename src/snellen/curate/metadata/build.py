@@ -21,7 +21,7 @@ from snellen.core.media import digest_bytes
 from snellen.core.model import AnyModel
 from snellen.core.output import Output
 from snellen.core.request import Request
-from snellen.core.sample import Sample
+from snellen.core.sample import Sample, sampling_key
 from snellen.curate.asking import Job, Models, Result, StepOptions, open_models
 from snellen.curate.decisions import Decision
 from snellen.curate.items import Item
@@ -42,6 +42,8 @@ from snellen.data.media.image_files import FileDigests, media_folders
 from snellen.settings import Settings
 
 STEP = "questions-from-metadata"
+MOST_CHECKED = 100
+"""Items of a data set that are flagged by `check_share` (Appendix I.1)."""
 CATEGORY, META_TASK = "category", "l2-category"
 """Columns of subtask and meta-task in MMT-Bench's files."""
 
@@ -58,6 +60,9 @@ class MetadataQuestionOptions:
     nothing."""
     require_license: bool = False
     """Leave records out for which nobody states a licence."""
+    check_share: float = 0.0
+    """The share of each data set's items that is flagged for review, at most `MOST_CHECKED`.
+    MMT-Bench's authors looked at half of the samples (Appendix I.1)."""
 
 
 def build_questions(
@@ -77,6 +82,8 @@ def build_questions(
     """
     if options.per_subtask < 1:
         raise UsageError(f"per_subtask is {options.per_subtask}; expected 1 or more")
+    if not 0 <= options.check_share <= 1:
+        raise UsageError(f"check_share is {options.check_share}; expected a share from 0 to 1")
     template_path = Path(templates).expanduser()
     template_file = read_templates(template_path)
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)
@@ -187,24 +194,25 @@ class _Build:
         done = self._step.decisions
         for row, problem in self._catalogue.problems.items():
             name = self._catalogue.names[row]
-            if problem.rule != "template" and name not in done:
+            if name not in done:
                 self._step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
         for name, problem in outcomes.refused.items():
             if name not in done:
                 self._step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
+        checked = _choose_checked(drafts, self._options)
         for draft in drafts:
             if draft.id not in done:
                 reason = f"made of record {draft.record.id}: {draft.template.answer}"
                 evidence = outcomes.evidence.get(draft.id, ())
                 self._step.decide(Decision(draft.id, "add", STEP, "template", reason, evidence))
-            if not draft.license and done[draft.id].action != "flag":
-                self._step.decide(
-                    Decision(
-                        draft.id, "flag", STEP, "licence",
-                        f"neither the record nor its source {draft.record.source!r} states a "
-                        "licence",
-                    )
-                )  # fmt: skip
+            if done[draft.id].action == "flag":
+                continue
+            if not draft.license:
+                reason = f"neither the record nor its source {draft.record.source!r} states one"
+                self._step.decide(Decision(draft.id, "flag", STEP, "licence", reason))
+            elif draft.id in checked:
+                reason = f"one of {len(checked)} items drawn to be looked at"
+                self._step.decide(Decision(draft.id, "flag", STEP, "sample check", reason))
 
     def ask(self, jobs: Iterator[Job[QuestionDraft | RecordProblem]]) -> list[Result[Any]]:
         """Results of jobs, in the order of the jobs."""
@@ -277,8 +285,8 @@ class _RecordDraw:
             for place in range(self._next[name], self._next[name] + count):
                 row, slot = rows[place % len(rows)], place // len(rows)
                 record = catalogue.record(row)
-                job_id = self._drafter.item_id(record.id) + (f"#{slot}" if slot else "")
-                jobs.append(Job(job_id, self._drafter.draft(record, slot)))
+                item = self._drafter.item_id(record, slot)
+                jobs.append(Job(item, self._drafter.draft(record, slot)))
                 sources.append((name, row))
             self._next[name] += count
         by_id = {job.id: source for job, source in zip(jobs, sources, strict=True)}
@@ -303,6 +311,18 @@ def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
     return [
         drafts[index] for index in range(longest) for drafts in made.values() if index < len(drafts)
     ]
+
+
+def _choose_checked(drafts: Sequence[QuestionDraft], options: MetadataQuestionOptions) -> set[str]:
+    """The items that a person is to look at: a share of those of each data set, by seed."""
+    by_source: dict[str, list[str]] = {}
+    for draft in drafts:
+        by_source.setdefault(draft.record.source, []).append(draft.id)
+    checked: set[str] = set()
+    for names in by_source.values():
+        names.sort(key=lambda name: sampling_key(options.seed, f"check/{name}"))
+        checked.update(names[: min(MOST_CHECKED, round(options.check_share * len(names)))])
+    return checked
 
 
 def place_options(draft: QuestionDraft, place: int) -> Item:

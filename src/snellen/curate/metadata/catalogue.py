@@ -13,6 +13,7 @@ import numpy as np
 
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
+from snellen.curate.metadata.answer_frequencies import AnswerFrequencies
 from snellen.curate.metadata.distractors import OtherRecords
 from snellen.curate.metadata.record_file import RecordProblem
 from snellen.curate.metadata.record_files import RecordFiles
@@ -24,8 +25,18 @@ from snellen.curate.metadata.text_index import TextIndex
 
 _MOST_LABELS = 100_000
 """Different answers of one template and source that become a category space."""
+_MOST_TEXTS = 256
+"""Texts of one record that are searched."""
 _MOST_DRAWS = 500
 """Other records drawn for one item."""
+
+
+_USED, _NOTHING_TO_ASK, _NO_SUBTASK = range(3)
+_STATES = (
+    None,
+    RecordProblem("template", "it has nothing that a template asks for"),
+    RecordProblem("template", "no template is of its subtask"),
+)
 
 
 class TemplatePool:
@@ -34,7 +45,9 @@ class TemplatePool:
     def __init__(self, template: QuestionTemplate) -> None:
         self.template = template
         calls = template.strategy_calls()
-        self._observes = any(name not in ("other_items", "pictures") for name, _ in calls)
+        self._counts_answers = template.answer == "presence" or any(
+            name in ("categories", "numbers") for name, _ in calls
+        )
         searches = any(name == "other_items" and call.get("near") for name, call in calls)
         self.index = TextIndex() if searches else None
         self.rows: dict[str, array[int]] = {}
@@ -45,16 +58,16 @@ class TemplatePool:
 
     def add(self, row: int, record: MetadataRecord) -> None:
         self.rows.setdefault(record.source, array("I")).append(row)
-        if self.index is None and not self._observes:
+        if self.index is None and not self._counts_answers:
             return
         texts = answer_texts(record, self.template.answer)
-        if self._observes and not self._names_space(record):
+        if self._counts_answers:
             observed: Counter[str] = self.observed.setdefault(record.source, Counter())
             if len(observed) < _MOST_LABELS:
                 observed.update(texts)
         if self.index is not None:
-            for text in texts:
-                self.index.add(text, row)
+            for place, text in enumerate(texts[:_MOST_TEXTS]):
+                self.index.add(text, row * _MOST_TEXTS + place)
 
     def tree(self, record: MetadataRecord, spaces: Mapping[str, CategoryTree]) -> CategoryTree:
         """The category space of a record's answers: its own list, the space that it or the template
@@ -65,9 +78,15 @@ class TemplatePool:
             own = record.space if self._answers_are_labels else ""
             return spaces[own or self.template.space]
         if record.source not in self._trees:
-            observed: Mapping[str, int] = self.observed.get(record.source, {})
+            # Numbers are no categories.
+            has_labels = self.template.answer not in ("count", "number")
+            observed = self.observed.get(record.source, Counter()) if has_labels else ()
             self._trees[record.source] = CategoryTree(space_of_labels(observed))
         return self._trees[record.source]
+
+    def frequencies(self, source: str) -> AnswerFrequencies:
+        """How often each answer is right among the records of a source."""
+        return AnswerFrequencies(self.observed.get(source, {}), len(self.rows[source]))
 
     @property
     def _answers_are_labels(self) -> bool:
@@ -96,8 +115,10 @@ class Catalogue:
             self._by_subtask.setdefault(pool.template.subtask, []).append(pool)
         self._offsets = array("Q")
         self._keys = array("Q")
+        self._states = bytearray()
         self.problems: dict[int, RecordProblem] = {}
-        """Rows that are not used, with the reason."""
+        """Rows that cannot be used, with the reason. Those that no template takes are not here:
+        they may be most of a large file. See `problem`."""
         self.names: dict[int, str] = {}
         """Names of these rows."""
 
@@ -116,10 +137,12 @@ class Catalogue:
             key = int.from_bytes(sampling_key(self.seed, line.name)[:8], "big")
             self._keys.append(key)
             problem = line.problem
+            state = _USED
             if problem is None and line.record is not None:
                 problem = refuse(line.record)
-            if problem is None and line.record is not None:
-                problem = self._add(row, line.record)
+                if problem is None:
+                    state = self._add(row, line.record)
+            self._states.append(state)
             if problem is not None:
                 self.problems[row] = problem
                 self.names[row] = line.name
@@ -131,19 +154,24 @@ class Catalogue:
             )
         self._refuse_repeated_ids()
 
-    def _add(self, row: int, record: MetadataRecord) -> RecordProblem | None:
+    def _add(self, row: int, record: MetadataRecord) -> int:
+        """Add a record to the pools of the templates that take it; returns its state."""
         pools = self._by_subtask.get(record.subtask, []) if record.subtask else self.pools
-        used = False
+        state = _NOTHING_TO_ASK if pools else _NO_SUBTASK
         for pool in pools:
             sources = pool.template.sources
             if (not sources or record.source in sources) and has_targets(record, pool.template):
                 pool.add(row, record)
-                used = True
-        if used:
-            return None
-        if record.subtask and not pools:
-            return RecordProblem("template", f"no template is of its subtask {record.subtask!r}")
-        return RecordProblem("template", "it has nothing that a template asks for")
+                state = _USED
+        return state
+
+    def problem(self, row: int) -> RecordProblem | None:
+        """Why a row is in no pool; None if it is in one."""
+        return self.problems.get(row) or _STATES[self._states[row]]
+
+    def count_unmatched(self) -> int:
+        """Number of usable records that no template takes."""
+        return len(self._states) - self._states.count(_USED)
 
     def _refuse_repeated_ids(self) -> None:
         """Raises DataError for an id that two records share: items and decisions go by ids."""
@@ -186,9 +214,14 @@ class _PoolRecords:
         self._pool = pool
         self._source = source
 
-    def similar(self, text: str, count: int) -> Sequence[MetadataRecord]:
-        index = self._pool.index
-        return [self._catalogue.record(row) for row in index.search(text, count)] if index else []
+    def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
+        index, answer = self._pool.index, self._pool.template.answer
+        found = []
+        for label in index.search(text, count) if index else ():
+            row, place = divmod(label, _MOST_TEXTS)
+            record = self._catalogue.record(row)
+            found.append((record, answer_texts(record, answer)[place]))
+        return found
 
     def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
         same = self._pool.rows[self._source]

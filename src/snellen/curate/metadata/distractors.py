@@ -7,7 +7,7 @@ in one place, `choose_options` in `options.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
+from snellen.curate.metadata.answer_frequencies import AnswerFrequencies
 from snellen.curate.metadata.equivalence import option_key
 from snellen.curate.metadata.perturbations import (
     BoxSettings,
@@ -45,6 +46,7 @@ from snellen.curate.metadata.targets import (
 from snellen.curate.metadata.templates import QuestionTemplate
 
 GROUP = "snellen.distractors"
+_HIDDEN_TRIES = 8
 WRITTEN = "model"
 """The strategy that asks a language model; see `written_options.py`."""
 
@@ -52,8 +54,9 @@ WRITTEN = "model"
 class OtherRecords(Protocol):
     """The other records of the same template."""
 
-    def similar(self, text: str, count: int) -> Sequence[MetadataRecord]:
-        """Records whose answers are most similar to a text, the most similar first."""
+    def similar(self, text: str, count: int) -> Sequence[tuple[MetadataRecord, str]]:
+        """The answers that are most similar to a text, the most similar first, with their
+        records."""
         ...
 
     def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
@@ -73,6 +76,8 @@ class DistractorContext:
     size: tuple[int, int]
     """Width and height of the first picture, in pixels; 0 if there is no picture."""
     others: OtherRecords
+    frequencies: AnswerFrequencies
+    """How often each answer is right among the records of the source."""
     folder: Path
     """Of the template file: paths in settings are relative to it."""
     rng: Random
@@ -88,6 +93,9 @@ class DistractorStrategy:
     settings: type[Struct]
     propose: Propose
     """Yields texts, the best first; may go on for ever."""
+    of_any_length: bool = False
+    """Whether options may be chosen by length. Not where that would make some answers of a small
+    set wrong more rarely than right."""
 
 
 class NoSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,8 +109,15 @@ class CategorySettings(Struct, frozen=True, forbid_unknown_fields=True):
     among: Annotated[int, Meta(ge=1)] = 12
     """How many of the nearest are drawn from, so that not every item with the same answer has the
     same options."""
+    seen: bool = True
+    """Draw a label with the frequency with which it is right in other records, and labels that are
+    never right only if there are too few others; false: any label with the same chance."""
     vectors: str = ""
     """For `embedding`: a file with one {"label": ..., "vector": [...]} a line."""
+
+    def __post_init__(self) -> None:
+        if self.near == "embedding" and not self.vectors:
+            raise ValueError('near = "embedding" needs vectors = "FILE"')
 
 
 class OtherItemSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,9 +129,7 @@ class OtherItemSettings(Struct, frozen=True, forbid_unknown_fields=True):
 def _propose_categories(context: DistractorContext, settings: CategorySettings) -> Iterator[str]:
     tree, gold = context.tree, context.target.gold
     if not settings.near:
-        labels = list(tree.labels)
-        context.rng.shuffle(labels)
-        yield from labels
+        yield from _shuffle(context, settings, tree.labels)
         return
     # What is true of the picture takes no place among the nearest.
     true = {option_key(text) for text in (gold, *context.target.true)}
@@ -129,10 +142,19 @@ def _propose_categories(context: DistractorContext, settings: CategorySettings) 
     # At least as many as are needed; one fewer where the hidden label is one of the nearest.
     hides = settings.near != "hierarchy"
     size = max(settings.among - hides, context.template.most - 1)
-    first = nearest[:size]
-    context.rng.shuffle(first)
-    yield from first
+    yield from _shuffle(context, settings, nearest[:size])
     yield from nearest[size:]
+
+
+def _shuffle(
+    context: DistractorContext, settings: CategorySettings, labels: Iterable[str]
+) -> list[str]:
+    """The labels in random order, those that are right more often earlier."""
+    if settings.seen:
+        return context.frequencies.order(labels, context.rng, unseen=0.0)
+    shuffled = list(labels)
+    context.rng.shuffle(shuffled)
+    return shuffled
 
 
 def _nearest_labels(
@@ -145,46 +167,51 @@ def _nearest_labels(
     elif settings.near == "text":
         ranked = tree.nearest_by_text(label)
     else:
-        if not settings.vectors:
-            raise UsageError(
-                'categories: near = "embedding" needs vectors = "FILE", one '
-                '{"label": ..., "vector": [...]} a line'
-            )
         ranked = tree.nearest_by_vector(label, read_vectors(context.folder / settings.vectors))
-    return [other for _, other in ranked if option_key(other) not in without]
+    nearest = [other for _, other in ranked if option_key(other) not in without]
+    return context.frequencies.prefer_seen(nearest) if settings.seen else nearest
 
 
 def _propose_other_items(context: DistractorContext, settings: OtherItemSettings) -> Iterator[str]:
     if not settings.near:
         for record in context.others.at_random(context.rng):
-            yield from _other_answer(context, record)
+            texts = answer_texts(record, context.template.answer)
+            if texts and _is_about_another(context, record):
+                yield context.rng.choice(texts)
         return
     # As for categories: what is similar to a hidden text, which is similar to the right one.
+    gold = context.target.gold
+    similar = _similar_answers(context, gold, settings.among)
+    hidden_texts = [text for text in similar if option_key(text) != option_key(gold)]
+    context.rng.shuffle(hidden_texts)
+    for hidden in hidden_texts[:_HIDDEN_TRIES]:
+        nearest = _similar_answers(context, hidden, settings.among)
+        keys = set(map(option_key, nearest))
+        if option_key(gold) in keys or hidden == hidden_texts[:_HIDDEN_TRIES][-1]:
+            # The right one is as near to the hidden one as the others. A text that is no
+            # neighbour of its neighbours is an outlier, which nothing hides.
+            others = [text for text in nearest if option_key(text) != option_key(hidden)]
+            context.rng.shuffle(others)
+            yield from others
+            break
+    yield from similar
+
+
+def _similar_answers(context: DistractorContext, text: str, among: int) -> list[str]:
+    """Answers of other records that are similar to a text, and the right answer itself where it is
+    one of them."""
     gold = option_key(context.target.gold)
-    similar = _similar_answers(context, context.target.gold, settings.among, {gold})
-    if similar:
-        hidden = context.rng.choice(similar)
-        keys = {gold, option_key(hidden)}
-        nearest = _similar_answers(context, hidden, settings.among, keys)
-        context.rng.shuffle(nearest)
-        yield from nearest
-        yield from similar
+    return [
+        answer
+        for record, answer in context.others.similar(text, among + 2)
+        if option_key(answer) == gold or _is_about_another(context, record)
+    ]
 
 
-def _similar_answers(
-    context: DistractorContext, text: str, among: int, without: Collection[str]
-) -> list[str]:
-    records = context.others.similar(text, among + 2)
-    answers = (answer for record in records for answer in _other_answer(context, record))
-    return [answer for answer in answers if option_key(answer) not in without]
-
-
-def _other_answer(context: DistractorContext, record: MetadataRecord) -> Iterator[str]:
-    """One answer of another record; none if it is about the same picture, of which it is true."""
-    if record.id != context.record.id and not set(record.images) & set(context.record.images):
-        texts = answer_texts(record, context.template.answer)
-        if texts:
-            yield context.rng.choice(texts)
+def _is_about_another(context: DistractorContext, record: MetadataRecord) -> bool:
+    """Whether a record is about other pictures: what is written about the same is true of it."""
+    same = set(record.images) & set(context.record.images)
+    return record.id != context.record.id and not same
 
 
 def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Iterator[str]:
@@ -198,7 +225,10 @@ def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Itera
 
 
 def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> Iterator[str]:
-    return perturb_number(context.target.gold, settings, context.rng, context.template.most)
+    numbers = perturb_number(
+        context.target.gold, settings, context.rng, context.template.most, context.frequencies
+    )
+    return iter(numbers)
 
 
 def _propose_characters(context: DistractorContext, settings: CharacterSettings) -> Iterator[str]:
@@ -260,6 +290,7 @@ STRATEGIES: dict[str, DistractorStrategy] = {
         "answers of other records: any, or those with a similar text",
         OtherItemSettings,
         _propose_other_items,
+        of_any_length=True,
     ),
     "pictures": DistractorStrategy(
         "pictures of other records, for retrieval", NoSettings, _propose_pictures
@@ -279,7 +310,10 @@ STRATEGIES: dict[str, DistractorStrategy] = {
         "the points moved, or left and right exchanged", KeypointSettings, _propose_keypoints
     ),
     "wrong_answers": DistractorStrategy(
-        "the wrong answers that came with the record", NoSettings, _propose_wrong_answers
+        "the wrong answers that came with the record",
+        NoSettings,
+        _propose_wrong_answers,
+        of_any_length=True,
     ),
     "yes_no": DistractorStrategy("Yes beside No", NoSettings, _propose_yes_no),
 }

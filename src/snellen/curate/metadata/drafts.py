@@ -27,6 +27,7 @@ from snellen.curate.metadata.record_file import RecordProblem
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen.curate.metadata.spaces import CategoryTree
 from snellen.curate.metadata.targets import (
+    QuestionTarget,
     ask_question,
     find_targets,
     question_fields,
@@ -116,8 +117,19 @@ class Drafter:
         self._files = files
         self._rules = rules
 
-    def item_id(self, record: str) -> str:
-        return f"{self._template.subtask}/{record}"
+    def item_id(self, record: MetadataRecord, slot: int) -> str:
+        """The id of the item that `draft` makes, or would make."""
+        targets = self._targets(record)
+        name = f"{self._template.subtask}/{record.id}"
+        if self._template.per_record == 1:
+            return name
+        return f"{name}/{targets[slot].name or slot + 1 if slot < len(targets) else slot + 1}"
+
+    def _targets(self, record: MetadataRecord) -> list[QuestionTarget]:
+        tree = self._pool.tree(record, self._rules.spaces)
+        rng = seeded_random(self._rules.seed, f"target/{self._template.subtask}/{record.id}")
+        frequencies = self._pool.frequencies(record.source)
+        return find_targets(record, self._template, tree, frequencies, rng)
 
     def draft(self, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | RecordProblem]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
@@ -125,16 +137,13 @@ class Drafter:
         Raises AskFailed.
         """
         template, seed = self._template, self._rules.seed
-        name = self.item_id(record.id)
+        name = self.item_id(record, slot)
         tree = self._pool.tree(record, self._rules.spaces)
-        rng = seeded_random(seed, f"target/{name}")
-        targets = find_targets(record, template, tree, rng)
+        targets = self._targets(record)
         if slot >= len(targets):
             reason = "it has nothing that the template can ask for without ambiguity"
             return RecordProblem("target", reason if slot == 0 else "all its targets are used")
         target = targets[slot]
-        if template.per_record > 1 and target.name:
-            name = f"{name}/{target.name}"
         try:
             media = self._files.open(record)
             size = image_size(media[0].source.read()) if media[0].kind == "image" else (0, 0)
@@ -155,8 +164,9 @@ class Drafter:
             )
         others = self._catalogue.others(self._pool, record.source)
         context = DistractorContext(
-            record, template, target, tree, size, others, self._rules.folder, rng
-        )
+            record, template, target, tree, size, others,
+            self._pool.frequencies(record.source), self._rules.folder, rng,
+        )  # fmt: skip
         used: dict[str, str] = {}
         try:
             proposals = yield from self._propose(context, name, question, media, used)
@@ -168,7 +178,7 @@ class Drafter:
             proposals,
             OptionFilter.for_target(target.gold, target.true, self._rules.same),
             template.most - 1,
-            alike_length=self._rules.alike_length,
+            alike_length=self._rules.alike_length and _is_of_any_length(template),
             rng=rng,
         )
         if len(wrong) < template.fewest - 1:
@@ -222,6 +232,13 @@ class Drafter:
         if len(digests) < len(pictures) + len(draft.media):
             return RecordProblem("options", "two of the candidate pictures are the same")
         return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
+
+
+def _is_of_any_length(template: QuestionTemplate) -> bool:
+    return all(
+        name == WRITTEN or find_strategy(name).of_any_length
+        for name, _ in template.strategy_calls()
+    )
 
 
 def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) -> Iterator[str]:

@@ -70,7 +70,7 @@ class RecordOutcomes:
         """Why there is no item of a record; None if there is one."""
         if row in self._items:
             return None
-        return self._problems.get(row) or self._catalogue.problems.get(row) or NOT_DRAWN
+        return self._problems.get(row) or self._catalogue.problem(row) or NOT_DRAWN
 
     def count_rules(self) -> dict[str, int]:
         """Number of records without an item, by rule."""
@@ -79,17 +79,15 @@ class RecordOutcomes:
         rules = Counter(
             problem.rule for row in with_reason if (problem := self.problem(row)) is not None
         )
-        rules[NOT_DRAWN.rule] = len(catalogue) - len(with_reason) - len(self._items)
+        unmatched = catalogue.count_unmatched()
+        rules["template"] += unmatched
+        rules[NOT_DRAWN.rule] = len(catalogue) - len(with_reason) - len(self._items) - unmatched
         return {rule: count for rule, count in sorted(rules.items()) if count}
 
     def examples(self, most: int = 5) -> dict[str, str]:
         """The first records that cannot be used, with the reason: what a user should look at."""
-        wrong = (
-            (row, problem)
-            for row, problem in self._catalogue.problems.items()
-            if problem.rule != "template"
-        )
-        pairs = [(self._catalogue.names[row], problem.reason) for row, problem in wrong]
+        names = self._catalogue.names
+        pairs = [(names[row], problem.reason) for row, problem in self._catalogue.problems.items()]
         pairs += [
             (name, problem.reason)
             for name, problem in self.refused.items()

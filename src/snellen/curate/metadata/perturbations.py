@@ -14,56 +14,98 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from snellen.core.errors import UsageError
+from snellen.curate.metadata.answer_frequencies import NO_FREQUENCIES, AnswerFrequencies
 from snellen.curate.metadata.records import Corners
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 _TRIES = 400
 """Attempts at random options before a strategy gives up."""
 _MOST_NUMBERS = 64
+_UNSEEN = 0.05
+"""Weight of a number that is never right, where one that is right once has 1."""
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
 
 
 class NumberSettings(Struct, frozen=True, forbid_unknown_fields=True):
     spread: Annotated[int, Meta(ge=1)] = 3
-    """The options lie among 2 * spread + 1 successive numbers, or 2 * share * n + 1 if that is
-    more, of which the right one is any."""
-    share: Share = 0.3
+    """Options differ from a hidden number between them by up to this, or by `share` of it if that
+    is more."""
+    share: Annotated[float, Meta(ge=0, le=0.9)] = 0.3
     least: float = 0
     """No option is less."""
+    seen: bool = True
+    """Draw a number with the frequency with which it is right in other records, so that it is wrong
+    as often as right."""
 
 
 def perturb_number(
-    text: str, settings: NumberSettings, rng: Random, count: int = 3
-) -> Iterator[str]:
-    """Numbers near the first number in a text, each once, in random order; nothing if there is
-    none.
+    text: str,
+    settings: NumberSettings,
+    rng: Random,
+    count: int = 3,
+    frequencies: AnswerFrequencies = NO_FREQUENCIES,
+) -> list[str]:
+    """Numbers near the first number in a text, each once, in random order; none if it has none.
 
     Successive numbers differ in the last digit that is written: 12.50 has 12.51 next to it. The
-    text around stays ("12 kg"). Of `count` numbers or more there is room for each. The right one
-    has any place in the window of numbers, unless the window would begin below `least`.
+    text around stays ("12 kg"). There are `count` of them or more.
     """
     match = _NUMBER.search(text)
     if match is None:
-        return
+        return []
     written = match[0]
     decimals = len(written.partition(".")[2])
     units = round(float(written.replace(",", "")) * 10**decimals)
-    sign = -1 if text[: match.start()].endswith(("-", "−")) else 1
-    reach = max(settings.spread, math.floor(abs(units) * settings.share), -(-count // 2))
     # A number behind a minus keeps it: its digits stay above 0.
-    least = math.ceil(settings.least * 10**decimals) if sign > 0 else 1
-    start = max(least, units - rng.randint(0, 2 * reach))
-    window = range(start, start + 2 * reach + 1)
-    for number in rng.sample(window, min(len(window), _MOST_NUMBERS)):
-        if number != units:
-            grouped = "," if "," in written else ""
-            value = f"{number / 10**decimals:{grouped}.{decimals}f}"
-            yield text[: match.start()] + value + text[match.end() :]
+    is_negative = text[: match.start()].endswith(("-", "−"))
+    least = 1 if is_negative else math.ceil(settings.least * 10**decimals)
+    near = NumberWindow(max(settings.spread, -(-count // 2)), settings.share, least)
+    hidden = rng.choice(near.centres(units))
+    window = near.around(hidden)
+    grouped = "," if "," in written else ""
+    before, after = text[: match.start()], text[match.end() :]
+    weights = {
+        f"{before}{number / 10**decimals:{grouped}.{decimals}f}{after}": number
+        for number in rng.sample(window, min(len(window), _MOST_NUMBERS))
+        if number != units
+    }
+    if not settings.seen:
+        return list(weights)
+    # A number that fewer hidden ones lead to would be wrong more rarely than right.
+    likely = AnswerFrequencies(
+        {
+            option: (frequencies.counts.get(option, 0) + _UNSEEN) / len(near.centres(number))
+            for option, number in weights.items()
+        }
+    )
+    return likely.order(weights, rng)
+
+
+class NumberWindow(NamedTuple):
+    """Which numbers are options around a hidden one. The width depends on the hidden number alone:
+    a window as wide as the right one says would show it."""
+
+    spread: int
+    share: float
+    least: int
+
+    def around(self, hidden: int) -> range:
+        """The options around a hidden number."""
+        low = min(hidden - self.spread, math.ceil(hidden * (1 - self.share)))
+        high = max(hidden + self.spread, math.floor(hidden * (1 + self.share)))
+        return range(max(low, self.least), high + 1)
+
+    def centres(self, number: int) -> range:
+        """The hidden numbers around which a number is an option. None is so low that options would
+        be less than `least`."""
+        lowest = self.least + self.spread
+        low = min(number - self.spread, math.ceil(number / (1 + self.share)))
+        high = max(number + self.spread, math.floor(number / (1 - self.share)))
+        return range(max(low, lowest), max(high, lowest) + 1)
 
 
 class BoxSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +117,9 @@ class BoxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     most_mutual_iou: Share = 0.8
     """Bound of the overlap of two wrong boxes."""
 
+    def __post_init__(self) -> None:
+        _check_bounds("least_iou", self.least_iou, "most_iou", self.most_iou)
+
 
 def perturb_box(
     gold: Corners,
@@ -85,11 +130,6 @@ def perturb_box(
 ) -> Iterator[Corners]:
     """Boxes of whole pixels in the picture, none of which overlaps a right one by more than
     `most_iou`."""
-    if settings.least_iou >= settings.most_iou:
-        raise UsageError(
-            f"boxes: least_iou = {settings.least_iou} and most_iou = {settings.most_iou}; expected "
-            "least_iou < most_iou"
-        )
     hidden = _move_box(gold, size, rng)
     for _ in range(_TRIES):
         if hidden is not None and settings.least_iou <= iou(hidden, gold) <= settings.most_iou:
@@ -203,6 +243,9 @@ class OrderSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Bounds of the number of pairs that stand in another order than they should (Kendall's
     distance)."""
 
+    def __post_init__(self) -> None:
+        _check_bounds("least_moves", self.least_moves, "most_moves", self.most_moves + 1)
+
 
 def perturb_order(
     items: Sequence[str], settings: OrderSettings, rng: Random
@@ -241,6 +284,15 @@ class KeypointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     most: Share = 0.4
     """Bounds of the distance by which the moved points are moved, as a share of the object's
     diagonal."""
+
+    def __post_init__(self) -> None:
+        _check_bounds("least", self.least, "most", self.most)
+
+
+def _check_bounds(low_name: str, low: float, high_name: str, high: float) -> None:
+    """Raises ValueError, which msgspec reports with the place in the file."""
+    if low >= high:
+        raise ValueError(f"{low_name} is not less than {high_name}")
 
 
 def perturb_keypoints(

@@ -176,18 +176,21 @@ def geometry_problem(record: MetadataRecord, width: int, height: int) -> tuple[s
     size = f"a picture of {width} x {height} pixels"
     for number, box in enumerate(record.boxes, 1):
         left, top, x2, y2 = box.corners
-        named = f"box {number} ({box.label or box.expression}) {format_numbers(box.corners)}"
-        if not all(map(math.isfinite, box.corners)) or not (left < x2 and top < y2):
+        if not (left < x2 and top < y2) or not math.isfinite(left + top + x2 + y2):
             expected = "[left, top, right, bottom] with left < right and top < bottom"
-            return "box", f"{named} has no area; expected {expected}"
+            return "box", f"{_describe(number, box)} has no area; expected {expected}"
         # Annotators' tools round outwards: half a pixel is no mistake.
         if left < -0.5 or top < -0.5 or x2 > right + 0.5 or y2 > bottom + 0.5:
-            return "box", f"{named} is outside {size}"
+            return "box", f"{_describe(number, box)} is outside {size}"
     for points in record.keypoints:
         for name, (x, y) in points.points.items():
             if not (-0.5 <= x <= right + 0.5 and -0.5 <= y <= bottom + 0.5):
                 return "keypoint", f"the point {name!r} ({x:g}, {y:g}) is outside {size}"
     return None
+
+
+def _describe(number: int, box: ObjectBox) -> str:
+    return f"box {number} ({box.label or box.expression}) {format_numbers(box.corners)}"
 
 
 def format_numbers(numbers: tuple[float, ...]) -> str:

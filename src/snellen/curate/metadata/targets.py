@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from snellen.curate.metadata.answer_frequencies import AnswerFrequencies
 from snellen.curate.metadata.equivalence import option_key
 from snellen.curate.metadata.records import (
     Keypoints,
@@ -47,7 +48,9 @@ def answer_texts(record: MetadataRecord, answer: str) -> tuple[str, ...]:
     if answer == "relation":
         return tuple(relation.predicate for relation in record.relations)
     if answer == "presence":
-        return tuple(labels_of(record))
+        return tuple(dict.fromkeys(labels_of(record)))
+    if answer == "count":
+        return tuple(map(str, count_labels(record).values()))
     if answer.startswith("annotation."):
         value = record.annotation.get(answer.removeprefix("annotation."))
         return (str(value),) if isinstance(value, str | int | float) and str(value) else ()
@@ -76,10 +79,17 @@ def has_targets(record: MetadataRecord, template: QuestionTemplate) -> bool:
 
 
 def find_targets(
-    record: MetadataRecord, template: QuestionTemplate, tree: CategoryTree, rng: Random
+    record: MetadataRecord,
+    template: QuestionTemplate,
+    tree: CategoryTree,
+    frequencies: AnswerFrequencies,
+    rng: Random,
 ) -> list[QuestionTarget]:
     """All that a template can ask of a record, in an order of the generator's choice."""
-    targets = list(_targets(record, template.answer, tree, rng))
+    if template.answer == "presence":
+        targets = list(_presence_targets(record, tree, frequencies, rng))
+    else:
+        targets = list(_targets(record, template.answer, tree, rng))
     rng.shuffle(targets)
     return targets
 
@@ -98,8 +108,6 @@ def _targets(
     if answer == "count":
         for label, count in count_labels(record).items():
             yield QuestionTarget(f"count-{label}", str(count), {"label": label})
-    elif answer == "presence":
-        yield from _presence_targets(record, tree, rng)
     elif answer == "box":
         yield from _box_targets(record)
     elif answer == "keypoints":
@@ -122,7 +130,7 @@ def _targets(
 
 
 def _presence_targets(
-    record: MetadataRecord, tree: CategoryTree, rng: Random
+    record: MetadataRecord, tree: CategoryTree, frequencies: AnswerFrequencies, rng: Random
 ) -> Iterator[QuestionTarget]:
     """One label that is there or one that is not, with equal chances: a question each."""
     present = sorted(dict.fromkeys(labels_of(record)))
@@ -134,7 +142,7 @@ def _presence_targets(
         label = rng.choice(present)
         yield QuestionTarget(f"presence-{label}", YES, {"label": label})
     else:
-        label = rng.choice(absent)
+        label = frequencies.odds_of_presence().order(absent, rng)[0]
         yield QuestionTarget(f"presence-{label}", NO, {"label": label})
 
 

@@ -8,9 +8,10 @@ from snellen.benchmarks.seedbench.levels import dimension_by_name
 from snellen.core.sample import Sample
 from snellen.curate.items import Item
 from snellen.curate.questions.balance import LABELS, Candidate, answer_positions, place_options
+from snellen.curate.questions.in_context import in_context_drafts
 from snellen.curate.questions.records import Draft, PictureRecords
 from snellen.curate.questions.rules import DISTRACTORS
-from snellen.curate.questions.sources import Picture, Pictures
+from snellen.curate.questions.sources import Picture, PictureSource
 
 PICTURE_COLUMN = "picture"
 """Column: the ids of the pictures that an item shows, with commas between them."""
@@ -18,15 +19,21 @@ TYPE_COLUMN = "question_type_id"
 _INHERITED = ("source", "license", "split")
 
 
-def candidates(records: PictureRecords) -> Iterator[Candidate]:
-    """The questions that passed, as much as balance needs of them."""
+def all_drafts(records: PictureRecords, seed: int) -> Iterator[Draft]:
+    """Every question that passed, those made of other questions last."""
     for record in records.records():
-        for draft in record.drafts:
-            yield Candidate(draft.id, draft.dimension, draft.pictures[0])
+        yield from record.drafts
+    yield from in_context_drafts(records, seed)
+
+
+def candidates(records: PictureRecords, seed: int) -> Iterator[Candidate]:
+    """The questions that passed, as much as balance needs of them."""
+    for draft in all_drafts(records, seed):
+        yield Candidate(draft.id, draft.dimension, draft.pictures[-1])
 
 
 def build_items(
-    pictures: Pictures, records: PictureRecords, kept: frozenset[str], seed: int
+    pictures: PictureSource, records: PictureRecords, kept: frozenset[str], seed: int
 ) -> Iterator[Item]:
     """The kept questions as items, in the order in which the pictures they show have gone by.
 
@@ -35,12 +42,11 @@ def build_items(
     places = answer_positions(sorted(kept), DISTRACTORS + 1, seed)
     waiting: dict[str, list[Draft]] = {}
     unseen: dict[str, int] = {}
-    for record in records.records():
-        for draft in record.drafts:
-            if draft.id in kept:
-                unseen[draft.id] = len(draft.pictures)
-                for name in draft.pictures:
-                    waiting.setdefault(name, []).append(draft)
+    for draft in all_drafts(records, seed):
+        if draft.id in kept:
+            unseen[draft.id] = len(draft.pictures)
+            for name in draft.pictures:
+                waiting.setdefault(name, []).append(draft)
     seen: dict[str, Picture] = {}
     for picture in pictures:
         drafts = waiting.get(picture.id, ())

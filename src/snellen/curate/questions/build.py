@@ -17,17 +17,19 @@ from snellen.core.model import AnyModel
 from snellen.curate.asking import Job, Models, Result, StepOptions, open_models
 from snellen.curate.decisions import Decision
 from snellen.curate.questions.albums import find_albums
-from snellen.curate.questions.assembling import build_items, candidates
+from snellen.curate.questions.assembling import all_drafts, build_items, candidates
 from snellen.curate.questions.balance import balance
 from snellen.curate.questions.extractors.extractor import Extractor
+from snellen.curate.questions.extractors.recorded import RecordedExtractor
 from snellen.curate.questions.extractors.table import open_extractor
+from snellen.curate.questions.in_context import SOURCES, record_id
 from snellen.curate.questions.looking import Looking
 from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.picture_job import STEP, Finished, PictureJobs
 from snellen.curate.questions.records import PictureRecords
 from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
 from snellen.curate.questions.rules import BALANCE, WRITTEN
-from snellen.curate.questions.sources import Pictures
+from snellen.curate.questions.sources import PictureSource
 from snellen.curate.questions.writing import CHECKER, REASONER, WRITER
 from snellen.curate.step import Step, open_step
 
@@ -35,7 +37,7 @@ _DEFAULTS = StepOptions()
 
 
 def make_questions(
-    pictures: Pictures,
+    pictures: PictureSource,
     out: Path | str,
     options: QuestionOptions,
     asking: StepOptions = _DEFAULTS,
@@ -54,7 +56,13 @@ def make_questions(
     }
     with ExitStack() as stack:
         source = pictures.describe()
-        step = stack.enter_context(open_step(out, STEP, options.settings(), source))
+        recorded = {
+            one.name: one.recorded.digest
+            for one in extractors.values()
+            if isinstance(one, RecordedExtractor)
+        }
+        settings = options.settings() | {"recorded": recorded}
+        step = stack.enter_context(open_step(out, STEP, settings, source))
         records = PictureRecords(step.folder)
         stack.callback(records.close)
         roles = model_roles(options, extractors)
@@ -62,6 +70,7 @@ def make_questions(
         build = _PictureQuestions(pictures, options, extractors, step, records, models)
         build.look_at_pictures(source.rows)
         build.look_at_albums()
+        build.restate_questions()
         return build.finish(source.rows)
 
 
@@ -84,7 +93,7 @@ class _PictureQuestions:
 
     def __init__(
         self,
-        pictures: Pictures,
+        pictures: PictureSource,
         options: QuestionOptions,
         extractors: Mapping[str, Extractor],
         step: Step,
@@ -100,7 +109,7 @@ class _PictureQuestions:
             looking=looking, options=options, has_checker=bool(options.checker)
         )
         self._failed = 0
-        # The decisions of a picture whose line was written right before a kill.
+        # A kill may have come between a picture's line and its decisions.
         for record in records.records():
             self._decide(record.decisions)
 
@@ -117,6 +126,20 @@ class _PictureQuestions:
         albums = find_albums(self._pictures, self._records, self._options.seed)
         pending = [album for album in albums if album.id not in self._records]
         self._drive((self._jobs.album_job(*album) for album in pending), "albums", len(pending))
+
+    def restate_questions(self) -> None:
+        """Captions of the questions about attributes and counts, for In-Context Captioning."""
+        asked = any(one.media == "examples" for one in self._options.dimensions.values())
+        if not asked or self._failed or self._models.abort_reason:
+            return
+        pending = [
+            draft
+            for record in self._records.records()
+            for draft in record.drafts
+            if draft.dimension in SOURCES and record_id(draft) not in self._records
+        ]
+        jobs = (self._jobs.restating_job(draft) for draft in pending)
+        self._drive(jobs, "captions", len(pending))
 
     def finish(self, total: int) -> QuestionsResult:
         """Balance, place the answers, and write the items, unless something is still to be done."""
@@ -150,7 +173,7 @@ class _PictureQuestions:
 
     def _write_items(self) -> dict[str, int]:
         """Decide which questions are kept, and write them; returns how many of each dimension."""
-        everything = list(candidates(self._records))
+        everything = list(candidates(self._records, self._options.seed))
         choice = balance(
             everything,
             per_dimension=self._options.per_dimension,
@@ -167,14 +190,16 @@ class _PictureQuestions:
 
     def _final_decisions(self, over: Mapping[str, str]) -> Iterator[Decision]:
         """A decision about each question that passed, with all that was said about it."""
-        for record in self._records.records():
-            for draft in record.drafts:
-                shown = ", ".join(draft.pictures)
-                if draft.id in over:
-                    yield Decision(draft.id, "drop", STEP, BALANCE, over[draft.id], draft.evidence)
-                else:
-                    reason = f"{draft.dimension}, made from {shown}"
-                    yield Decision(draft.id, "add", STEP, WRITTEN, reason, draft.evidence)
+        for draft in all_drafts(self._records, self._options.seed):
+            shown = ", ".join(draft.pictures)
+            if draft.id in over:
+                yield Decision(draft.id, "drop", STEP, BALANCE, over[draft.id], draft.evidence)
+            elif draft.doubts:
+                rule, reason = next(iter(draft.doubts.items()))
+                yield Decision(draft.id, "flag", STEP, rule, reason, draft.evidence)
+            else:
+                reason = f"{draft.dimension}, made from {shown}"
+                yield Decision(draft.id, "add", STEP, WRITTEN, reason, draft.evidence)
 
     def _decide(self, decisions: Iterable[Decision]) -> None:
         """Log decisions, but for those that an earlier start has logged."""

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UsageError
-from snellen.curate.questions.sources import CAPTION_COLUMNS, kept_cells
+from snellen.curate.questions.sources import CAPTION_COLUMNS, kept_cells, unique_ids
 from snellen.curate.step import SourceInfo
-from snellen.data.columns import id_of
 from snellen.data.tables.open_table import SUFFIXES, open_table
 
 _COLUMNS = (*CAPTION_COLUMNS, "prompt")
@@ -36,9 +35,8 @@ class Captions:
     table: Table
 
     def __iter__(self) -> Iterator[Caption]:
-        for row in self.table:
+        for name, row in unique_ids(self.table):
             text = next((row.cells[name] for name in _COLUMNS if row.cells.get(name)), "")
-            name = id_of(row.cells) or str(row.index + 1)
             yield Caption(name, text.strip(), kept_cells(row.cells))
 
     def __len__(self) -> int:

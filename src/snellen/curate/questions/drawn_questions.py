@@ -55,7 +55,7 @@ from snellen.curate.questions.rules import (
     ChangedCaption,
     ChangedCaptions,
     changed_too_much,
-    unchanged,
+    stays_the_same,
 )
 from snellen.curate.questions.writing import CHECKER, WRITER
 from snellen.curate.step import MediaWriter, Step, open_step
@@ -97,7 +97,7 @@ class DrawnOptions:
         }
 
 
-class _Problem(NamedTuple):
+class _DrawingProblem(NamedTuple):
     rule: str
     reason: str
 
@@ -105,7 +105,7 @@ class _Problem(NamedTuple):
 class _Drawings(NamedTuple):
     """What a caption's job made: its pictures, that of the caption first; or why there are none."""
 
-    problem: _Problem | None
+    problem: _DrawingProblem | None
     pictures: tuple[MediaRef, ...] = ()
     doubts: str = ""
     """Why a person should look at them."""
@@ -172,9 +172,9 @@ class _DrawnQuestions:
     def _caption(self, caption: Caption) -> Steps[_Drawings]:
         """Change a caption, apply the rules, and draw."""
         if not caption.text:
-            return _Drawings(_Problem(MISSING, "the row has no caption"))
+            return _Drawings(_DrawingProblem(MISSING, "the row has no caption"))
         if self._options.require_license and not caption.cells.get("license"):
-            return _Drawings(_Problem(NO_LICENSE, "the file names no licence for it"))
+            return _Drawings(_DrawingProblem(NO_LICENSE, "the file names no licence for it"))
         try:
             messages = prompt_messages("variations", caption=caption.text)
             reply = yield from ask_json(
@@ -185,14 +185,16 @@ class _DrawnQuestions:
                 return _Drawings(problem)
             texts = (caption.text, *(one.caption.strip() for one in reply.changed))
             pictures = yield from self._draw(caption.id, texts)
-            if isinstance(pictures, _Problem):
+            if isinstance(pictures, _DrawingProblem):
                 return _Drawings(pictures)
             doubts = yield from self._doubts(caption.id, texts, pictures)
         except AskFailed as error:
-            return _Drawings(_Problem(final_rule(error), error.failure.message))
+            return _Drawings(_DrawingProblem(final_rule(error), error.failure.message))
         return _Drawings(None, pictures, doubts)
 
-    def _draw(self, name: str, texts: Sequence[str]) -> Steps[tuple[MediaRef, ...] | _Problem]:
+    def _draw(
+        self, name: str, texts: Sequence[str]
+    ) -> Steps[tuple[MediaRef, ...] | _DrawingProblem]:
         """A picture of each text, kept in the data set folder."""
         pictures: list[MediaRef] = []
         for number, text in enumerate(texts):
@@ -204,13 +206,13 @@ class _DrawnQuestions:
             )
             output = yield from ask(request)
             if not isinstance(output, Drawn) or not output.images:
-                return _Problem(NOT_DRAWN, f"no picture of {text!r} was drawn")
+                return _DrawingProblem(NOT_DRAWN, f"no picture of {text!r} was drawn")
             digest = output.images[0]
             ref = MediaRef(digest, InlineSource(output.data[digest]))
             path = self._step.folder / self._media.copy(ref)
             pictures.append(MediaRef(digest, FileSource(str(path))))
         if len({ref.digest for ref in pictures}) < len(pictures):
-            return _Problem(SAME_PICTURE, "two captions were drawn as the same picture")
+            return _DrawingProblem(SAME_PICTURE, "two captions were drawn as the same picture")
         return tuple(pictures)
 
     def _doubts(self, name: str, texts: Sequence[str], pictures: Sequence[MediaRef]) -> Steps[str]:
@@ -267,14 +269,14 @@ class _DrawnQuestions:
             )
 
 
-def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> _Problem | None:
+def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> _DrawingProblem | None:
     """The rules for changed captions, in the order they are applied."""
     if len(changed) != DISTRACTORS or not all(one.caption.strip() for one in changed):
-        return _Problem(MISSING, f"there are {len(changed)} changed captions; expected 3")
+        return _DrawingProblem(MISSING, f"there are {len(changed)} changed captions; expected 3")
     for rule, reason in (
-        (UNCHANGED, unchanged(caption, changed)),
+        (UNCHANGED, stays_the_same(caption, changed)),
         (CHANGED_TOO_MUCH, changed_too_much(caption, changed)),
     ):
         if reason:
-            return _Problem(rule, reason)
+            return _DrawingProblem(rule, reason)
     return None

@@ -30,7 +30,7 @@ from snellen.curate.questions.rules import (
     UNREADABLE,
     WRITTEN,
 )
-from snellen.curate.questions.sources import Picture, Pictures
+from snellen.curate.questions.sources import Picture, PictureSource
 from snellen.curate.step import MediaWriter, Step, open_step
 from snellen.settings import max_image_pixels
 
@@ -54,7 +54,7 @@ class _Ends(NamedTuple):
 
 
 def make_next_image_questions(
-    pictures: Pictures,
+    pictures: PictureSource,
     out: Path | str,
     *,
     max_seconds: float = 120.0,

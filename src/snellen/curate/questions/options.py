@@ -8,6 +8,7 @@ from typing import Any
 
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Identity
+from snellen.curate.filter.rules import TEXT_ALL, check_rule, parse_rule
 from snellen.curate.questions.nouns import MIN_NOUNS
 from snellen.curate.questions.prompt_texts import DimensionPrompt, prompt_texts
 from snellen.curate.questions.rules import MAX_SIMILARITY
@@ -26,7 +27,9 @@ class QuestionOptions:
     checker: AnyModel = ""
     """Checks distractors and whether a frame suffices; empty: not checked by a model."""
     text_only: Sequence[AnyModel] = ()
-    """Models that must not all answer a question without its picture."""
+    """Models that are asked each question without its picture."""
+    text_rule: str = TEXT_ALL
+    """How many of them must answer it, as `snellen curate filter` names it."""
     dimensions: Mapping[str, DimensionPrompt]
     count: int = 1
     """Questions that the writer is asked for, for each picture and dimension."""
@@ -51,6 +54,11 @@ class QuestionOptions:
             raise UsageError(f"--count {self.count}: expected 1 to 20 questions")
         if not 0 <= self.max_similarity <= 1:
             raise UsageError(f"--max-similarity {self.max_similarity}: expected 0 to 1")
+        rule = parse_rule(self.text_rule)
+        if rule.kind != "text-only":
+            raise UsageError(f"--text-rule {self.text_rule}: expected a rule of text-only models")
+        if self.text_only:
+            check_rule(rule, len(self.text_only))
         if not self.max_seconds > 0:
             raise UsageError(f"--max-seconds {self.max_seconds}: expected more than 0")
 

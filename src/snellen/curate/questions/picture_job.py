@@ -11,11 +11,13 @@ from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import AskFailed, Job, NotJson
 from snellen.curate.decisions import Action, Decision, Evidence
+from snellen.curate.filter.rules import parse_rule
 from snellen.curate.questions.extraction import VisualFacts
+from snellen.curate.questions.in_context import question_of, record_id, restate
 from snellen.curate.questions.looking import Exclusion, Looking
 from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.prompt_texts import DimensionPrompt
-from snellen.curate.questions.records import Draft, PictureRecord
+from snellen.curate.questions.records import Draft, PictureRecord, RestatedCaption
 from snellen.curate.questions.rules import (
     GIVEN_AWAY,
     MISSING,
@@ -77,6 +79,7 @@ class _PassedQuestion(NamedTuple):
     dimension: str
     written: WrittenQuestion
     spans: tuple[_Span, ...]
+    doubts: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -90,6 +93,7 @@ class Finished:
     requests: int = 0
     decided: list[_JobDecision] = field(default_factory=list)
     questions: list[_PassedQuestion] = field(default_factory=list)
+    restated: RestatedCaption | None = None
 
     def count_requests(self, steps: Steps[T]) -> Steps[T]:
         """The same steps; their requests are counted."""
@@ -120,11 +124,26 @@ class Finished:
             for one in self.decided
         )
         drafts = tuple(
-            Draft(one.id, one.dimension, self.pictures, one.written, evidence(one.spans))
+            Draft(
+                one.id,
+                one.dimension,
+                self.pictures,
+                one.written,
+                evidence(one.spans),
+                one.doubts,
+            )
             for one in self.questions
         )
         fields = {name: getattr(self.extraction, name) for name in VisualFacts.__struct_fields__}
-        return PictureRecord(picture=self.picture, decisions=decisions, drafts=drafts, **fields)
+        return PictureRecord(
+            picture=self.picture,
+            decisions=decisions,
+            drafts=drafts,
+            restated=self.restated,
+            shown=self.pictures[0] if self.restated else "",
+            evidence=tuple(asked) if self.restated else (),
+            **fields,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +171,26 @@ class PictureJobs:
             return done
 
         return Job(name, steps())
+
+    def restating_job(self, draft: Draft) -> Job[Finished]:
+        """Restate a question as captions; the rule for distractors applies to them as well."""
+
+        def steps() -> Steps[Finished]:
+            name = record_id(draft)
+            done = Finished(name, draft.pictures)
+            try:
+                restated = yield from done.count_requests(restate(WRITER, draft, draft.id))
+            except AskFailed as error:
+                done.drop(name, final_rule(error), error.failure.message, done.since(0))
+                return done
+            reason = too_close(question_of(restated), self.options.max_similarity)
+            if reason:
+                done.drop(name, TOO_CLOSE, reason, done.since(0))
+            else:
+                done.restated = restated
+            return done
+
+        return Job(draft.id, steps())
 
     def _picture(self, picture: Picture) -> Steps[Finished]:
         done = Finished(picture.id, (picture.id,))
@@ -225,18 +264,19 @@ class PictureJobs:
             if reason:
                 done.drop(item, rule, reason, *spans)
                 return
-        try:
-            for rule, check in self._checks(done, prompt, item, written):
+        doubts: dict[str, str] = {}
+        for rule, check in self._checks(done, prompt, item, written):
+            try:
                 reason = yield from done.count_requests(check)
-                if reason:
-                    done.drop(item, rule, reason, *spans, done.since(first))
-                    return
-        except AskFailed as error:
-            done.drop(item, final_rule(error), error.failure.message, *spans, done.since(first))
-            return
-        done.questions.append(
-            _PassedQuestion(item, prompt.name, written, (*spans, done.since(first)))
-        )
+            except AskFailed as error:
+                # A check that cannot be made says nothing against the question.
+                doubts[final_rule(error)] = f"{rule}: {error.failure.message}"
+                continue
+            if reason:
+                done.drop(item, rule, reason, *spans, done.since(first))
+                return
+        passed = _PassedQuestion(item, prompt.name, written, (*spans, done.since(first)), doubts)
+        done.questions.append(passed)
 
     def _reasons(self, done: Finished, written: WrittenQuestion) -> dict[str, str]:
         """Why rules without a model drop a question, by rule, in the order they are applied."""
@@ -262,12 +302,17 @@ class PictureJobs:
             yield TEXT_ONLY, self._without_picture(item, written)
 
     def _without_picture(self, item: str, written: WrittenQuestion) -> Steps[str]:
-        """Ask the text-only models until one is wrong: only what all answer is dropped."""
-        for number in range(1, len(self.options.text_only) + 1):
+        """Ask the text-only models one by one, until more replies could not change the verdict."""
+        rule, models = parse_rule(self.options.text_rule), len(self.options.text_only)
+        threshold, right = rule.threshold(models), 0
+        for number in range(1, models + 1):
             verdict = yield from answer_as_text(f"text{number}", written, item)
-            if not verdict.correct:
-                return ""
-        return f"all {len(self.options.text_only)} text-only models answer it"
+            right += verdict.correct
+            if right >= threshold:
+                return f"{right} of {models} models answer it without the picture: {rule.sentence}"
+            if right + models - number < threshold:
+                break
+        return ""
 
 
 def final_rule(error: AskFailed) -> str:

@@ -24,7 +24,7 @@ from snellen.curate.questions.extraction import NEEDS
 
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
-Shown = Literal["image", "video", "album"]
+Shown = Literal["image", "video", "album", "examples"]
 
 
 class DimensionPrompt(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,6 +36,7 @@ class DimensionPrompt(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
     shows: bool = False
     reasons: bool = False
+    by_name: bool = False
 
 
 class PromptTexts(NamedTuple):
@@ -79,7 +80,8 @@ def load_dimensions(path: str | None = None) -> dict[str, DimensionPrompt]:
 def choose_dimensions(
     dimensions: Mapping[str, DimensionPrompt], names: Sequence[str]
 ) -> dict[str, DimensionPrompt]:
-    """Those of these slugs or names; all, if no name is given. Raises UnknownName."""
+    """Those of these slugs or names; without a name all but those that are asked about by name
+    alone. Raises UnknownName."""
     by_name = {prompt.name.lower(): slug for slug, prompt in dimensions.items()}
     chosen = {}
     for name in names:
@@ -87,7 +89,7 @@ def choose_dimensions(
         if slug not in dimensions:
             raise UnknownName("dimension", name, dimensions, "see `--list-dimensions`")
         chosen[slug] = dimensions[slug]
-    return chosen or dict(dimensions)
+    return chosen or {slug: one for slug, one in dimensions.items() if not one.by_name}
 
 
 def dimension_number(prompt: DimensionPrompt) -> int | None:

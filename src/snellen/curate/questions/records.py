@@ -6,6 +6,7 @@ with a line are not looked at again. The file is also one of extractions: `file:
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ from snellen.curate.questions.extractors.recorded import RecordedFacts
 from snellen.curate.questions.rules import WrittenQuestion
 
 PICTURES_FILE = "pictures.jsonl"
+_SYNC_EVERY = 64
+"""Lines between two flushes to the disk: the end of the process loses none."""
 
 
 class Draft(Struct, frozen=True, omit_defaults=True):
@@ -32,13 +35,29 @@ class Draft(Struct, frozen=True, omit_defaults=True):
     written: WrittenQuestion
     evidence: tuple[Evidence, ...] = ()
     """What models said on the way: the extraction, the writing, the checks."""
+    doubts: dict[str, str] = {}
+    """Checks that a model could not make, by rule: for a person to look at."""
+
+
+class RestatedCaption(Struct, frozen=True):
+    """A question with its options as captions, and the property that they are about."""
+
+    aspect: str
+    statement: str
+    wrong: list[str]
 
 
 class PictureRecord(RecordedFacts, frozen=True, omit_defaults=True, kw_only=True):
-    """A picture, video or album that is done."""
+    """A picture, video, album or restated question that is done."""
 
     decisions: tuple[Decision, ...] = ()
     drafts: tuple[Draft, ...] = ()
+    restated: RestatedCaption | None = None
+    """Of the record of a question that was restated for In-Context Captioning."""
+    shown: str = ""
+    """The picture of that question."""
+    evidence: tuple[Evidence, ...] = ()
+    """What was said for it."""
 
 
 class PictureRecords:
@@ -57,6 +76,7 @@ class PictureRecords:
         except OSError as error:
             raise self._storage_error("write", error) from error
         self._end = end
+        self._unsynced = 0
 
     def __contains__(self, picture: object) -> bool:
         return picture in self._places
@@ -64,17 +84,16 @@ class PictureRecords:
     def __len__(self) -> int:
         return len(self._places)
 
-    def ids(self) -> list[str]:
-        """The pictures that are done, in the order in which they were."""
-        return list(self._places)
-
     def add(self, record: PictureRecord) -> None:
         """Append a line. Raises StorageError."""
         line = msgspec.json.encode(record) + b"\n"
         try:
             if os.write(self._file, line) < len(line):
                 raise OSError("the disk is full")
-            os.fsync(self._file)
+            self._unsynced += 1
+            if self._unsynced >= _SYNC_EVERY:
+                os.fsync(self._file)
+                self._unsynced = 0
         except OSError as error:
             raise self._storage_error("write", error) from error
         self._places[record.picture] = self._end
@@ -91,8 +110,12 @@ class PictureRecords:
 
     def records(self) -> Iterator[PictureRecord]:
         """All lines, in the order in which they were written."""
-        for picture in self.ids():
-            yield self.read(picture)
+        try:
+            with self._path.open("rb") as file:
+                for line in itertools.islice(file, len(self._places)):
+                    yield self._decode(line)
+        except OSError as error:
+            raise self._storage_error("read", error) from error
 
     def close(self) -> None:
         os.close(self._file)

@@ -46,7 +46,7 @@ RULES = {
     NAMES_DESCRIPTION: "the question speaks of captions, boxes or lists, which nobody sees",
     REPEATED: "the same question about the same picture",
     SINGLE_FRAME: "a video question that a single frame answers (Sec. 3.3.1)",
-    TEXT_ONLY: "all text-only models answer it without the picture (Sec. 3.4.1.3)",
+    TEXT_ONLY: "text-only models answer it without the picture (Sec. 3.4.1.3: all of three)",
     UNCHANGED: "a changed caption that is the caption, or another changed one",
     CHANGED_TOO_MUCH: "a changed caption that differs in more than its target or attribute",
     NOT_DRAWN: "the generator drew no picture of a caption",
@@ -199,7 +199,7 @@ def repeats(written: WrittenQuestion, earlier: Sequence[str]) -> str:
     return ""
 
 
-def unchanged(caption: str, changed: Sequence[ChangedCaption]) -> str:
+def stays_the_same(caption: str, changed: Sequence[ChangedCaption]) -> str:
     """Each changed caption must differ from the caption, and from the others."""
     seen = {" ".join(_words(caption)): "the caption"}
     for one in changed:

@@ -4,7 +4,7 @@ and sources."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,7 +46,7 @@ class Picture(Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True)
-class Pictures:
+class PictureSource:
     """The pictures of a folder or manifest, read lazily and in order."""
 
     path: Path
@@ -54,7 +54,8 @@ class Pictures:
     def __iter__(self) -> Iterator[Picture]:
         if self.path.is_dir():
             return self._in_folder()
-        return (_picture_of(row, str(self.path)) for row in open_table(str(self.path)))
+        rows = unique_ids(open_table(str(self.path)))
+        return (_picture_of(name, row, str(self.path)) for name, row in rows)
 
     def __len__(self) -> int:
         return len(self._files) if self.path.is_dir() else len(open_table(str(self.path)))
@@ -98,12 +99,12 @@ class Pictures:
                 )
 
 
-def open_pictures(path: str | Path) -> Pictures:
+def open_pictures(path: str | Path) -> PictureSource:
     """Open a folder of pictures and videos, or a manifest: a data file (JSONL, CSV, TSV, Parquet)
     with a column for the picture or video, and if it likes `caption`, `license`, `source`, `split`,
     `album`. Raises UsageError."""
     place = Path(path).expanduser()
-    pictures = Pictures(place)
+    pictures = PictureSource(place)
     if place.is_dir():
         if not len(pictures):
             raise UsageError(f"{path} holds no pictures and no videos; give another folder")
@@ -129,18 +130,30 @@ def _first_rows(manifest: Path) -> Iterator[Row]:
         yield row
 
 
+def unique_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    """Each row with its id, or its number from 1; an id that was seen before gets the row's number
+    behind it, as decisions are about ids."""
+    seen: set[str] = set()
+    for row in rows:
+        name = id_of(row.cells) or str(row.index + 1)
+        if name in seen:
+            name = f"{name} (row {row.index + 1})"
+        seen.add(name)
+        yield name, row
+
+
 def kept_cells(cells: Mapping[str, str]) -> dict[str, str]:
     """Licence, source, split and album of a row, however its columns are spelt."""
     by_name = {_SPELLINGS.get(name.lower(), name.lower()): cell for name, cell in cells.items()}
     return {name: by_name[name] for name in _KEPT if by_name.get(name)}
 
 
-def _picture_of(row: Row, path: str) -> Picture:
+def _picture_of(name: str, row: Row, path: str) -> Picture:
     """The picture of a manifest's row; only the first, if a row names several."""
     caption = next((row.cells[name] for name in CAPTION_COLUMNS if row.cells.get(name)), "")
     medium = row.media[0] if row.media else _missing(f"{path}, row {row.index + 1}")
     return Picture(
-        id_of(row.cells) or str(row.index + 1),
+        name,
         medium,
         (caption,) if caption else (),
         kept_cells(row.cells),

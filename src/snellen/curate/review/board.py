@@ -83,11 +83,16 @@ class ReviewBoard:
 
     def outcomes(self) -> Iterator[tuple[str, ReviewOutcome]]:
         """Each item of the queue with where it stands."""
+        return ((name, outcome) for name, outcome, _ in self.rows())
+
+    def rows(self) -> Iterator[tuple[str, ReviewOutcome, ItemReviews]]:
+        """Each item of the queue with where it stands and its valid entries."""
         with self._lock:
             self._read_new()
-            known = dict(self._outcomes)
+            known, reviews = dict(self._outcomes), dict(self._reviews)
         for name in self.queue.items:
-            yield name, known.get(name) or ReviewOutcome("open")
+            outcome = known.get(name) or ReviewOutcome("open")
+            yield name, outcome, reviews.get(name) or ItemReviews()
 
     def agreement(self) -> list[FieldAgreement]:
         """How far the annotators agree."""

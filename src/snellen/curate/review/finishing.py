@@ -19,6 +19,7 @@ from snellen.curate.review.edits import apply_changes, changes_before_and_after
 from snellen.curate.review.entries import ItemReviews, ReviewEntry
 from snellen.curate.review.outcomes import ReviewOutcome
 from snellen.curate.step import Step
+from snellen.report.format import plural
 
 STEP = "review"
 RULE = "person"
@@ -76,14 +77,14 @@ def _describe_undecided(outcomes: dict[str, ReviewOutcome], names: list[str]) ->
     parts = [
         f"{count:,} {what}"
         for count, what in (
-            (len(names) - conflicts, "still need decisions"),
-            (conflicts, "wait for an adjudicator"),
+            (len(names) - conflicts, "without enough decisions"),
+            (conflicts, "in conflict"),
         )
         if count
     ]
     return (
-        f"of {len(outcomes):,} items {' and '.join(parts)} (item {names[0]} first); review them, "
-        "or say with --undecided keep, drop or flag what becomes of them"
+        f"of {plural(len(outcomes), 'item')}, {' and '.join(parts)} (first: {names[0]}); review "
+        "them, or say with --undecided keep, drop or flag what becomes of them"
     )
 
 
@@ -160,6 +161,8 @@ def agreement_lines(agreement: list[FieldAgreement]) -> Iterator[str]:
         yield f"agreement on the {each.field}, {each.raw.items} items of two or more annotators:"
         yield f"  agreeing pairs        {_text(each.raw, percent=True)}"
         for pair in each.pairs:
+            if not pair.kappa.items:
+                continue
             yield f"  Cohen's kappa         {_text(pair.kappa)}  {pair.first} and {pair.second}"
         yield f"  Krippendorff's alpha  {_text(each.alpha)}"
         for own in each.with_key:
@@ -181,7 +184,7 @@ def _text(estimate: Any, percent: bool = False) -> str:
 def finished_lines(result: FinishedReview, folder: Path) -> Iterator[str]:
     """A finished review as lines of text."""
     yield (
-        f"{folder}: {result.items:,} items; of the queue {result.kept:,} kept, {result.fixed:,} "
-        f"fixed ({result.changed_fields:,} fields), {result.dropped:,} dropped"
-        + (f", {result.undecided:,} were undecided" if result.undecided else "")
+        f"{folder}: {plural(result.items, 'item')}; of the queue {result.kept:,} kept, "
+        f"{result.fixed:,} fixed ({plural(result.changed_fields, 'field')}), {result.dropped:,} "
+        "dropped" + (f", {result.undecided:,} were undecided" if result.undecided else "")
     )

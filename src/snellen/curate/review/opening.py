@@ -32,14 +32,29 @@ class Review:
             return finish_review(step, self.table, self.board, undecided)
 
 
+def default_folder(data: str | Path) -> Path:
+    """The folder of a review if none is named: beside the data, with the ending `-reviewed`."""
+    text = str(data)
+    path = Path(text.rpartition("/")[2] if "://" in text else text).expanduser()
+    if path.name in ("", ".."):
+        path = path.resolve()
+    name = path.stem if path.is_file() else path.name
+    return path.with_name(f"{name}-reviewed")
+
+
 def open_review(
-    data: str | Path, out: str | Path, options: Mapping[str, Any] | None = None
+    data: str | Path,
+    out: str | Path,
+    options: Mapping[str, Any] | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> Review:
     """Open the review of `data` in the folder `out`, new or of an earlier start.
 
     `options` are fields of `ReviewSettings`; those that are left out are as they were, or the
-    defaults. Raises UsageError for options that are not those of the review, for nothing to review
-    and for whatever `open_step` refuses.
+    defaults. With `may_be_empty`, a queue without items is no mistake. Raises UsageError for
+    options that are not those of the review, for nothing to review and for whatever `open_step`
+    refuses.
     """
     folder = Path(out).expanduser()
     is_new = not (folder / STEP_FILE).exists()
@@ -49,7 +64,7 @@ def open_review(
         earlier = info.settings if info.step == STEP else {}
     settings = _settings({**earlier, **(options or {})})
     table = open_items(data)
-    queue = read_queue(table, settings)
+    queue = read_queue(table, settings, may_be_empty=may_be_empty)
     with open_step(folder, STEP, _as_json(settings), table) as step:
         if is_new:
             step.finish({"queue": len(queue.items)}, "waiting")

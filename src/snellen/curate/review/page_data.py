@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from snellen.core.errors import SnellenError
+from snellen.core.media import check_image
+from snellen.core.sample import MediaRef
 from snellen.curate.decisions import Decision, Evidence
 from snellen.curate.items import item_kind
 from snellen.curate.review.board import ReviewBoard
@@ -21,6 +23,7 @@ from snellen.curate.review.entries import (
 )
 from snellen.curate.review.outcomes import blind_changes
 from snellen.curate.review.queue import MAX_REPLY, QueuedItem, evidence_of
+from snellen.settings import max_image_pixels
 from snellen.view.sample_source import describe_parts
 
 SHORT = 160
@@ -54,7 +57,7 @@ def describe_item(board: ReviewBoard, name: str, by: str, role: Role) -> dict[st
         "hint": sample.hint,
         "choices": list(answer_choices(queued.item).items()),
         "option_images": {label: ref.digest for label, ref in sample.option_images.items()},
-        "media": [{"digest": ref.digest, "kind": ref.kind} for ref in sample.media],
+        "media": [_describe_medium(ref) for ref in sample.media],
         "source": _source(queued),
         "own": _own(reviews, by, role),
         "comments": _comments(reviews, by, role),
@@ -106,6 +109,17 @@ def _describe_decision(
     }
 
 
+def _describe_medium(ref: MediaRef) -> dict[str, str]:
+    """A medium; of a picture that a model could not be given, why. Browsers draw parts of some."""
+    problem = ""
+    if ref.kind == "image":
+        try:
+            check_image(ref.source.read(), max_image_pixels())
+        except (SnellenError, OSError) as error:
+            problem = str(error)
+    return {"digest": ref.digest, "kind": ref.kind, "problem": problem}
+
+
 def _source(queued: QueuedItem) -> dict[str, Any] | None:
     try:
         return describe_parts(queued.item.sample, queued.item.sample)
@@ -128,8 +142,14 @@ def _comments(reviews: ItemReviews, by: str, role: Role) -> list[dict[str, str]]
     ]
 
 
-def _flag(decision: Decision) -> dict[str, str]:
-    return {"step": decision.step, "rule": decision.rule, "reason": decision.reason}
+def _flag(decision: Decision) -> dict[str, Any]:
+    """Why a step flagged the item, and what it changed, such as a question to its translation."""
+    return {
+        "step": decision.step,
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "changed": [[field, *texts] for field, texts in decision.changes.items()],
+    }
 
 
 def _reply(evidence: Evidence) -> dict[str, Any]:
@@ -147,9 +167,11 @@ def describe_rows(
     """The rows of the list. `show`: "all", "todo", "mine", or for an adjudicator a status."""
     needle = text.casefold().strip()
     rows = []
-    for position, (name, outcome) in enumerate(board.outcomes()):
+    for position, (name, outcome, reviews) in enumerate(board.rows()):
         sample = board.queue.items[name].item.sample
-        own = _own(board.reviews(name), by, role)
+        if needle and needle not in f"{name} {sample.question}".casefold():
+            continue
+        own = _own(reviews, by, role)
         row = {
             "id": name,
             "position": position,
@@ -159,8 +181,6 @@ def describe_rows(
         }
         if role == "adjudicator":
             row |= {"status": outcome.status, "action": outcome.action, "reason": outcome.reason}
-        if needle and needle not in f"{name} {sample.question}".casefold():
-            continue
         if _fits(show, row, bool(own)):
             rows.append(row)
     return rows

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.atomic_write import save
-from snellen.core.errors import DataError, UsageError
+from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.core.media import FileSource
 from snellen.core.output import Generated
 from snellen.core.record import Record
@@ -25,6 +25,7 @@ from snellen.core.sample import MediaRef, sampling_key
 from snellen.curate.decisions import Decision, Evidence, flagged_items, read_decisions
 from snellen.curate.items import MULTI, Item, ItemTable, item_kind
 from snellen.curate.review.edits import SPLIT_COLUMN
+from snellen.curate.step import MediaWriter
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.store.runs import distinct_runs
 
@@ -92,8 +93,11 @@ class ReviewQueue:
     abilities: Abilities
 
 
-def read_queue(table: ItemTable, settings: ReviewSettings) -> ReviewQueue:
-    """Choose the items of a review and read them. Raises UsageError and DataError."""
+def read_queue(
+    table: ItemTable, settings: ReviewSettings, *, may_be_empty: bool = False
+) -> ReviewQueue:
+    """Choose the items of a review and read them. Raises UsageError, also if there are none and
+    the queue may not be empty, and DataError."""
     flags = _read_flags(table)
     chosen = _chosen_ids(table, settings, flags)
     items: dict[str, Item] = {}
@@ -108,7 +112,12 @@ def read_queue(table: ItemTable, settings: ReviewSettings) -> ReviewQueue:
                     f"the queue would have more than {MAX_QUEUE:,} items; review a part with "
                     "--sample N or --ids FILE"
                 )
-    _check_items(table, settings, chosen, items)
+    _check_ids(table, settings, items)
+    if not items and not may_be_empty:
+        raise UsageError(
+            f"{table.name} has nothing to review: no item is flagged; name the items with --all, "
+            "--sample N or --ids FILE"
+        )
     replies = _read_replies(settings.runs, items.keys())
     order = items if settings.queue != "ids" else settings.ids
     queued = {
@@ -127,15 +136,21 @@ def askable(item: Item) -> Item:
 
 
 def write_queue(folder: Path, queue: ReviewQueue, settings: ReviewSettings) -> Path:
-    """Write `queue.jsonl`, for people who use another tool. Raises StorageError."""
+    """Write `queue.jsonl`, for people who use another tool. Media that are not files of their own
+    are written below `media`. Raises StorageError."""
     path = folder / QUEUE_FILE
-    lines = (_encode(queue_row(each, settings.blind)) for each in queue.items.values())
-    save(path, b"".join(line + b"\n" for line in lines))
+    media = MediaWriter(folder)
+    try:
+        rows = [queue_row(each, settings.blind, media) for each in queue.items.values()]
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+    save(path, b"".join(_encode(row) + b"\n" for row in rows))
     return path
 
 
-def queue_row(queued: QueuedItem, blind: bool) -> dict[str, Any]:
-    """An item of the queue as a JSON object; `blind` leaves out what annotators may not see."""
+def queue_row(queued: QueuedItem, blind: bool, media: MediaWriter) -> dict[str, Any]:
+    """An item of the queue as a JSON object; `blind` leaves out what annotators may not see.
+    Raises OSError."""
     sample = queued.item.sample
     row: dict[str, Any] = {
         "item": sample.id,
@@ -143,7 +158,10 @@ def queue_row(queued: QueuedItem, blind: bool) -> dict[str, Any]:
         "question": sample.question,
         "hint": sample.hint,
         "options": dict(sample.options),
-        "media": [_describe_medium(ref) for ref in sample.media],
+        "media": [
+            {"kind": ref.kind, "sha256": ref.digest, "file": _file(ref) or media.copy(ref)}
+            for ref in sample.media
+        ],
     }
     if not blind:
         row["cells"] = dict(queued.item.cells)
@@ -158,11 +176,12 @@ def queue_row(queued: QueuedItem, blind: bool) -> dict[str, Any]:
 _encode = msgspec.json.Encoder().encode
 
 
-def _describe_medium(ref: MediaRef) -> dict[str, str]:
-    """Kind, digest and path of a medium; the path is empty if it is not a file of its own."""
-    is_file = isinstance(ref.source, FileSource | VideoFile | FrameFolder)
-    path = str(ref.source.path) if is_file else ""  # type: ignore[attr-defined]
-    return {"kind": ref.kind, "sha256": ref.digest, "file": path}
+def _file(ref: MediaRef) -> str:
+    """The path of a medium that is a file of its own; else empty."""
+    if not isinstance(ref.source, FileSource | VideoFile | FrameFolder):
+        return ""
+    path = Path(ref.source.path)
+    return str(path) if path.exists() else ""
 
 
 def _read_flags(table: ItemTable) -> dict[str, tuple[Decision, ...]]:
@@ -185,25 +204,13 @@ def _chosen_ids(
     return frozenset(flags)
 
 
-def _check_items(
-    table: ItemTable,
-    settings: ReviewSettings,
-    chosen: frozenset[str] | None,
-    items: Mapping[str, Item],
-) -> None:
-    """Raises UsageError if nothing is left to review, or if an id is unknown."""
-    if settings.queue == "ids":
-        unknown = [name for name in settings.ids if name not in items]
-        if unknown:
-            raise UsageError(
-                f"{table.name} has no item {unknown[0]!r}"
-                + (f", nor {len(unknown) - 1} more of the ids" if len(unknown) > 1 else "")
-            )
-    if not items:
-        where = "no earlier step flagged an item" if not chosen else "the flagged items are gone"
+def _check_ids(table: ItemTable, settings: ReviewSettings, items: Collection[str]) -> None:
+    """Raises UsageError if an id is unknown."""
+    unknown = [name for name in settings.ids if name not in items]
+    if unknown:
         raise UsageError(
-            f"{table.name} has nothing to review: {where}; name the items with --all, --sample N "
-            "or --ids FILE"
+            f"{table.name} has no item {unknown[0]!r}"
+            + (f", nor {len(unknown) - 1} more of the ids" if len(unknown) > 1 else "")
         )
 
 

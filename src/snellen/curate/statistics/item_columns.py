@@ -20,7 +20,12 @@ from snellen.curate.statistics.media_facts import (
     read_image_facts,
     read_video_facts,
 )
-from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts, sorted_order
+from snellen.curate.statistics.shortcut_rules import (
+    SHORTCUT_RULES,
+    ChoiceTexts,
+    choice_texts,
+    sorted_order,
+)
 from snellen.curate.statistics.words import count_words, is_unspaced, split_terms
 from snellen.data.media.sources import BrokenSource
 
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
 KINDS = ("choice", "multi", "yes_no", "open")
 """Kinds of questions; their index is their code."""
 LICENCE_COLUMNS = ("license", "licence")
-SOURCE_COLUMNS = ("source",)
+SOURCE_COLUMN = "source"
 MISSING = (
     "question", "options", "option text", "answer", "image or video", "source", "licence",
     "readable image or video", "valid row",
@@ -148,6 +153,10 @@ class ItemColumns:
         self._sample: list[tuple[int, int, SampledQuestion]] = []
         for name in self.by or ():
             self.groups[name] = GroupLabels()
+        self._rules = [
+            (function, self.picked[rule].append, self.picks_right[rule].append)
+            for rule, function in SHORTCUT_RULES.items()
+        ]
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -167,7 +176,7 @@ class ItemColumns:
         self.kinds.append(KINDS.index(kind))
         options = list(sample.options.values())
         texts = choice_texts(sample.question, options)
-        self._add_words(sample, options)
+        self._add_words(sample, texts)
         self.words.add(chain(texts.question_terms, *texts.option_terms))
         if sample.hint:
             self.words.add(split_terms(sample.hint))
@@ -186,25 +195,27 @@ class ItemColumns:
         self.right.append(right)
         self.accepted.append(accepted)
         applies = kind == "choice" and right != _NOTHING and len(options) > 1
-        for rule, function in SHORTCUT_RULES.items():
+        for function, add_picked, add_right in self._rules:
             picks = function(texts) if applies else ()
-            self.picked[rule].append(len(picks))
-            self.picks_right[rule].append(1 if right in picks else 0)
+            add_picked(len(picks))
+            add_right(1 if right in picks else 0)
         if self.sample_size and (applies or (kind == "yes_no" and right != _NOTHING)):
             self._draw(sample, options if applies else ["Yes", "No"], right, cluster)
 
-    def _add_words(self, sample: Sample, options: Sequence[str]) -> None:
+    def _add_words(self, sample: Sample, texts: ChoiceTexts) -> None:
         self.question_words.append(count_words(sample.question))
         self.hint_words.append(count_words(sample.hint) if sample.hint else 0)
-        counts = [count_words(option) for option in options]
-        self.option_words.extend(counts)
+        options = texts.options
+        if texts.lines.isascii():
+            self.option_words.extend([len(option.split()) for option in options])
+        else:
+            self.option_words.extend(map(count_words, options))
         answer = -1
         if sample.gold:
             first = sample.gold[0]
-            text = sample.options.get(first)
-            answer = count_words(first if text is None else text)
+            answer = count_words(sample.options.get(first, first))
         self.answer_words.append(answer)
-        if is_unspaced(sample.question) or any(map(is_unspaced, options)):
+        if is_unspaced(sample.question) or is_unspaced(texts.lines):
             self.unspaced += 1
 
     def _add_groups(self, item: Item, number: int) -> None:
@@ -213,7 +224,7 @@ class ItemColumns:
             for name in item.sample.groups:
                 if name not in groups:
                     groups[name] = GroupLabels(number)
-            for name in (*SOURCE_COLUMNS, *LICENCE_COLUMNS):
+            for name in (SOURCE_COLUMN, *LICENCE_COLUMNS):
                 if name not in groups and name in item.cells:
                     groups[name] = GroupLabels(number)
         for name, column in list(groups.items()):
@@ -240,9 +251,9 @@ class ItemColumns:
             missing["answer"] += 1
         if not sample.media:
             missing["image or video"] += 1
-        if not any(item.label(name) for name in SOURCE_COLUMNS):
+        if not item.label(SOURCE_COLUMN):
             missing["source"] += 1
-        if not any(item.label(name) for name in LICENCE_COLUMNS):
+        if not (item.label(LICENCE_COLUMNS[0]) or item.label(LICENCE_COLUMNS[1])):
             missing["licence"] += 1
         if item.problem:
             missing["valid row"] += 1

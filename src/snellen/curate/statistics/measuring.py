@@ -30,6 +30,10 @@ def measure_data(
     an unknown column.
     """
     table = data if isinstance(data, ItemTable) else open_items(data, options.columns)
+    for name in options.by or () if table.is_own else ():
+        # Seen before a million rows are read; the groups of a benchmark may be no columns.
+        if name not in table.columns:
+            raise UnknownName("column", name, _groupings(table))
     columns = ItemColumns(options.by, options.read_media, options.probe)
     total = len(table)
     for number, item in enumerate(table, 1):

@@ -35,6 +35,8 @@ _NONE = re.compile(
     r"|以上(?:都|皆|全)(?:不|非|错)|(?:都不是|均不是)$",
     re.IGNORECASE | re.MULTILINE,
 )
+_LAST_WORDS = ("above", "options", "answers", "choices", "these")
+"""Words with which the English phrases end."""
 _MIN_TERM = 4
 """Letters of the shortest word of a question that counts as one that an option repeats: shorter
 ones are mostly function words."""
@@ -193,7 +195,9 @@ def long_terms(texts: ChoiceTexts) -> list[str]:
 
 
 def _matching(pattern: re.Pattern[str], texts: ChoiceTexts) -> Picks:
-    if not pattern.search(texts.lines):
+    # Most options hold none of these words, which is quickly seen.
+    lines = texts.lines
+    if lines.isascii() and not any(map(lines.lower().__contains__, _LAST_WORDS)):
         return ()
     matches = [index for index, option in enumerate(texts.options) if pattern.search(option)]
     return _proper(matches, texts.options)

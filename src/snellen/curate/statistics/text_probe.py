@@ -170,7 +170,7 @@ def _cross_validated(
             continue
         values = features.without((fold,))[:, columns]
         trained = _part(rows, ~tested)
-        values = _standardised(values, values[~tested[rows.question]])
+        values = _standardise(values, values[~tested[rows.question]])
         weights = fit_choices(values[~tested[rows.question]], trained)
         utilities = values @ weights + ties
         best = np.maximum.reduceat(utilities, rows.starts)
@@ -194,7 +194,7 @@ def _part(rows: OptionRows, which: NDArray[bool_]) -> OptionRows:
     )
 
 
-def _standardised(values: NDArray[float64], training: NDArray[float64]) -> NDArray[float64]:
+def _standardise(values: NDArray[float64], training: NDArray[float64]) -> NDArray[float64]:
     """Divided by the standard deviation of the training rows; features that do not vary are 0."""
     import numpy as np
 

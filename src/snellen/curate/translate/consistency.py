@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from snellen.curate.translate.pair import bare_text
+from snellen.curate.translate.pair import Mismatch, bare_text
 
 _MAX_TERM = 60
 """Characters of the longest option that counts as a term."""
@@ -27,11 +28,21 @@ class TermUse(Struct, frozen=True):
         return len(self.translations) == 1
 
 
-def term_uses(
-    pairs: Iterable[tuple[str, Mapping[str, str], Mapping[str, str]]],
-) -> list[TermUse]:
+class ItemTexts(NamedTuple):
+    """The texts of an item and their translations, by field."""
+
+    id: str
+    source: Mapping[str, str]
+    target: Mapping[str, str]
+
+
+_CLEAR_USES = 3
+"""Items that a term's usual translation needs."""
+
+
+def term_uses(pairs: Iterable[ItemTexts]) -> list[TermUse]:
     """Options that two or more items have, with their translations; the inconsistent ones first,
-    then the most frequent. `pairs` are ids with texts and translations by field."""
+    then the most frequent."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     spelling: dict[str, str] = {}
     items: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -56,3 +67,32 @@ def term_uses(
         if each.total() > 1
     ]
     return sorted(uses, key=lambda use: (use.is_consistent, -sum(use.translations.values())))
+
+
+def displaced_options(
+    pairs: Iterable[ItemTexts], uses: Iterable[TermUse]
+) -> Iterator[tuple[str, Mismatch]]:
+    """Options whose translation is the usual one of another option of the same item: ids with what
+    is wrong. A translation is usual if three items have it, and twice as many as any other."""
+    usual = {bare_text(use.term): word for use in uses if (word := _usual_translation(use))}
+    for name, source, target in pairs:
+        labels = [field for field in source if len(field) == 1 and field in target]
+        expected = {label: usual.get(bare_text(source[label]), "") for label in labels}
+        for label in labels:
+            text = bare_text(target[label])
+            if not expected[label] or text == bare_text(expected[label]):
+                continue
+            other = next((each for each in labels if expected[each] and each != label
+                          and bare_text(expected[each]) == text), None)  # fmt: skip
+            if other is not None:
+                clause = (
+                    f"'{target[label].strip()}' is elsewhere the translation of {other}, and "
+                    f"'{source[label].strip()}' is '{expected[label]}'"
+                )
+                yield name, Mismatch("swapped", label, "wrong", clause)
+
+
+def _usual_translation(use: TermUse) -> str:
+    (word, count), *others = use.translations.items()
+    is_clear = count >= _CLEAR_USES and all(2 * other <= count for _, other in others)
+    return word if is_clear else ""

@@ -35,10 +35,22 @@ class Language(Struct, frozen=True):
     scripts: tuple[str, ...] = ()
     yes: str = ""
     no: str = ""
+    negated: tuple[str, ...] = ()
+    """What makes a source negated."""
     negation: tuple[str, ...] = ()
+    """What shows a negation in a translation."""
     word_bounds: bool = True
     length: tuple[float, float] | None = None
     """Usual characters of this language for one of English, in texts of 50 characters or more."""
+
+    def asks_yes_or_no(self, text: str) -> bool:
+        """Whether a text names both words next to each other: "answer yes or no", 是或否."""
+        if not self.yes:
+            return False
+        yes, no = (re.escape(word.casefold()) for word in (self.yes, self.no))
+        edge, reach = (r"\b", 9) if self.word_bounds else ("", 3)
+        pattern = rf"{edge}{yes}{edge}.{{1,{reach}}}?{edge}{no}{edge}"
+        return bool(re.search(pattern, text.casefold()))
 
     def letters(self, text: str) -> int:
         """How many characters of the language's scripts `text` has."""

@@ -45,43 +45,15 @@ _DIGITS = re.compile(
     re.IGNORECASE,
 )
 _HAN = re.compile(rf"[{_HAN_CLASS}]+")
-_UNITS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_words = str.split
+_UNITS = _words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
+_MONTHS = _words(
+    "january february march april may june july august september october november december"
+)
 _OTHER_WORDS = """
 0: midnight
 0.25: quarter
@@ -203,6 +175,8 @@ def _fold_character(character: str) -> str:
 
 
 def _mentions(text: str) -> Iterator[NumberMention]:
+    """The numbers of a text with folded digits, in order. A number of digits with several scales,
+    such as 3亿4000万, is mentioned as a whole and by its parts."""
     spans: list[tuple[int, NumberMention]] = []
     end = 0
     for match in _DIGITS.finditer(text):

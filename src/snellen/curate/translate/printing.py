@@ -56,9 +56,16 @@ def print_translation(summary: TranslationSummary, console: Console) -> None:
     if summary.abort_reason:
         _print(console, f"stopped: {summary.abort_reason}; the same command goes on")
     elif summary.out:
+        if summary.failures:
+            _print(
+                console,
+                f"{plural(summary.failures, 'item')} without a translation: the same command asks "
+                "again, with --fresh NAME the model, too, where its reply could not be used",
+            )
         _print(console, f"data: {summary.out}/items.jsonl")
         if flagged:
-            _print(console, f"next: snellen curate review {summary.out}")
+            out = f"{summary.out}-reviewed"
+            _print(console, f"next: snellen curate review {summary.out} --out {out}")
 
 
 def to_json(summary: TranslationSummary) -> str:

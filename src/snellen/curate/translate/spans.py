@@ -28,7 +28,7 @@ _TEXT_COMMAND = re.compile(r"\\(?:text|mbox|textbf|mathrm|textrm|textit)\s*\{[^{
 KINDS: dict[str, re.Pattern[str]] = {
     "code": re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL),
     "formulae": re.compile(
-        r"\$\$.+?\$\$|(?<![\\\w$])\$(?=[^\s\d$])[^$\n]*?[^\s$]\$(?!\d)|\$\d[^$\n]*?[\\^_={}][^$\n]*?\$"
+        r"\$\$.+?\$\$|(?<![\\\w$])\$(?=[A-Za-z\\({|+-])[^$\n]*?[^\s$]\$(?!\d)|\$\d[^$\n]*?[\\^_={}][^$\n]*?\$"
         r"|\\\(.+?\\\)|\\\[.+?\\\]|\\begin\{(\w+\*?)\}.*?\\end\{\1\}"
         r"|\\(?:frac|sqrt|sum|int|alpha|beta|theta|pi|times|cdot|leq?|geq?|angle|triangle|circ)\b"
         r"(?:\s*\{[^{}]*\})*",
@@ -59,7 +59,7 @@ KINDS: dict[str, re.Pattern[str]] = {
 }
 """What is kept, by the name of the rule that checks it."""
 
-_BLANK = re.compile(r"_{2,}|…{2,}|\.{4,}|[(（][\s_]*[)）]")
+_BLANK = re.compile(r"_{2,}|[(（][\s_]*[)）]")
 BLANK = "___"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from snellen.api.progress import ProgressChoice
 from snellen.core.atomic_write import save
@@ -18,7 +19,12 @@ from snellen.curate.asking import Job, Result, StepOptions, open_models
 from snellen.curate.decisions import FAILED, Action, Decision, Evidence, count_actions
 from snellen.curate.items import Item, ItemTable, open_items
 from snellen.curate.step import Step, open_step
-from snellen.curate.translate.consistency import TermUse, term_uses
+from snellen.curate.translate.consistency import (
+    ItemTexts,
+    TermUse,
+    displaced_options,
+    term_uses,
+)
 from snellen.curate.translate.contract import texts_of
 from snellen.curate.translate.instructions import choose_instruction
 from snellen.curate.translate.pair import Mismatch
@@ -39,6 +45,8 @@ from snellen.engine.servers.process import Notify
 STEP = "translate"
 TRANSLATED, UNCHANGED, MISSING = "translated", "no text", "missing"
 """Rules of decisions: translated and nothing wrong; nothing to translate; no item of this id."""
+SOURCE_TEXT = "source text"
+"""Name of the evidence that holds the texts of the source."""
 TERMS_FILE = "terms.json"
 
 
@@ -110,11 +118,14 @@ def translate_items(
                 reason = opened.abort_reason
         uses: list[TermUse] = []
         if not reason:
+            uses = term_uses(_texts_of_decisions(step.decisions.values()))
+            texts = _texts_of_decisions(step.decisions.values())
+            for decision in _flag_displaced(step.decisions, texts, uses):
+                step.decide(decision)
             step.write_items(_sibling_items(table, plan, step.decisions))
-            uses = term_uses(_texts_of_decisions(step.decisions))
             _write_terms(step.folder, uses)
         summary = _summarise(step.decisions.values(), step.folder, table.name, plan, uses)
-        summary = msgspec.structs.replace(summary, abort_reason=reason)
+        summary = replace(summary, abort_reason=reason)
         if not reason:
             step.finish(_counts(summary), "waiting" if summary.failures else "complete")
     return summary
@@ -141,16 +152,19 @@ def check_sibling(
             f"{table.name} and {other.name} share no id ({_some_ids(pairs)}); expected a data set "
             "and its translation, with the same ids"
         )
-    decisions = [_compare(pair, plan) for pair in pairs]
-    uses = term_uses(
-        (
+    by_id = {pair.id: _compare(pair, plan) for pair in pairs}
+    texts = [
+        ItemTexts(
             pair.id,
             texts_of(pair.source.sample, plan.fields),
             texts_of(pair.target.sample, plan.fields),
         )
         for pair in pairs
         if pair.source and pair.target
-    )
+    ]
+    uses = term_uses(texts)
+    by_id |= {each.item: each for each in _flag_displaced(by_id, texts, uses)}
+    decisions = list(by_id.values())
     folder = Path(out).expanduser() if out is not None else None
     summary = _summarise(decisions, folder, table.name, plan, uses, other.name)
     if folder is not None:
@@ -200,7 +214,7 @@ def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, obj
         "attempts": plan.attempts,
         "min chrF": plan.least_chrf,
         "review": plan.review,
-        "instruction": f"{instruction.name} {instruction.digest[:12]}",
+        "version of the prompt": f"{instruction.name} {instruction.digest[:12]}",
         **models,
     }
 
@@ -252,10 +266,7 @@ def _decision(
     changes: Mapping[str, tuple[str, str]] | None = None,
 ) -> Decision:
     """The decision about a translation: `fix`, or `flag` if a person is to look at it."""
-    rules = [
-        Evidence(f"rule {each.rule}", verdict=f"{each.level} ({each.field}): {each.text}")
-        for each in mismatches
-    ]
+    rules = list(map(_rule_evidence, mismatches))
     wrong = [each for each in mismatches if each.level == "wrong"]
     reason = "; ".join(map(str, wrong))
     is_flagged = plan.needs_review(mismatches)
@@ -263,6 +274,8 @@ def _decision(
         doubts = [f"doubtful: {each}" for each in mismatches]
         reason = "; ".join(doubts) or "every translation is to be verified"
     rule = mismatches[0].rule if is_flagged and mismatches else TRANSLATED
+    if is_flagged and changes:
+        rules = [_source_evidence(changes), *rules]
     action: Action = "flag" if is_flagged else "fix" if changes else "keep"
     return Decision(name, action, STEP, rule, reason, (*rules, *evidence), dict(changes or {}))
 
@@ -276,7 +289,14 @@ def _compare(pair: SiblingPair, plan: TranslationPlan) -> Decision:
     texts, translation = texts_of(source, plan.fields), texts_of(target, plan.fields)
     mismatches = [*check_kinship(source, target)]
     mismatches += check_pair(plan.pair(texts, translation, source.gold))
-    return _decision(plan, pair.id, mismatches)
+    # Both texts of a flagged item, for whoever reviews it.
+    texts_of_both = {name: (text, translation.get(name, "")) for name, text in texts.items()}
+    return _decision(
+        plan,
+        pair.id,
+        mismatches,
+        changes=texts_of_both if plan.needs_review(mismatches) else None,
+    )
 
 
 def _sibling_items(
@@ -287,12 +307,58 @@ def _sibling_items(
         yield sibling_item(item, {name: after for name, (_, after) in changes.items()}, plan.target)
 
 
-def _texts_of_decisions(
-    decisions: Mapping[str, Decision],
-) -> Iterator[tuple[str, dict[str, str], dict[str, str]]]:
-    for decision in decisions.values():
-        before = {name: texts[0] for name, texts in decision.changes.items()}
-        yield decision.item, before, {name: texts[1] for name, texts in decision.changes.items()}
+def _texts_of_decisions(decisions: Iterable[Decision]) -> list[ItemTexts]:
+    return [
+        ItemTexts(
+            decision.item,
+            {name: before for name, (before, _) in decision.changes.items()},
+            {name: after for name, (_, after) in decision.changes.items()},
+        )
+        for decision in decisions
+    ]
+
+
+def _flag_displaced(
+    decisions: Mapping[str, Decision], texts: Sequence[ItemTexts], uses: Sequence[TermUse]
+) -> Iterator[Decision]:
+    """New decisions about items of which the others show that options changed places."""
+    displaced: dict[str, list[Mismatch]] = defaultdict(list)
+    for name, mismatch in displaced_options(texts, uses):
+        if ("wrong", mismatch.rule) not in map(_alarm, decisions[name].evidence):
+            displaced[name].append(mismatch)
+    by_id = {each.id: each for each in texts}
+    for name, mismatches in displaced.items():
+        before, each = decisions[name], by_id[name]
+        changes = {field: (text, each.target.get(field, "")) for field, text in each.source.items()}
+        rules = [*map(_rule_evidence, mismatches), *before.evidence]
+        if before.action != "flag":
+            rules = [_source_evidence(changes), *rules]
+        reasons = [before.reason] if before.action == "flag" and before.reason else []
+        yield replace(
+            before,
+            action="flag",
+            rule=before.rule if before.action == "flag" else mismatches[0].rule,
+            reason="; ".join([*reasons, *map(str, mismatches)]),
+            evidence=tuple(rules),
+            changes=changes,
+            at="",
+        )
+
+
+def _source_evidence(changes: Mapping[str, tuple[str, str]]) -> Evidence:
+    """The texts of the source, for whoever reviews their translation."""
+    lines = (f"{name}: {before}" for name, (before, _) in sorted(changes.items(), key=_field_key))
+    return Evidence(SOURCE_TEXT, reply="\n".join(lines))
+
+
+def _field_key(entry: tuple[str, object]) -> tuple[bool, str]:
+    """The question and the hint before the options."""
+    return len(entry[0]) == 1, entry[0]
+
+
+def _rule_evidence(mismatch: Mismatch) -> Evidence:
+    verdict = f"{mismatch.level} ({mismatch.field}): {mismatch.text}"
+    return Evidence(f"rule {mismatch.rule}", verdict=verdict)
 
 
 def _write_terms(folder: Path, uses: Sequence[TermUse]) -> None:
@@ -307,6 +373,7 @@ def _summarise(
     uses: Sequence[TermUse],
     name: str = "",
 ) -> TranslationSummary:
+    """What the decisions come to. `name` is the sibling's; the folder's by default."""
     decisions = list(decisions)
     levels: dict[str, Counter[str]] = {"wrong": Counter(), "doubtful": Counter()}
     for decision in decisions:

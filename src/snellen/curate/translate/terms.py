@@ -81,6 +81,7 @@ def terms_of(source: Language, target: Language) -> Terms:
 
 
 def _term_group(entry: Mapping[str, object]) -> TermGroup:
+    """A group of the table: each of its concepts is a named group of the source's pattern."""
     words = entry["words"]
     assert isinstance(words, Mapping)
     names = sorted(words)

@@ -10,7 +10,7 @@ import msgspec
 
 from snellen.core.errors import UsageError
 from snellen.core.flow import Steps
-from snellen.core.request import Generation
+from snellen.core.request import Generation, Message, Text, user
 from snellen.curate.asking import NotJson, ask_json
 from snellen.curate.translate.chrf import chrf
 from snellen.curate.translate.contract import (
@@ -19,6 +19,7 @@ from snellen.curate.translate.contract import (
     MeaningVerdict,
     reply_form,
     texts_of_reply,
+    write_texts,
 )
 from snellen.curate.translate.instructions import judge_prompt, translation_prompt
 from snellen.curate.translate.languages import Language
@@ -93,8 +94,6 @@ class TranslatedItem:
     source: Mapping[str, str]
     texts: Mapping[str, str]
     mismatches: tuple[Mismatch, ...]
-    asked: int
-    """Replies of the translator that had the right form."""
     back: Mapping[str, str] = field(default_factory=dict)
     chrf: Mapping[str, float] = field(default_factory=dict)
     """Of the way back, by field."""
@@ -105,8 +104,39 @@ def translate_texts(
 ) -> Steps[TranslatedItem]:
     """Translate an item's texts; the best reply counts if none passes the rules.
 
-    Raises AskFailed, and NotJson if no reply has the right form.
+    What the way back or the judge shows to be wrong is sent back once. Raises AskFailed, and
+    NotJson if no reply has the right form.
     """
+    prompt = translation_prompt(
+        texts, plan.source, plan.target, keep=plan.keep, glossary=plan.glossary
+    )
+    first = yield from _translate_once(plan, item, texts, gold, prompt)
+    if _count_wrong(first.mismatches)[0]:
+        # The rules had all their attempts: a person decides, with whatever else there is to say.
+        return (yield from _look_again(plan, item, gold, first))
+    first = yield from _look_again(plan, item, gold, first)
+    problems = "; ".join(str(each) for each in first.mismatches if each.level == "wrong")
+    if not problems or plan.attempts == 1:
+        return first
+    conversation = (
+        *prompt,
+        Message("assistant", (Text(write_texts(first.texts)),)),
+        user(Text(f"This cannot be used: {problems}. Reply with the corrected JSON alone.")),
+    )
+    second = yield from _translate_once(plan, item, texts, gold, conversation)
+    second = yield from _look_again(plan, item, gold, second)
+    is_better = _count_wrong(second.mismatches) < _count_wrong(first.mismatches)
+    return second if is_better else first
+
+
+def _translate_once(
+    plan: TranslationPlan,
+    item: str,
+    texts: Mapping[str, str],
+    gold: tuple[str, ...],
+    messages: Sequence[Message],
+) -> Steps[TranslatedItem]:
+    """The first reply that the rules have nothing against, else the best of all attempts."""
     fields = tuple(texts)
     replies: list[tuple[dict[str, str], list[Mismatch]]] = []
 
@@ -117,13 +147,10 @@ def translate_texts(
         replies.append((target, mismatches))
         return "; ".join(str(each) for each in mismatches if each.level == "wrong")
 
-    prompt = translation_prompt(
-        texts, plan.source, plan.target, keep=plan.keep, glossary=plan.glossary
-    )
     try:
         yield from ask_json(
             TRANSLATOR,
-            prompt,
+            messages,
             reply_form(fields),
             item,
             settings=_SETTINGS,
@@ -134,17 +161,26 @@ def translate_texts(
         if not replies:
             raise
     target, mismatches = min(replies, key=lambda reply: _count_wrong(reply[1]))
+    return TranslatedItem(texts, target, tuple(mismatches))
+
+
+def _look_again(
+    plan: TranslationPlan, item: str, gold: tuple[str, ...], translated: TranslatedItem
+) -> Steps[TranslatedItem]:
+    """The translation with what the way back and the judge, if asked, have against it."""
+    texts, target = translated.source, translated.texts
     back: dict[str, str] = {}
+    mismatches = list(translated.mismatches)
     if plan.back:
         back = yield from _translate_back(plan, item, target)
         mismatches = check_pair(plan.pair(texts, target, gold, back))
     if plan.judge:
         mismatches = [*(yield from _judge(plan, item, texts, target)), *mismatches]
     scores = {name: chrf(text.casefold(), texts[name].casefold()) for name, text in back.items()}
-    return TranslatedItem(texts, target, tuple(mismatches), len(replies), back, scores)
+    return TranslatedItem(texts, target, tuple(mismatches), back, scores)
 
 
-def _count_wrong(mismatches: list[Mismatch]) -> tuple[int, int]:
+def _count_wrong(mismatches: Sequence[Mismatch]) -> tuple[int, int]:
     wrong = sum(each.level == "wrong" for each in mismatches)
     return wrong, len(mismatches) - wrong
 

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_json, read_options
+from snellen.cli.flags import add_json, fraction, read_options
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
@@ -34,6 +34,10 @@ def add_metadata(parser: ArgumentParser) -> None:
         "--alike-length", action="store_true",
         help="choose wrong options whose lengths are next to the right one's",
     )  # fmt: skip
+    group.add_argument(
+        "--check", type=fraction, default=0.0, metavar="SHARE",
+        help="flag this share of each data set's items for review, at most 100 (MMT-Bench: 50%%)",
+    )  # fmt: skip
     if "--json" not in parser._option_string_actions:
         add_json(parser)
 
@@ -55,6 +59,7 @@ def main_metadata(arguments: Namespace) -> int:
             seed=arguments.seed,
             alike_length=arguments.alike_length,
             require_license=arguments.require_license,
+            check_share=arguments.check,
         ),
         writer=arguments.writer or None,
         asking=read_options(arguments, StepOptions),

@@ -14,6 +14,7 @@ from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from snellen.curate.duplicates.build_index import IndexProgress
+    from snellen.curate.duplicates.ray_data import OnRay
     from snellen.curate.duplicates.report import DuplicateSettings
 
 _GROUPS = ("contradictions", "duplicates", "against", "broken")
@@ -52,6 +53,12 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--processes", type=int, metavar="N",
                         help="processes that hash (default: one for each core)")  # fmt: skip
+    parser.add_argument(
+        "--executor", choices=("local", "ray"), default="local",
+        help="`ray`: hash pictures and search indexes on a Ray cluster that shares the files",
+    )  # fmt: skip
+    parser.add_argument("--address", metavar="ADDRESS",
+                        help="of a running cluster; by default one is started here")  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no progress")
 
 
@@ -86,10 +93,19 @@ def _groups(text: str) -> tuple[str, ...]:
 def main(arguments: Namespace) -> int:
     if arguments.processes is not None and arguments.processes < 1:
         raise UsageError(f"--processes {arguments.processes}: expected 1 or more")
-    return _write_index(arguments) if arguments.write_index else _find(arguments)
+    if arguments.executor == "local":
+        if arguments.address:
+            raise UsageError("--address belongs to a cluster; add --executor ray")
+        return _write_index(arguments) if arguments.write_index else _find(arguments)
+    if arguments.clip or arguments.processes:
+        raise UsageError("--executor ray hashes one picture a core; leave out --clip, --processes")
+    from snellen.curate.duplicates.ray_data import open_ray_data
+
+    with open_ray_data(arguments.address) as ray:
+        return _write_index(arguments, ray) if arguments.write_index else _find(arguments, ray)
 
 
-def _write_index(arguments: Namespace) -> int:
+def _write_index(arguments: Namespace, ray: OnRay | None = None) -> int:
     """Only write an index."""
     import time
 
@@ -110,6 +126,7 @@ def _write_index(arguments: Namespace) -> int:
     index = write_index(
         arguments.data, Path(arguments.write_index), clip=arguments.clip,
         processes=arguments.processes, on_progress=on_progress,
+        make_shards=ray.make_shards if ray else None,
     )  # fmt: skip
     info, seconds = index.info, time.perf_counter() - started
     print_line(
@@ -123,7 +140,7 @@ def _write_index(arguments: Namespace) -> int:
     return COMPLETE
 
 
-def _find(arguments: Namespace) -> int:
+def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
     from snellen.cli.printing import print_line
     from snellen.curate.duplicates.decide import (
         exclusion_list,
@@ -141,6 +158,8 @@ def _find(arguments: Namespace) -> int:
     found = find_duplicates(
         arguments.data, _settings(arguments), processes=arguments.processes,
         on_phase=lambda name, progress: _print_progress(arguments, name, progress),
+        make_shards=ray.make_shards if ray else None,
+        search_blocks=ray.search_blocks if ray else None,
     )  # fmt: skip
     written = []
     if arguments.out:

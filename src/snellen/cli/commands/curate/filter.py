@@ -56,6 +56,10 @@ def add(parser: ArgumentParser) -> None:
         "--drop", action="store_true", help="drop flagged items, without a person's look at them"
     )
     parser.add_argument(
+        "--brief", action="store_true",
+        help="leave the replies out of the decisions about items that no rule flags",
+    )  # fmt: skip
+    parser.add_argument(
         "--by", action="append", default=[], metavar="COLUMN",
         help="report shares by this column; repeat for several (default: the groups of the data "
         "and their source)",
@@ -95,6 +99,7 @@ def main(arguments: Namespace) -> int:
                     min_replies=arguments.min_replies,
                     pairs=not arguments.single,
                     drop=arguments.drop,
+                    brief=arguments.brief,
                     by=tuple(arguments.by),
                 ),
                 options=read_options(arguments, FilterOptions),
@@ -110,6 +115,13 @@ def main(arguments: Namespace) -> int:
         {"json": filter_json, "markdown": partial(filter_markdown, max_rows=arguments.top)},
     )
     if result.undecided:
-        print_line(f"ask again for what is missing: {arguments.command_line}", error=True)
+        if arguments.text_only or arguments.vision:
+            print_line(f"ask again for what is missing: {arguments.command_line}", error=True)
+        else:
+            print_line(
+                "finish the runs that lack replies, or judge by those that are there: "
+                f"--min-replies N, {result.undecided} undecided",
+                error=True,
+            )
         return INCOMPLETE
     return COMPLETE

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -47,8 +49,13 @@ def add(parser: ArgumentParser) -> None:
         help="drop questions that all these models answer without the picture; repeat for several",
     )  # fmt: skip
     parser.add_argument(
+        "--text-rule", metavar="RULE", default="text-all",
+        help="how many of them must answer it: text-all, text-majority, text-more-than:N "
+            "(default: text-all)",
+    )  # fmt: skip
+    parser.add_argument(
         "--dimension", action="append", default=[], metavar="NAME",
-        help="ask about this dimension; repeat for several (default: all)",
+        help="ask about this dimension; repeat for several (default: all that suit any picture)",
     )  # fmt: skip
     parser.add_argument(
         "--dimensions", metavar="FILE.toml", help="dimensions and instructions of your own"
@@ -106,7 +113,7 @@ def _add_drawing(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Make questions, of pictures or of metadata records."""
-    if arguments.from_metadata is not None:
+    if arguments.from_metadata:
         return main_metadata(arguments)
 
     if arguments.list_dimensions:
@@ -118,8 +125,8 @@ def main(arguments: Namespace) -> int:
             "name a folder of pictures or a data file that names them; or metadata records by "
             "--from-metadata FILE"
         )
-    make = _next_images if arguments.next_image else _questions
-    result = (_drawn if arguments.draw else make)(arguments)
+    make = _make_next_images if arguments.next_image else _make_questions
+    result = (_make_drawn if arguments.draw else make)(arguments)
     if arguments.json:
         print(msgspec.json.encode(result).decode())
     else:
@@ -130,13 +137,15 @@ def main(arguments: Namespace) -> int:
 def _list_dimensions(arguments: Namespace) -> int:
     from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
 
-    chosen = choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension)
-    for slug, one in chosen.items():
-        print_line(f"{slug:<30} {one.media:<6} {one.name} (needs {', '.join(one.needs)})")
+    known = load_dimensions(arguments.dimensions)
+    for slug, one in choose_dimensions(known, arguments.dimension or list(known)).items():
+        needs = f" (needs {', '.join(one.needs)})" if one.needs else ""
+        by_name = "; asked about where --dimension names it" if one.by_name else ""
+        print_line(f"{slug:<30} {one.media:<8} {one.name}{needs}{by_name}")
     return COMPLETE
 
 
-def _questions(arguments: Namespace) -> QuestionsResult:
+def _make_questions(arguments: Namespace) -> QuestionsResult:
     """Questions of pictures and videos."""
     from snellen.curate.asking import StepOptions
     from snellen.curate.questions.build import make_questions
@@ -150,6 +159,7 @@ def _questions(arguments: Namespace) -> QuestionsResult:
         reasoner=arguments.reasoner,
         checker=arguments.checker,
         text_only=arguments.text_only,
+        text_rule=arguments.text_rule,
         dimensions=choose_dimensions(load_dimensions(arguments.dimensions), arguments.dimension),
         count=arguments.count,
         per_dimension=arguments.per_dimension,
@@ -164,7 +174,7 @@ def _questions(arguments: Namespace) -> QuestionsResult:
     return make_questions(open_pictures(arguments.pictures), arguments.out, options, asking)
 
 
-def _drawn(arguments: Namespace) -> QuestionsResult:
+def _make_drawn(arguments: Namespace) -> QuestionsResult:
     """Questions that are answered by drawing, of captions."""
     from snellen.benchmarks.seedbench.drawing_options import split_drawing_options
     from snellen.core.benchmark import Variant
@@ -187,7 +197,7 @@ def _drawn(arguments: Namespace) -> QuestionsResult:
     return make_drawn_questions(open_captions(arguments.pictures), arguments.out, options, asking)
 
 
-def _next_images(arguments: Namespace) -> QuestionsResult:
+def _make_next_images(arguments: Namespace) -> QuestionsResult:
     """Questions about what a video shows next."""
     from snellen.curate.questions.next_image import make_next_image_questions
     from snellen.curate.questions.sources import open_pictures
@@ -203,12 +213,16 @@ def _next_images(arguments: Namespace) -> QuestionsResult:
 
 def _print_result(result: QuestionsResult) -> None:
     """What was dropped and kept, and what comes next."""
+    from snellen.curate.spending import read_spending
     from snellen.report.format import plural
 
     for rule, count in result.by_rule.items():
         print_line(f"dropped   {count:>6}  {rule}")
     for dimension, count in result.by_dimension.items():
         print_line(f"kept      {count:>6}  {dimension}")
+    spending = read_spending(Path(result.folder))
+    if spending.requests:
+        print_line(f"spent so far: {spending.sentence()}")
     print_line(
         f"{result.folder}: {plural(result.pictures, result.sources)}, "
         f"{plural(result.items, 'question')}"
@@ -221,4 +235,5 @@ def _print_result(result: QuestionsResult) -> None:
             "command asks again, and writes the questions once none fails"
         )
     elif result.items:
-        print_line(f"next: snellen curate review {result.folder} --blind")
+        folder = shlex.quote(result.folder)
+        print_line(f"next: snellen curate review {folder} --all --blind --out {folder}-reviewed")

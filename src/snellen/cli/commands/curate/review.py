@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
+from snellen.report.format import plural
 
 if TYPE_CHECKING:
     from snellen.curate.review.opening import Review
@@ -18,8 +19,9 @@ def add(parser: ArgumentParser) -> None:
         "data", metavar="DATA", help="data set folder, data file, or name of a benchmark"
     )
     parser.add_argument(
-        "--out", required=True, metavar="DIR", help="folder of the review and of the next version"
-    )
+        "--out", metavar="DIR",
+        help="folder of the review and of the next version (default: DATA-reviewed)",
+    )  # fmt: skip
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--all", action="store_true",
@@ -81,14 +83,21 @@ def _add_tasks(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     from snellen.curate.review.finishing import agreement_lines, finished_lines
     from snellen.curate.review.importing import import_reviews
-    from snellen.curate.review.opening import open_review
+    from snellen.curate.review.opening import default_folder, open_review
 
-    review = open_review(arguments.data, arguments.out, _options(arguments))
+    review = open_review(
+        arguments.data,
+        arguments.out or default_folder(arguments.data),
+        _options(arguments),
+        # In a pipeline, that nothing was flagged is no mistake.
+        may_be_empty=arguments.queue_only or arguments.finish,
+    )
     if arguments.imported is not None:
         result = import_reviews(review.board, Path(arguments.imported), arguments.by)
         known = f", {result.known:,} were there already" if result.known else ""
         names = ", ".join(result.annotators)
-        print_line(f"{arguments.imported}: {result.added:,} decisions of {names} added{known}")
+        added = plural(result.added, "decision")
+        print_line(f"{arguments.imported}: {added} of {names} added{known}")
     elif arguments.finish:
         for line in finished_lines(review.finish(arguments.undecided or "refuse"), review.folder):
             print_line(line)
@@ -124,7 +133,7 @@ def _options(arguments: Namespace) -> dict[str, Any]:
 def _describe_queue(review: Review) -> str:
     settings = review.settings
     count = len(review.board.queue.items)
-    parts = [f"{count:,} {'item' if count == 1 else 'items'} to review"]
+    parts = [f"{plural(count, 'item')} to review"]
     if settings.annotators > 1:
         parts.append(f"{settings.annotators} people each")
     if settings.blind:

@@ -85,6 +85,7 @@ def _check(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
 
 
 def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
+    """Translate with the named models and show progress; exits where Ctrl-C stops it."""
     from snellen.curate.asking import StepOptions
     from snellen.curate.translate.step import sibling_name, translate_items
     from snellen.curate.translate.translating import BACK, JUDGE, TRANSLATOR

@@ -8,7 +8,8 @@ One line a picture: `{"picture": "park/dog.png", "captions": ["..."], "instances
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,7 @@ class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True):
 class RecordedExtractor:
     name: str
     aspects: frozenset[Aspect]
-    recorded: Mapping[str, RecordedFacts]
+    recorded: RecordedFile
     model: None = None
     at_once: bool = True
 
@@ -48,24 +49,56 @@ def plain_extraction(line: RecordedFacts) -> VisualFacts:
     return VisualFacts(**fields)
 
 
+class RecordedFile(Mapping[str, RecordedFacts]):
+    """The lines of a file by picture, read when they are wanted; of two about one picture the last
+    counts."""
+
+    def __init__(self, path: Path) -> None:
+        """Check every line. Raises DataError for one that is no extraction, and StorageError."""
+        self._path = path
+        self._places: dict[str, int] = {}
+        place, content = 0, hashlib.sha256()
+        try:
+            with path.open("rb") as lines:
+                for number, line in enumerate(lines, 1):
+                    content.update(line)
+                    if line.strip():
+                        self._places[_decode_line(line, f"{path}, line {number}").picture] = place
+                    place += len(line)
+        except FileNotFoundError:
+            raise DataError(f"{path}: there is no such file of extractions") from None
+        except OSError as error:
+            raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+        self.digest = content.hexdigest()
+        """SHA-256 of the file, in hex."""
+
+    def __getitem__(self, picture: str) -> RecordedFacts:
+        place = self._places[picture]
+        try:
+            with self._path.open("rb") as file:
+                file.seek(place)
+                return _decode_line(file.readline(), str(self._path))
+        except OSError as error:
+            raise StorageError(f"cannot read {self._path}: {error.strerror or error}") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 def open_recorded(argument: str, aspects: frozenset[Aspect]) -> RecordedExtractor:
     """Raises DataError for a line that is no extraction, and StorageError."""
-    path = Path(argument).expanduser()
-    recorded: dict[str, RecordedFacts] = {}
-    try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                try:
-                    one = msgspec.json.decode(line, type=RecordedFacts)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise DataError(f"{path}, line {number} is no extraction: {error}") from error
-                recorded[one.picture] = one
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file of extractions") from None
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
     return RecordedExtractor(
-        name=f"file:{argument}", aspects=aspects or frozenset(ASPECTS), recorded=recorded
+        name=f"file:{argument}",
+        aspects=aspects or frozenset(ASPECTS),
+        recorded=RecordedFile(Path(argument).expanduser()),
     )
+
+
+def _decode_line(line: bytes, where: str) -> RecordedFacts:
+    try:
+        return msgspec.json.decode(line, type=RecordedFacts)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{where} is no extraction: {error}") from error

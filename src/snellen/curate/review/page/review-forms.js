@@ -197,8 +197,9 @@ class AnswerForm extends DecisionForm {
   }
 
   choose(number) {
-    const box = this.choices?.[number - 1]?.[0];
+    const box = this.open ?? this.choices[number - 1]?.[0];
     if (!box) return false;
+    if (box === this.open) { box.focus(); return true; }
     box.checked = box.type === "radio" || !box.checked;
     box.focus();
     this.keep();

@@ -10,13 +10,13 @@ const pictureOf = (item, digest, alt) => {
 const mediaView = (item) => {
   const videos = new Map((item.source?.videos ?? []).map((video) => [video.digest, video]));
   const pictures = item.media.filter(({ kind }) => kind === "image");
-  const figures = item.media.map(({ digest, kind }, at) => {
+  const figures = item.media.map(({ digest, kind, problem }, at) => {
     if (kind === "video") {
       const video = videos.get(digest);
       return video?.has_file ? videoPlayer("", item, video) : make("p", { class: "absent" }, `This video cannot be read (${digest.slice(0, 12)})`);
     }
     const name = pictures.length > 1 ? `Picture ${at + 1} of ${item.media.length}` : "The picture";
-    return make("figure", {}, pictureOf(item, digest, name), pictures.length > 1 ? make("figcaption", {}, name) : null);
+    return make("figure", {}, pictureOf(item, digest, name), pictures.length > 1 ? make("figcaption", {}, name) : null, problem ? make("p", { class: "damage" }, problem) : null);
   });
   if (!figures.length) figures.push(make("p", { class: "absent" }, "This item has no picture."));
   const gallery = make("div", { class: `pictures${item.media.length > 1 ? " many" : ""}`, "data-pictures": "" }, figures);
@@ -42,18 +42,19 @@ const optionsView = (item) => {
 };
 
 const flagsView = (item) => {
-  const reasons = item.flags.map(({ step, rule, reason }) => make("li", {}, reason || rule, make("span", { class: "soft" }, ` (${step}: ${rule})`)));
+  const reasons = item.flags.map(({ step, rule, reason, changed }) => make("li", {}, reason || rule, make("span", { class: "soft" }, ` (${step}: ${rule})`), changesView(changed)));
   if (item.problem) reasons.unshift(make("li", {}, item.problem));
   return reasons.length ? make("section", { class: "why", "aria-labelledby": "why-title" }, make("h2", { id: "why-title" }, "Why you see it"), make("ul", {}, reasons)) : null;
 };
 
-const VERDICTS = { right: "right", wrong: "wrong" };
+/** The colour of a verdict such as "wrong in rotation 2 of 4: A, not B". */
+const verdictClass = (verdict) => `verdict ${/^(right|wrong)\b/.exec(verdict)?.[1] ?? "unread"}`;
 
 const repliesView = (item) => {
   if (!item.replies?.length) return null;
-  return make("section", { class: "replies", "aria-labelledby": "replies-title" }, make("h2", { id: "replies-title" }, "What models said"),
+  return make("section", { class: "replies", "aria-labelledby": "replies-title" }, make("h2", { id: "replies-title" }, "What models and rules said"),
     make("ul", {}, item.replies.map(({ model, reply, verdict }) => make("li", {},
-      make("div", { class: "model" }, make("b", {}, model), verdict ? make("span", { class: `verdict ${VERDICTS[verdict] ?? "unread"}` }, verdict) : null),
+      make("div", { class: "model" }, make("b", {}, model), verdict ? make("span", { class: verdictClass(verdict) }, verdict) : null),
       reply ? make("pre", { class: "reply", tabindex: reply.length > 400 ? "0" : null }, reply) : null))));
 };
 
@@ -82,7 +83,7 @@ const decisionText = (decision) => {
 /** Before and after of every changed field. */
 const changesView = (changed) => (changed.length
   ? make("table", { class: "changes" }, make("thead", {}, make("tr", {}, ["field", "before", "after"].map((name) => make("th", { scope: "col" }, name)))),
-    make("tbody", {}, changed.map(([field, before, after]) => make("tr", {}, make("th", { scope: "row" }, words(field)), make("td", {}, make("del", {}, before || "–")), make("td", {}, make("ins", {}, after || "–"))))))
+    make("tbody", {}, changed.map(([field, before, after]) => make("tr", {}, make("th", { scope: "row" }, fieldName(field)), make("td", {}, make("del", {}, before || "–")), make("td", {}, make("ins", {}, after || "–"))))))
   : null);
 
 /** For an adjudicator: what everybody said, each to be accepted, which `accept(decision)` does. */
@@ -96,7 +97,7 @@ const decisionsView = (item, accept) => {
       const at = annotators.indexOf(decision);
       return make("li", {},
         make("div", { class: "who" }, make("b", {}, decision.role === "adjudicator" ? `${decision.by} (adjudicator)` : decision.by), make("span", {}, decisionText(decision)),
-          at >= 0 ? actionButton("Accept", at < 9 ? String(at + 1) : "", () => accept(decision), { class: "small", "aria-label": `Accept what ${decision.by} said: ${decisionText(decision)}` }) : null),
+          at >= 0 ? actionButton("Accept", at < 9 ? String(at + 1) : "", () => accept(decision), { class: "small" }, ` what ${decision.by} said`) : null),
         changesView(decision.changed), decision.comment ? make("p", { class: "soft" }, decision.comment) : null);
     })));
 };

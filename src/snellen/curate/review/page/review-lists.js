@@ -74,13 +74,13 @@ class AgreementPage {
     if (raw.value === null) return make("section", {}, head, make("p", { class: "soft" }, annotators.length ? "No item has decisions of two annotators yet." : "Nobody decided yet."));
     const row = (name, value, items) => make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "n" }, value), make("td", { class: "n" }, items));
     return make("section", {}, head,
-      make("div", { class: "scroll" }, make("table", {},
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Agreement on the ${field}` }, make("table", {},
         make("caption", { class: "unseen" }, `Agreement on the ${field}`),
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "measure"), make("th", { scope: "col", class: "n" }, "value (95 % interval)"), make("th", { scope: "col", class: "n" }, "items"))),
         make("tbody", {},
           row("agreeing pairs, %", estimateText(raw, true), raw.items),
           row("Krippendorff's alpha", estimateText(alpha), alpha.items),
-          pairs.map((pair) => row(`Cohen's kappa, ${pair.first} and ${pair.second}`, estimateText(pair.kappa), pair.kappa.items)),
+          pairs.filter((pair) => pair.kappa.items).map((pair) => row(`Cohen's kappa, ${pair.first} and ${pair.second}`, estimateText(pair.kappa), pair.kappa.items)),
           keys.map((each) => row(`chose the key, %: ${each.annotator}`, estimateText({ value: each.share, interval: each.interval }, true), each.items))))));
   }
 

@@ -61,9 +61,9 @@ const drafts = {
 
 const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-/** A button; `key` is the key that does the same. */
-const actionButton = (text, key, action, attributes = {}) => {
-  const button = make("button", { type: "button", "aria-keyshortcuts": key || null, ...attributes }, text, key ? make("kbd", { "aria-hidden": "true" }, key === "Enter" ? "↵" : key) : null);
+/** A button; `key` is the key that does the same, `more` what screen readers add to its text. */
+const actionButton = (text, key, action, attributes = {}, more = "") => {
+  const button = make("button", { type: "button", "aria-keyshortcuts": key || null, ...attributes }, make("span", {}, text, more ? make("span", { class: "unseen" }, more) : null), key ? make("kbd", { "aria-hidden": "true" }, key === "Enter" ? "↵" : key) : null);
   button.addEventListener("click", action);
   return button;
 };

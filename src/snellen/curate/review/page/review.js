@@ -225,7 +225,7 @@ class ItemPage {
 }
 
 const keyList = () => [
-  ...(person.blind ? [["1 … 9", "choose an option"], ["t", "choose the ability"], ["Enter", "save the answer"]] : [["k", "keep"], ["f", "fix: edit question, options, answer, hint, ability"]]),
+  ...(person.blind ? [["1 … 9", "choose an option; 1 to type an open answer"], ["t", "choose the ability"], ["Enter", "save the answer"]] : [["k", "keep"], ["f", "fix: edit question, options, answer, hint, ability"]]),
   ...(person.judges ? [["1 … 9", "accept what that annotator said"]] : []),
   ["d", "drop; then 1 … 6 for the reason"], ["c", "comment"], ["u", "undo your last decision"], ["n, →", "next item, undecided"], ["p, ←", "previous item"],
   ["z", "enlarge the picture"], ["Space", "play or pause the video"], ["Ctrl Enter", "save a form"], ["Esc", "leave a form"], ["r", "back to reviewing"], ["l", "list"],

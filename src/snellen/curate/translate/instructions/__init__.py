@@ -122,6 +122,7 @@ def _notes(
     keep: tuple[str, ...],
     glossary: Mapping[str, str],
 ) -> list[str]:
+    """What the model must know of these texts: terms to keep, terms of the glossary, yes and no."""
     everything = "\n".join(texts.values())
     notes = []
     kept = [term for term in keep if has_term(everything, term, source)]
@@ -141,10 +142,7 @@ def _needs_yes_no(texts: Mapping[str, str], source: Language) -> bool:
     words = {bare_text(word) for word in ("yes", "no", source.yes, source.no) if word}
     if any(bare_text(text) in words for field, text in texts.items() if len(field) == 1):
         return True
-    question = texts.get("question", "")
-    return bool(source.yes) and all(
-        has_term(question, word, source) for word in (source.yes, source.no)
-    )
+    return source.asks_yes_or_no(texts.get("question", ""))
 
 
 def _fill(text: str, values: Mapping[str, str]) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from snellen.curate.translate.chrf import chrf
 from snellen.curate.translate.languages import Language
-from snellen.curate.translate.pair import Mismatch, TextPair
+from snellen.curate.translate.pair import Level, Mismatch, TextPair
 from snellen.curate.translate.terms import has_term, terms_of
 
+_SHORT_TEXT = 200
+"""Characters up to which a word of the text can be expected to have one in the translation."""
 _OR_NOT = re.compile(r"\bor not\b|\bnot only\b")
 """Negations that ask for no negation."""
 
@@ -38,7 +40,8 @@ def check_opposites(pair: TextPair) -> Iterator[Mismatch]:
                 words = ", ".join(concept.split("|")[0] for concept in sorted(lost))
                 others = ", ".join(concept.split("|")[0] for concept in sorted(gained))
                 text = f"{group.name}: '{words}' became '{others}'"
-                yield Mismatch("opposites", name, "wrong", text)
+                level: Level = "wrong" if len(source) <= _SHORT_TEXT else "doubtful"
+                yield Mismatch("opposites", name, level, text)
 
 
 def check_negation(pair: TextPair) -> Iterator[Mismatch]:
@@ -51,12 +54,12 @@ def check_negation(pair: TextPair) -> Iterator[Mismatch]:
 
 
 def _lost_negation(pair: TextPair) -> Iterator[Mismatch]:
-    ours, theirs = pair.source_language.negation, pair.target_language.negation
-    if not ours or not theirs:
+    language, target = pair.source_language, pair.target_language
+    if not language.negated or not target.negation:
         return
     for name in pair.fields:
-        word = _negation(pair.source_spans[name].rest, pair.source_language)
-        if word and not _negation(pair.target_spans[name].rest, pair.target_language):
+        word = _first_word(pair.source_spans[name].rest, language.negated, language)
+        if word and not _first_word(pair.target_spans[name].rest, target.negation, target):
             text = f"the source has '{word}', the translation no negation"
             yield Mismatch("negation", name, "wrong", text)
 
@@ -68,23 +71,27 @@ def _added_negation(pair: TextPair) -> Iterator[Mismatch]:
     for name in pair.fields:
         source, target = pair.source_spans[name].rest, pair.target_spans[name].rest
         match = terms.negation.search(target)
-        if not match or _negation(source, pair.source_language) or terms.negative.search(source):
+        language = pair.source_language
+        if not match or _first_word(source, language.negated, language):
+            continue
+        if terms.negative.search(source):
             continue
         text = f"the translation has '{match[0]}', the source no negation"
         yield Mismatch("negation", name, "wrong", text)
 
 
-def _negation(text: str, language: Language) -> str:
-    """The first word of negation in a text; "" if there is none."""
-    match = _negation_pattern(language).search(_OR_NOT.sub(" ", text.casefold()))
+def _first_word(text: str, words: tuple[str, ...], language: Language) -> str:
+    """The first of these words of negation in a text; "" if there is none."""
+    pattern = _negation_pattern(words, language.word_bounds)
+    match = pattern.search(_OR_NOT.sub(" ", text.casefold()))
     return match[0] if match else ""
 
 
 @functools.cache
-def _negation_pattern(language: Language) -> re.Pattern[str]:
+def _negation_pattern(words: tuple[str, ...], word_bounds: bool) -> re.Pattern[str]:
     parts = []
-    for word in language.negation:
-        if not language.word_bounds or "'" in word or "’" in word:
+    for word in words:
+        if not word_bounds or "'" in word or "’" in word:
             parts.append(re.escape(word))
         elif word.endswith("-"):
             parts.append(rf"(?<!\w){re.escape(word[:-1])}")

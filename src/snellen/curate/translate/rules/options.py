@@ -109,9 +109,7 @@ def check_yes_no(pair: TextPair) -> Iterator[Mismatch]:
             yield Mismatch("yes and no", name, "wrong", f"'{text}', expected '{expected}'")
     question = pair.source.get("question", "").casefold()
     target = pair.target.get("question", "").casefold()
-    source = pair.source_language
-    asked = [word.casefold() for word in (source.yes, source.no) if word]
-    if not target or not asked or not all(has_term(question, word, source) for word in asked):
+    if not target or not pair.source_language.asks_yes_or_no(question):
         return
     for english, word in (("yes", language.yes), ("no", language.no)):
         words = {each.casefold() for each in (word, english) if each}

@@ -35,48 +35,16 @@ _ABBREVIATION = re.compile(
     r"(?<![\w-])(?:[A-Z]{2,}[A-Z\d]*|[A-Z]+\d+[A-Z\d]*|[a-z]+[A-Z]\w*)(?:-\d+)?(?![\w])"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.?!:;。？！：…\"“‘'(（\[]|\n|-)\s*$")
-_COMMON_CAPITALS = frozenset(
-    [
-        "I",
-        "I'm",
-        "I'll",
-        "I've",
-        "I'd",
-        "OK",
-        "Mr",
-        "Mrs",
-        "Ms",
-        "Dr",
-        "Yes",
-        "No",
-        "Monday",
-        "Tuesday",
-        "Wednesday",
-        "Thursday",
-        "Friday",
-        "Saturday",
-        "Sunday",
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-        "English",
-        "Chinese",
-        "French",
-        "German",
-        "TV",
-    ]
-)
+_COMMON_CAPITALS = frozenset((
+    "I", "I'm", "I'll", "I've", "I'd", "OK", "TV", "Mr", "Mrs", "Ms", "Dr", "Yes", "No", "Monday",
+    "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January", "February",
+    "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December", "English", "Chinese", "French", "German",
+))  # fmt: skip
 _FOREIGN_LETTERS = {"CJK", "LATIN", "HIRAGANA", "KATAKANA", "HANGUL"}
 """Scripts whose texts keep single Latin letters; others may write theirs ("точка А")."""
+_STEMS = dict(zip("甲乙丙丁戊己庚", "ABCDEFG", strict=True))
+"""What Chinese may write for letters that name persons or things."""
 _SYMBOL_CATEGORIES = {"Sc", "Sm", "So"}
 _OTHER_SYMBOLS = "%‰°′″§~^"
 
@@ -194,7 +162,8 @@ def check_letters(pair: TextPair) -> Iterator[Mismatch]:
     level: Level = "wrong" if scripts & _FOREIGN_LETTERS else "doubtful"
     for name in pair.fields:
         target = fold_digits(pair.target_spans[name].rest)
-        there = set(re.findall(r"(?<![A-Za-z])([A-Za-z])(?![A-Za-z])", target))
+        there = {letter for stem, letter in _STEMS.items() if stem in target}
+        there |= set(re.findall(r"(?<![A-Za-z])([A-Za-z])(?![A-Za-z])", target))
         for letter in dict.fromkeys(_single_letters(pair.source_spans[name].rest)):
             if letter not in there:
                 yield Mismatch("letters", name, level, f"the letter {letter} is missing")

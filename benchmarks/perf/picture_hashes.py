@@ -1,0 +1,128 @@
+"""Hashing pictures and finding hashes, beside imagehash one by one."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from benchmarks.perf.figures import Part, Size, figure, profiled, seconds
+
+from snellen.core.media import FileSource, decode_image
+from snellen.curate.duplicates.hamming import HashTables, hamming
+from snellen.curate.duplicates.hashing import open_hasher
+from snellen.curate.duplicates.picture_hashes import hash_pictures
+
+METHOD = (
+    "JPEG pictures of 320 x 240 pixels with smooth colours and noise. imagehash computes pHash and "
+    "dHash of each decoded picture. Snellen computes the same hashes, and SHA-256 of bytes and "
+    "pixels and a small copy, with the transforms of many pictures at once; decoding is most of "
+    "the time of both. A look-up finds every stored hash within 8 of 64 bits of a query: imagehash "
+    "subtracts one pair at a time (timed on a sample of pairs), numpy compares a query with "
+    "everything, the index looks where multi-index hashing says. All times of a look-up are for "
+    "one query."
+)
+_PICTURES = 48
+"""Different pictures; the files are copies of them."""
+_RADIUS = 8
+_SAMPLE = 2_000
+"""Pairs that imagehash subtracts."""
+
+
+def measure(size: Size) -> Part:
+    count, stored = min(4_000, size.samples), size.samples * 100
+    with tempfile.TemporaryDirectory(prefix="snellen-perf-") as name:
+        files = write_pictures(Path(name), count)
+        sources = [FileSource(str(file)) for file in files]
+        repeats = range(min(size.repeats, 3))
+        decoding, reference, alone, spread = [], [], [], []
+        for _ in repeats:
+            decoding.append(seconds(lambda: decode_all(files)))
+            reference.append(seconds(lambda: imagehash_all(files)))
+            alone.append(seconds(lambda: hash_pictures(sources)))
+            with open_hasher() as hasher:
+                # Processes start once for millions of pictures.
+                list(hasher.hash(sources[:200]))
+                spread.append(seconds(lambda hasher=hasher: list(hasher.hash(sources))))
+        limits = profiled(lambda: hash_pictures(sources[: count // 4]))
+    pairs, scan, look_up = look_ups(stored, len(repeats))
+    every = "imagehash, one by one"
+    pair = "look-up: imagehash, pair by pair"
+    figures = (
+        figure("decoding alone", "s", decoding, reference=every, against=reference),
+        figure(every, "s", reference),
+        figure("Snellen, one process", "s", alone, reference=every, against=reference),
+        figure(f"Snellen, {os.cpu_count()} processes", "s", spread, reference=every,
+               against=reference),
+        figure("Snellen, pictures in a second", "1/s", [count / one for one in spread]),
+        figure(pair, "ms", pairs),
+        figure("look-up: numpy, everything", "ms", scan, reference=pair, against=pairs),
+        figure("look-up: index", "ms", look_up, reference=pair, against=pairs),
+        figure("look-up: index, times as fast as imagehash", "x",
+               [one / other for one, other in zip(pairs, look_up, strict=True)]),
+        figure("look-up: index, times as fast as numpy", "x",
+               [one / other for one, other in zip(scan, look_up, strict=True)]),
+    )  # fmt: skip
+    title = f"Hashing {count:,} pictures, and looking up among {stored:,} hashes"
+    return Part("hashes", title, METHOD, figures, limits)
+
+
+def write_pictures(folder: Path, count: int) -> list[Path]:
+    contents = [picture(seed) for seed in range(_PICTURES)]
+    files = []
+    for number in range(count):
+        files.append(folder / f"{number}.jpg")
+        files[-1].write_bytes(contents[number % _PICTURES])
+    return files
+
+
+def picture(seed: int) -> bytes:
+    from PIL import Image
+
+    draw = random.Random(seed)
+    coarse = Image.frombytes("RGB", (16, 12), draw.randbytes(16 * 12 * 3))
+    smooth = coarse.resize((320, 240), Image.Resampling.BICUBIC)
+    noise = Image.frombytes("RGB", (320, 240), draw.randbytes(320 * 240 * 3))
+    data = io.BytesIO()
+    Image.blend(smooth, noise, 0.05).save(data, "JPEG", quality=85)
+    return data.getvalue()
+
+
+def decode_all(files: Sequence[Path]) -> None:
+    for file in files:
+        decode_image(file.read_bytes())
+
+
+def imagehash_all(files: Sequence[Path]) -> None:
+    import imagehash
+
+    for file in files:
+        image = decode_image(file.read_bytes())
+        imagehash.phash(image)
+        imagehash.dhash(image)
+
+
+def look_ups(stored: int, repeats: int) -> tuple[list[float], list[float], list[float]]:
+    """Milliseconds a query: imagehash pair by pair, numpy over everything, the index."""
+    import imagehash
+
+    draw = np.random.default_rng(0)
+    hashes = draw.integers(0, 1 << 64, stored, dtype=np.uint64)
+    queries = hashes[draw.integers(0, stored, 1_000)] ^ np.uint64(0b10110)
+    tables = HashTables.build(hashes)
+    tables.search(queries[:10], _RADIUS)
+    objects = [imagehash.hex_to_hash(f"{int(one):016x}") for one in hashes[:_SAMPLE]]
+    query = imagehash.hex_to_hash(f"{int(queries[0]):016x}")
+    pairs, scan, look_up = [], [], []
+    for _ in range(repeats):
+        taken = seconds(lambda: [query - one <= _RADIUS for one in objects])
+        pairs.append(1e3 * taken * stored / _SAMPLE)
+        taken = seconds(lambda: [np.flatnonzero(hamming(hashes, one) <= _RADIUS)
+                                 for one in queries[:3]])  # fmt: skip
+        scan.append(1e3 * taken / 3)
+        look_up.append(1e3 * seconds(lambda: tables.search(queries, _RADIUS)) / len(queries))
+    return pairs, scan, look_up

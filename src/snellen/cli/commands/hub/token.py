@@ -1,0 +1,43 @@
+"""`snellen hub token`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from snellen.cli.commands.hub import add_folder
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+
+
+def add(parser: ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument("name", metavar="NAME", help="name of the account")
+    parser.add_argument(
+        "--scope", action="append", default=[], metavar="SCOPE",
+        help="read, submit or admin; repeat for several (default: read and submit)",
+    )  # fmt: skip
+    parser.add_argument("--label", default="", metavar="TEXT", help="what the token is for")
+
+
+def main(arguments: Namespace) -> int:
+    """Print a new token, which is displayed this once."""
+    from sqlalchemy import select
+
+    from snellen.leaderboard_hub.accounts.access import create_token
+    from snellen.leaderboard_hub.accounts.audit import note_action
+    from snellen.leaderboard_hub.database.tables import Account
+    from snellen.leaderboard_hub.hub import open_hub
+
+    hub = open_hub(arguments.folder)
+    scopes = frozenset(arguments.scope or ["read", "submit"])
+    with hub.database.writing() as session:
+        account = session.scalar(select(Account).where(Account.name == arguments.name))
+        if account is None:
+            raise UsageError(f"there is no account called {arguments.name}")
+        secret = create_token(session, account, arguments.label, scopes, hub.config.sessions)
+        note_action(session, "token", account_id=account.id, subject=account.name,
+                    scopes=sorted(scopes))  # fmt: skip
+    hub.close()
+    print_line(secret)
+    return COMPLETE

@@ -1,0 +1,1 @@
+"""Accounts: passwords, tokens, sign-ins, invitations, roles, limits per time, audit."""

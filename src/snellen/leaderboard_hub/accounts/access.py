@@ -1,0 +1,205 @@
+"""Making accounts, and finding out who makes a request."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session, joinedload
+
+from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.accounts.passwords import (
+    hash_password,
+    needs_rehash,
+    verify_password,
+)
+from snellen.leaderboard_hub.accounts.random_secrets import TOKEN_PREFIX, new_secret, secret_digest
+from snellen.leaderboard_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
+from snellen.leaderboard_hub.config import SessionLimits
+from snellen.leaderboard_hub.database.tables import (
+    AccessToken,
+    Account,
+    Attempt,
+    Invitation,
+    SignIn,
+)
+
+MAX_FAILURES = 10
+"""Failed sign-ins of an account, or from an address, after which further ones are refused."""
+FAILURE_WINDOW = timedelta(minutes=15)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,62}")
+_USED_EVERY = timedelta(minutes=5)
+"""How exact the time of a token's last use is: a write for every request would cost too much."""
+
+
+class AccessDenied(UsageError):
+    """A password, token or invitation that is wrong, expired or used up."""
+
+
+class NewSignIn(NamedTuple):
+    secret: str
+    """Goes into the cookie, once."""
+    csrf: str
+    expires: datetime
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def create_account(
+    session: Session, name: str, role: str, password: str | None, *, subject: str | None = None
+) -> Account:
+    """Add an account. Raises UsageError for a name that is taken or malformed, a password that is
+    too short, an unknown role."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"an account cannot be called {name!r}; expected 2 to 63 letters, digits and . _ -"
+        )
+    if session.scalar(select(Account.id).where(func.lower(Account.name) == name.lower())):
+        raise UsageError(f"there is an account called {name} already; choose another name")
+    hashed = hash_password(password) if password is not None else None
+    account = Account(name=name, role=check_role(role), password_hash=hashed, subject=subject,
+                      created=now())  # fmt: skip
+    session.add(account)
+    session.flush()
+    return account
+
+
+def sign_in(
+    session: Session, name: str, password: str, address: str, limits: SessionLimits
+) -> tuple[Account, NewSignIn] | None:
+    """Sign in with a password; None if it is wrong, which is receive_counted.
+
+    Raises AccessDenied after too many failures, whether the password is right or not.
+    """
+    keys = (f"sign-in {name.lower()[:80]}", f"sign-in from {address}")
+    if any(recent_attempts(session, key, FAILURE_WINDOW) >= MAX_FAILURES for key in keys):
+        raise AccessDenied("too many failed sign-ins; try again in 15 minutes")
+    account = session.scalar(select(Account).where(func.lower(Account.name) == name.lower()))
+    right = verify_password(account.password_hash if account else None, password)
+    if account is None or not right or account.disabled is not None:
+        for key in keys:
+            note_attempt(session, key)
+        return None
+    if account.password_hash and needs_rehash(account.password_hash):
+        account.password_hash = hash_password(password)
+    session.execute(delete(Attempt).where(Attempt.key == keys[0]))
+    return account, start_sign_in(session, account, limits)
+
+
+def start_sign_in(session: Session, account: Account, limits: SessionLimits) -> NewSignIn:
+    """Sign an account in, after it has shown who it is."""
+    created = NewSignIn(
+        new_secret(), new_secret()[:43], now() + timedelta(days=limits.session_days)
+    )
+    session.add(SignIn(digest=secret_digest(created.secret), account_id=account.id,
+                       csrf=created.csrf, created=now(), expires=created.expires))  # fmt: skip
+    return created
+
+
+def browser_caller(session: Session, secret: str) -> tuple[Caller, SignIn] | None:
+    """Whose browser sends this cookie; None if it is unknown, expired, or the account disabled."""
+    row = session.scalar(
+        select(SignIn)
+        .where(SignIn.digest == secret_digest(secret))
+        .options(joinedload(SignIn.account))
+    )
+    if row is None or row.expires < now() or row.account.disabled is not None:
+        return None
+    account = row.account
+    return Caller(account.id, account.name, account.role, scopes_of(account.role)), row
+
+
+def sign_out(session: Session, secret: str) -> None:
+    session.execute(delete(SignIn).where(SignIn.digest == secret_digest(secret)))
+
+
+def sign_out_everywhere(session: Session, account_id: int) -> None:
+    """End every sign-in of an account: after a change of its password or role."""
+    session.execute(delete(SignIn).where(SignIn.account_id == account_id))
+
+
+def create_token(
+    session: Session, account: Account, label: str, scopes: frozenset[str], limits: SessionLimits
+) -> str:
+    """Add a token and return it, once. Raises UsageError for scopes that are unknown or beyond the
+    account's role."""
+    unknown = scopes - frozenset(SCOPES)
+    if unknown or not scopes:
+        raise UsageError(
+            f"a token has the scopes {', '.join(sorted(unknown)) or 'none'}; expected some of "
+            f"{', '.join(SCOPES)}"
+        )
+    beyond = scopes - scopes_of(account.role)
+    if beyond:
+        raise UsageError(f"a {account.role} may not have the scope {', '.join(sorted(beyond))}")
+    secret = new_secret(TOKEN_PREFIX)
+    session.add(AccessToken(account_id=account.id, label=label[:128], digest=secret_digest(secret),
+                      scopes=sorted(scopes), created=now(),
+                      expires=now() + timedelta(days=limits.token_days)))  # fmt: skip
+    return secret
+
+
+def token_caller(session: Session, secret: str) -> Caller | None:
+    """Whose token this is; None if it is unknown, expired, revoked, or the account disabled."""
+    row = session.scalar(
+        select(AccessToken)
+        .where(AccessToken.digest == secret_digest(secret))
+        .options(joinedload(AccessToken.account))
+    )
+    if row is None or row.revoked is not None or row.expires < now():
+        return None
+    account = row.account
+    if account.disabled is not None:
+        return None
+    scopes = scopes_of(account.role, frozenset(row.scopes))
+    return Caller(account.id, account.name, account.role, scopes)
+
+
+def note_token_use(session: Session, secret: str) -> None:
+    """Note that a token was used, at most every five minutes."""
+    row = session.scalar(select(AccessToken).where(AccessToken.digest == secret_digest(secret)))
+    if row is not None and (row.used is None or now() - row.used > _USED_EVERY):
+        row.used = now()
+
+
+def invite(session: Session, role: str, invited_by: int, limits: SessionLimits) -> str:
+    """Add an invitation; returns its secret, once."""
+    secret = new_secret()
+    expires = now() + timedelta(days=limits.invitation_days)
+    session.add(Invitation(digest=secret_digest(secret), role=check_role(role),
+                           invited_by=invited_by, created=now(), expires=expires))  # fmt: skip
+    return secret
+
+
+def accept_invitation(session: Session, secret: str, name: str, password: str) -> Account:
+    """Make the account of an invitation. Raises AccessDenied if it is used up or expired, and as
+    `create_account`."""
+    row = session.scalar(
+        select(Invitation).where(Invitation.digest == secret_digest(secret)).with_for_update()
+    )
+    if row is None or row.used_by is not None or row.expires < now():
+        raise AccessDenied("this invitation is unknown, used or expired; ask for a new one")
+    account = create_account(session, name, row.role, password)
+    row.used_by = account.id
+    return account
+
+
+def note_attempt(session: Session, key: str) -> None:
+    """Count an event that is limited per time."""
+    session.add(Attempt(key=key[:200], at=now()))
+
+
+def recent_attempts(session: Session, key: str, window: timedelta) -> int:
+    """Number of events of a key within the window."""
+    query = select(func.count()).where(Attempt.key == key[:200], Attempt.at > now() - window)
+    return session.scalar(query) or 0
+
+
+def forget_expired(session: Session) -> None:
+    """Delete what has expired: sign-ins, and attempts that no limit looks at any more."""
+    session.execute(delete(SignIn).where(SignIn.expires < now()))
+    session.execute(delete(Attempt).where(Attempt.at < now() - timedelta(days=2)))

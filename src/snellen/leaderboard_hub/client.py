@@ -1,0 +1,129 @@
+"""Submitting to a hub, from a run folder or a predictions file, with the standard library alone."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from snellen.core.errors import UsageError
+from snellen.core.output import Generated
+from snellen.settings import read_secret
+from snellen.store.runs import RUN_FILE, open_run
+
+TOKEN_VARIABLE = "SNELLEN_HUB_TOKEN"
+_TIMEOUT = 120.0
+_PAUSE = 0.5
+_LONGEST_WAIT = 3600.0
+
+
+class Upload(NamedTuple):
+    """What is sent."""
+
+    benchmark: str
+    model: str
+    file_name: str
+    content: bytes
+    run: dict[str, Any]
+
+
+def read_upload(path: Path, benchmark: str | None, model: str | None) -> Upload:
+    """The predictions of a run folder, or a file. Raises UsageError."""
+    if (path / RUN_FILE).is_file():
+        run = open_run(path)
+        lines = []
+        for record in run.records():
+            for answered in record.passes:
+                if isinstance(answered.output, Generated):
+                    row = answered.row or record.id
+                    lines.append(json.dumps({"index": row, "prediction": answered.output.text}))
+        info = msgspec.to_builtins(run.info)
+        return Upload(benchmark or run.info.benchmark, model or run.info.model,
+                      "predictions.jsonl", "\n".join(lines).encode(), info)  # fmt: skip
+    if not path.is_file():
+        raise UsageError(f"{path} is neither a run folder nor a file of predictions")
+    if benchmark is None or model is None:
+        raise UsageError("a file of predictions needs --benchmark NAME and --model NAME")
+    return Upload(benchmark, model, path.name, path.read_bytes(), {})
+
+
+class HubClient:
+    """The API of one hub, with the token in `SNELLEN_HUB_TOKEN`."""
+
+    def __init__(self, url: str) -> None:
+        """Raises UsageError for an address that is none, and without a token."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(f"--to {url!r}: expected the address of a hub, such as https://HOST")
+        self._url = f"{url.rstrip('/')}/api/v1"
+        self._token = read_secret([TOKEN_VARIABLE])
+        if self._token is None:
+            raise UsageError(
+                f"{TOKEN_VARIABLE} is not set; the owner of the hub makes a token with: snellen "
+                "hub token"
+            )
+
+    def submit(self, upload: Upload, *, facts: str = "{}", replaces: str = "") -> Any:
+        """Send predictions; returns the submission."""
+        boundary = token_hex(16)
+        fields = {
+            "model": upload.model, "facts": facts, "replaces": replaces,
+            "run": json.dumps(upload.run),
+        }  # fmt: skip
+        parts = [
+            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+            for name, value in fields.items()
+        ]
+        name = upload.file_name.replace('"', "")
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="predictions"; '
+            f'filename="{name}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+        )
+        body = (
+            "".join([*parts, head]).encode() + upload.content + f"\r\n--{boundary}--\r\n".encode()
+        )
+        kind = f"multipart/form-data; boundary={boundary}"
+        return self._send("POST", f"/benchmarks/{quote(upload.benchmark)}/submissions", body, kind)
+
+    def wait(self, submission: str) -> Any:
+        """Wait until a submission is scored or has failed; returns it."""
+        end = time.monotonic() + _LONGEST_WAIT
+        while True:
+            state = self._send("GET", f"/submissions/{submission}")
+            if state["status"] != "queued" or time.monotonic() > end:
+                return state
+            time.sleep(_PAUSE)
+
+    def publish(self, submission: str) -> Any:
+        return self._send("POST", f"/submissions/{submission}/publish")
+
+    def _send(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> Any:
+        assert self._token is not None
+        headers = {"Authorization": f"Bearer {self._token.reveal()}"}
+        if kind:
+            headers["Content-Type"] = kind
+        request = urllib.request.Request(
+            self._url + path, data=body, headers=headers, method=method
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            raise UsageError(f"{self._url}: {_detail(error)}") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise UsageError(f"{self._url} cannot be reached: {reason}") from error
+
+
+def _detail(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.load(error)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"the server answers {error.code}"

@@ -1,0 +1,113 @@
+"""Configuration of a hub: `hub.toml` in its folder, and three variables of the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from snellen.core.errors import UsageError
+from snellen.data.toml_files import read_toml
+from snellen.settings import first_nonblank
+
+CONFIG_FILE = "hub.toml"
+DATABASE_VARIABLE = "SNELLEN_HUB_DATABASE"
+STORAGE_VARIABLE = "SNELLEN_HUB_STORAGE"
+_DATABASE_FILE = "hub.sqlite"
+_STORAGE_FOLDER = "storage"
+
+Positive = Annotated[int, Meta(ge=1)]
+Days = Annotated[float, Meta(gt=0)]
+
+
+class SubmissionLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What one account may submit."""
+
+    per_day: Positive = 5
+    """Submissions of an account to one benchmark in 24 hours, withdrawn ones included."""
+    megabytes: Positive = 200
+    """Size of an uploaded file, and of what it unpacks to."""
+    rows: Positive = 1_000_000
+
+
+class HiddenSplits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be seen of scores whose answers are hidden."""
+
+    smallest_group: Positive = 20
+    """No number is shown over fewer samples than this."""
+    ladder: bool = True
+    """Whether a score moves only if it differs by more than its interval (the Ladder mechanism)."""
+
+
+class SessionLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """How long people and programs stay signed in."""
+
+    session_days: Days = 14
+    token_days: Days = 365
+    invitation_days: Days = 14
+
+
+class OpenIdProvider(Struct, frozen=True, forbid_unknown_fields=True):
+    """A lab's sign-in by OpenID Connect. Its secret is in `SNELLEN_HUB_OIDC_SECRET`."""
+
+    issuer: str
+    client_id: str
+    label: str = "Sign in with your organisation"
+    role: str = "submitter"
+    """Role of those who sign in for the first time."""
+
+
+class HubConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Content of `hub.toml`; every field has a default."""
+
+    title: str = "Leaderboards"
+    url: str = "http://127.0.0.1:8440"
+    """The address that people use, for links and for the check of origins."""
+    database: str = ""
+    """URL of the database as SQLAlchemy takes it; empty: a SQLite file in the folder.
+    `SNELLEN_HUB_DATABASE` overrides it, so that a password need not stand in a file."""
+    storage: str = ""
+    """URL of the file storage as fsspec takes it, such as s3://bucket/prefix; empty: a folder.
+    `SNELLEN_HUB_STORAGE` overrides it."""
+    sign_up: bool = False
+    """Whether anyone may make an account; else only who was invited."""
+    submissions: SubmissionLimits = SubmissionLimits()
+    hidden: HiddenSplits = HiddenSplits()
+    sessions: SessionLimits = SessionLimits()
+    openid: OpenIdProvider | None = None
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses of reverse proxies whose `X-Forwarded-For` is believed."""
+
+
+def read_config(folder: Path) -> HubConfig:
+    """The configuration of the hub in a folder, with what the environment overrides.
+
+    Raises UsageError if the folder holds no hub, or its file cannot be read.
+    """
+    path = folder / CONFIG_FILE
+    if not path.is_file():
+        raise UsageError(
+            f"{folder} holds no hub: it has no {CONFIG_FILE}; make one with: snellen hub init "
+            f"{folder}"
+        )
+    try:
+        config = msgspec.convert(read_toml(str(path)), type=HubConfig)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {error}") from error
+    return with_defaults(config, folder)
+
+
+def with_defaults(config: HubConfig, folder: Path) -> HubConfig:
+    """The configuration with the URLs of database and storage filled in."""
+    folder = folder.resolve()
+    database = first_nonblank([DATABASE_VARIABLE]) or config.database
+    storage = first_nonblank([STORAGE_VARIABLE]) or config.storage
+    return replace(
+        config,
+        database=database or f"sqlite:///{folder / _DATABASE_FILE}",
+        storage=storage or str(folder / _STORAGE_FOLDER),
+        url=config.url.rstrip("/"),
+    )

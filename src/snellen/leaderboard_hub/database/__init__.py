@@ -1,0 +1,1 @@
+"""The tables of a hub, its migrations, and sessions on SQLite or PostgreSQL."""

@@ -1,0 +1,299 @@
+"""Tables of a hub.
+
+Times are in UTC. JSON columns hold what is shown and never queried. Secrets (passwords, tokens,
+sessions, invitations) are stored as hashes only.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+
+_NAMES = {
+    "ix": "ix_%(column_0_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+"""Names of constraints, so that a migration can name what it changes."""
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A time in UTC. SQLite has no time zones, so they are taken off there and put back."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.astimezone(UTC).replace(tzinfo=None if dialect.name == "sqlite" else UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class HubTable(DeclarativeBase):
+    """Base of all tables."""
+
+    metadata = MetaData(naming_convention=_NAMES)
+    type_annotation_map = {  # noqa: RUF012 - as SQLAlchemy reads it
+        datetime: UtcDateTime,
+        dict[str, Any]: JSON,
+        list[Any]: JSON,
+        str: Text,
+    }
+
+
+class Account(HubTable):
+    """A person or a program. Deleted accounts keep their row, without name and password."""
+
+    __tablename__ = "accounts"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    role: Mapped[str] = mapped_column(String(16))
+    """`owner`, `submitter` or `viewer`."""
+    password_hash: Mapped[str | None]
+    """Argon2id; None for accounts that sign in by OpenID Connect only."""
+    subject: Mapped[str | None] = mapped_column(String(512), unique=True)
+    """`issuer subject` of OpenID Connect."""
+    created: Mapped[datetime]
+    disabled: Mapped[datetime | None]
+
+
+class AccessToken(HubTable):
+    """A token for programs, of limited scope."""
+
+    __tablename__ = "tokens"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
+    label: Mapped[str] = mapped_column(String(128))
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
+    scopes: Mapped[list[Any]]
+    """Of `read`, `submit`, `admin`."""
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
+    used: Mapped[datetime | None]
+    revoked: Mapped[datetime | None]
+
+    account: Mapped[Account] = relationship()
+
+
+class SignIn(HubTable):
+    """A browser that is signed in."""
+
+    __tablename__ = "sign_ins"
+
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
+    csrf: Mapped[str] = mapped_column(String(64))
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
+
+    account: Mapped[Account] = relationship()
+
+
+class Invitation(HubTable):
+    """A link by which one person makes an account with a role."""
+
+    __tablename__ = "invitations"
+
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    role: Mapped[str] = mapped_column(String(16))
+    invited_by: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
+    used_by: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))
+
+
+class Attempt(HubTable):
+    """A failed sign-in or another event that is limited per time, by key."""
+
+    __tablename__ = "attempts"
+    __table_args__ = (Index("ix_attempts_key_at", "key", "at"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(String(200))
+    at: Mapped[datetime]
+
+
+class AuditEntry(HubTable):
+    """Who did what, and when. Rows are only added."""
+
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"), index=True)
+    address: Mapped[str] = mapped_column(String(64))
+    action: Mapped[str] = mapped_column(String(64))
+    subject: Mapped[str] = mapped_column(String(200))
+    detail: Mapped[dict[str, Any]]
+
+
+class HostedBenchmark(HubTable):
+    """A benchmark that the hub holds."""
+
+    __tablename__ = "benchmarks"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    """In URLs: lower-case letters, digits, - and _."""
+    title: Mapped[str]
+    description: Mapped[str]
+    spec: Mapped[str]
+    """How Snellen opens it, such as `mmbench:split=test`; empty: the data file alone."""
+    protocol: Mapped[dict[str, Any]]
+    """Options of scoring: parsing rule, columns, policy for failures."""
+    is_hidden: Mapped[bool]
+    """Whether the answers are hidden: then the data are stored encrypted."""
+    data: Mapped[str] = mapped_column(String(200))
+    """Key of the complete data in the storage."""
+    data_name: Mapped[str] = mapped_column(String(200))
+    """File name of the data, whose suffix says how they are read."""
+    public_data: Mapped[str | None] = mapped_column(String(200))
+    """Key of the data without answers, for download; None: not offered."""
+    ids: Mapped[str] = mapped_column(String(200))
+    """Key of the list of ids, as JSON: what a submission must hold."""
+    rows: Mapped[int]
+    version: Mapped[int]
+    """Counts changes of the data or of the way they are scored."""
+    created: Mapped[datetime]
+
+
+class Submission(HubTable):
+    """Predictions of one model for one benchmark."""
+
+    __tablename__ = "submissions"
+    __table_args__ = (
+        Index("ix_submissions_benchmark_id_visibility", "benchmark_id", "visibility"),
+        Index("ix_submissions_account_id_created", "account_id", "created"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    public_id: Mapped[str] = mapped_column(String(32), unique=True)
+    """In URLs: random, so that nobody can count or guess submissions."""
+    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))
+    model: Mapped[str] = mapped_column(String(200))
+    facts: Mapped[dict[str, Any]]
+    """Of the model, as its submitter says: size, weights, date, route, capabilities, link."""
+    kind: Mapped[str] = mapped_column(String(16))
+    """`verified`: scored here from predictions; `reported`: a number from elsewhere."""
+    status: Mapped[str] = mapped_column(String(16))
+    """`queued`, `scored` or `failed`."""
+    visibility: Mapped[str] = mapped_column(String(16))
+    """`private`, `published` or `withdrawn`."""
+    problem: Mapped[str]
+    """Why scoring failed: a sentence; empty otherwise."""
+    file: Mapped[str | None] = mapped_column(String(200))
+    """Key of the predictions in the storage, encrypted if the answers are hidden."""
+    file_name: Mapped[str] = mapped_column(String(200))
+    digest: Mapped[str] = mapped_column(String(64))
+    size: Mapped[int] = mapped_column(BigInteger)
+    run: Mapped[dict[str, Any]]
+    """`run.json` of a run folder, if one was submitted."""
+    replaces_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    created: Mapped[datetime]
+    published: Mapped[datetime | None]
+
+    account: Mapped[Account] = relationship()
+    benchmark: Mapped[HostedBenchmark] = relationship()
+    scores: Mapped[list[SubmissionScore]] = relationship(
+        back_populates="submission", foreign_keys="SubmissionScore.submission_id"
+    )
+
+
+class SubmissionScore(HubTable):
+    """The numbers of a submission on one version of its benchmark. Older ones are kept."""
+
+    __tablename__ = "scores"
+    __table_args__ = (UniqueConstraint("submission_id", "version"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"))
+    version: Mapped[int]
+    """The version of the benchmark."""
+    scored_by: Mapped[str] = mapped_column(String(64))
+    """The version of Snellen."""
+    headline: Mapped[float | None]
+    low: Mapped[float | None]
+    high: Mapped[float | None]
+    samples: Mapped[int]
+    displayed: Mapped[float | None]
+    """The headline that boards show, on its own scale: that of the Ladder where the answers are
+    hidden."""
+    same_as_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    """The earlier submission of the account from which the Ladder does not tell it apart."""
+    records: Mapped[str | None] = mapped_column(String(200))
+    """Key of the scores of its samples, in the order of the data."""
+    summary: Mapped[dict[str, Any]]
+    """Every number, complete: for the workers and never for a page of a hidden split."""
+    created: Mapped[datetime]
+
+    submission: Mapped[Submission] = relationship(
+        back_populates="scores", foreign_keys=[submission_id]
+    )
+
+
+class ScoringJob(HubTable):
+    """Something that workers do once: score a submission."""
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        UniqueConstraint("submission_id", "version"),
+        Index("ix_jobs_status_leased_until", "status", "leased_until"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    submission_id: Mapped[int] = mapped_column(ForeignKey("submissions.id"))
+    version: Mapped[int]
+    """The version of the benchmark that is scored."""
+    status: Mapped[str] = mapped_column(String(16))
+    """`queued`, `leased`, `done` or `failed`."""
+    attempts: Mapped[int] = mapped_column(Integer)
+    worker: Mapped[str] = mapped_column(String(128))
+    """Who has the lease, or had it last."""
+    lease: Mapped[str] = mapped_column(String(32))
+    """Random token of the lease: only its holder may finish the job."""
+    leased_until: Mapped[datetime | None]
+    problem: Mapped[str]
+    created: Mapped[datetime]
+    finished: Mapped[datetime | None]
+
+    submission: Mapped[Submission] = relationship()
+
+
+class WrongLabelFlag(HubTable):
+    """A reader's note that the answer of a public item is wrong; goes into a review queue."""
+
+    __tablename__ = "wrong_label_flags"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), index=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
+    item: Mapped[str] = mapped_column(String(200))
+    reason: Mapped[str]
+    created: Mapped[datetime]
+    settled: Mapped[datetime | None]
+
+    benchmark: Mapped[HostedBenchmark] = relationship()

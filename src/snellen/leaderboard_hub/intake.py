@@ -1,0 +1,202 @@
+"""Taking a submission: it is checked completely before anything is stored.
+
+Whatever its format, a file is kept as JSON Lines of ids and replies. So nothing else that it may
+hold, such as answers of its own, has any effect on the score.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from snellen.core.errors import DataError, UsageError
+from snellen.core.limits import Limits
+from snellen.data.predictions import Prediction, read_predictions
+from snellen.data.tables.open_table import SUFFIXES
+from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.config import SubmissionLimits
+from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
+from snellen.leaderboard_hub.jobs.queue import add_job
+from snellen.leaderboard_hub.storage import Storage
+from snellen.settings import Settings
+
+_EXAMPLES = 3
+"""Ids that a sentence names."""
+_DAY = timedelta(hours=24)
+
+ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
+Link = Annotated[str, Meta(max_length=500, pattern=r"^(https?://\S+)?$")]
+
+
+class ModelFacts(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a submitter says about a model."""
+
+    parameters: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+    """Billions."""
+    weights: Literal["open", "closed", ""] = ""
+    released: Annotated[str, Meta(pattern=r"^(\d{4}(-\d\d){0,2})?$")] = ""
+    """A date: 2024, 2024-05 or 2024-05-13."""
+    organisation: Annotated[str, Meta(max_length=200)] = ""
+    link: Link = ""
+    route: Annotated[str, Meta(max_length=200)] = ""
+    """How it was asked: local weights, an API, ..."""
+    capability: Literal["", "L1", "L2", "L3", "L4"] = ""
+    """The level of SEED-Bench-H that it is declared to have."""
+    notes: Annotated[str, Meta(max_length=2_000)] = ""
+
+
+class NewSubmission(Struct, frozen=True, kw_only=True):
+    """A file of predictions as it arrived."""
+
+    model: ShortText
+    file_name: str
+    content: bytes
+    facts: ModelFacts = ModelFacts()
+    run: dict[str, Any] = {}
+    """`run.json` of a run folder, if one was submitted."""
+
+
+class TooManySubmissions(UsageError):
+    """The account has used up its submissions to a benchmark for now."""
+
+
+class Reply(Struct, frozen=True):
+    """One line of a stored submission."""
+
+    index: str
+    prediction: str
+
+
+def take_submission(
+    session: Session,
+    storage: Storage,
+    benchmark: HostedBenchmark,
+    account_id: int,
+    new: NewSubmission,
+    limits: SubmissionLimits,
+    *,
+    replaces: Submission | None = None,
+) -> Submission:
+    """Check a submission, store it and queue its scoring.
+
+    Raises TooManySubmissions, and DataError with the mistake of the file.
+    """
+    check_rate(session, benchmark, account_id, limits)
+    replies = read_replies(new.file_name, new.content, limits)
+    expected = msgspec.json.decode(storage.get(benchmark.ids), type=list[str])
+    check_ids(replies, expected)
+    lines = b"".join(msgspec.json.encode(reply) + b"\n" for reply in replies)
+    submission = Submission(
+        public_id=token_hex(8), account_id=account_id, benchmark_id=benchmark.id, model=new.model,
+        facts=msgspec.to_builtins(new.facts), kind="verified", status="queued",
+        visibility="private", problem="", file=storage.put(lines, seal=benchmark.is_hidden),
+        file_name=PurePosixPath(new.file_name.replace("\\", "/")).name[:200],
+        digest=hashlib.sha256(new.content).hexdigest(), size=len(new.content), run=new.run,
+        replaces_id=None if replaces is None else replaces.id, created=now())  # fmt: skip
+    session.add(submission)
+    session.flush()
+    if replaces is not None:
+        replaces.visibility = "withdrawn"
+    add_job(session, submission.id, benchmark.version)
+    return submission
+
+
+def check_rate(
+    session: Session, benchmark: HostedBenchmark, account_id: int, limits: SubmissionLimits
+) -> None:
+    """Raises TooManySubmissions."""
+    query = select(func.count()).where(
+        Submission.account_id == account_id,
+        Submission.benchmark_id == benchmark.id,
+        Submission.created > now() - _DAY,
+    )
+    if (session.scalar(query) or 0) >= limits.per_day:
+        raise TooManySubmissions(
+            f"{limits.per_day} submissions to {benchmark.name} in 24 hours are all that an account "
+            "may make; try again later"
+        )
+
+
+def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Reply]:
+    """The replies in an uploaded file. Raises DataError."""
+    size = limits.megabytes * 1_000_000
+    if len(content) > size:
+        raise DataError(f"the file has {len(content):,} bytes; at most {size:,} are taken")
+    suffixes = "".join(PurePosixPath(name.lower()).suffixes[-2:])
+    plain = suffixes.removesuffix(".gz").rpartition(".")[2]
+    if f".{plain}" not in SUFFIXES:
+        raise DataError(
+            f"the file is called {name!r}; expected one that ends in {', '.join(SUFFIXES)}, also "
+            "with .gz"
+        )
+    with tempfile.TemporaryDirectory(prefix="snellen-intake-") as folder:
+        path = Path(folder) / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"
+        path.write_bytes(content)
+        try:
+            predictions = read_predictions(path, settings=_tight_settings(Path(folder), limits))
+        except UsageError as error:
+            raise DataError(str(error).replace(str(path), name)) from error
+    if len(predictions) > limits.rows:
+        raise DataError(
+            f"the file has {len(predictions):,} rows; at most {limits.rows:,} are taken"
+        )
+    return list(_distinct(predictions.rows))
+
+
+def check_ids(replies: Sequence[Reply], expected: Sequence[str]) -> None:
+    """Raises DataError if ids are unknown, or if no id is known."""
+    known = set(expected)
+    unknown = [reply.index for reply in replies if reply.index not in known]
+    if unknown:
+        few = "are only" if len(known) <= _EXAMPLES else "are for example"
+        raise DataError(
+            f"{len(unknown):,} of {len(replies):,} ids are not of this benchmark, such as "
+            f"{', '.join(map(repr, unknown[:_EXAMPLES]))}; its ids {few} "
+            f"{', '.join(map(repr, expected[:_EXAMPLES]))}"
+        )
+    if not replies:
+        raise DataError("the file holds no replies")
+
+
+def missing_ids(replies: Iterable[Reply], expected: Sequence[str]) -> list[str]:
+    """Ids of the benchmark without a reply."""
+    given = {reply.index for reply in replies}
+    return [name for name in expected if name not in given]
+
+
+def _distinct(rows: Iterable[Prediction]) -> Iterable[Reply]:
+    seen: dict[str, str] = {}
+    for row in rows:
+        if row.missing or row.failure is not None:
+            continue
+        earlier = seen.setdefault(row.id, row.reply)
+        if earlier != row.reply:
+            raise DataError(f"row {row.number}: there is another reply to {row.id!r} before")
+    return (Reply(name, reply) for name, reply in seen.items())
+
+
+def _tight_settings(folder: Path, limits: SubmissionLimits) -> Settings:
+    """Limits for files of strangers, and a cache that is deleted with the file."""
+    tight = Limits(
+        row_mb=8,
+        columns=500,
+        cells=5_000_000,
+        depth=20,
+        document_mb=limits.megabytes,
+        member_mb=limits.megabytes,
+        unpacked_gb=1,
+        picture_mb=1,
+    )
+    settings = Settings.from_environment({"SNELLEN_CACHE": str(folder / "cache")})
+    return replace(settings, limits=tight, offline=True, media_folders=())

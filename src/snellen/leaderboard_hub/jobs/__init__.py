@@ -1,0 +1,1 @@
+"""Scoring by workers: each job is done exactly once."""

@@ -1,0 +1,122 @@
+"""The queue of jobs, in the database: any number of workers on any number of machines.
+
+A worker takes a job with a lease, which it renews while it works. If it dies, the lease ends and
+another worker takes the job. The result is written in one transaction together with the end of the
+job, and only by the holder of the lease, so that each job is done exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from secrets import token_hex
+from typing import NamedTuple
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session
+
+from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.database.connection import Database
+from snellen.leaderboard_hub.database.tables import ScoringJob
+
+LEASE = timedelta(seconds=60)
+MAX_ATTEMPTS = 3
+"""Leases of a job after which it fails: a job that ends its worker would otherwise end them all."""
+
+
+class LeaseLost(Exception):
+    """The lease ended before the job did, and another worker may have it."""
+
+
+class LeasedJob(NamedTuple):
+    """A job that this worker has."""
+
+    id: int
+    submission_id: int
+    version: int
+    lease: str
+    attempt: int
+
+
+def add_job(session: Session, submission_id: int, version: int) -> None:
+    """Queue the scoring of a submission on a version of its benchmark, unless it is queued."""
+    existing = select(ScoringJob.id).where(
+        ScoringJob.submission_id == submission_id, ScoringJob.version == version
+    )
+    if session.scalar(existing) is None:
+        session.add(
+            ScoringJob(
+                submission_id=submission_id,
+                version=version,
+                status="queued",
+                attempts=0,
+                worker="",
+                lease="",
+                problem="",
+                created=now(),
+            )
+        )
+
+
+def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> LeasedJob | None:
+    """Take the oldest job that waits, or whose worker has died; None if there is none."""
+    with database.writing() as session:
+        free = or_(
+            ScoringJob.status == "queued",
+            (ScoringJob.status == "leased") & (ScoringJob.leased_until < now()),
+        )
+        query = select(ScoringJob).where(free).order_by(ScoringJob.id).limit(1)
+        # PostgreSQL: two workers never wait for the same row. SQLite has one writer anyway.
+        row = session.scalar(query.with_for_update(skip_locked=True))
+        if row is None:
+            return None
+        row.status, row.worker, row.lease = "leased", worker[:128], token_hex(16)
+        row.leased_until = now() + lease
+        row.attempts += 1
+        return LeasedJob(row.id, row.submission_id, row.version, row.lease, row.attempts)
+
+
+def renew_lease(database: Database, job: LeasedJob, lease: timedelta = LEASE) -> None:
+    """Extend a lease. Raises LeaseLost."""
+    with database.writing() as session:
+        _change(session, job, leased_until=now() + lease)
+
+
+def finish_job(database: Database, job: LeasedJob, write: Callable[[Session], None]) -> None:
+    """End a job; `write` adds its result in the same transaction. Raises LeaseLost, and then
+    nothing is written."""
+    with database.writing() as session:
+        _change(session, job, status="done", finished=now(), leased_until=None, problem="")
+        write(session)
+
+
+def fail_job(
+    database: Database,
+    job: LeasedJob,
+    problem: str,
+    write: Callable[[Session], None],
+    *,
+    may_retry: bool,
+) -> None:
+    """End an attempt that failed: the job waits again, or fails for good, and then `write` is
+    called. Raises LeaseLost."""
+    with database.writing() as session:
+        if may_retry and job.attempt < MAX_ATTEMPTS:
+            _change(session, job, status="queued", leased_until=None, problem=problem)
+            return
+        _change(session, job, status="failed", finished=now(), leased_until=None, problem=problem)
+        write(session)
+
+
+def _change(session: Session, job: LeasedJob, **values: object) -> None:
+    """Change a job that this worker has the lease of. Raises LeaseLost."""
+    changed = session.execute(
+        update(ScoringJob)
+        .where(
+            ScoringJob.id == job.id, ScoringJob.lease == job.lease, ScoringJob.status == "leased"
+        )
+        .values(**values)
+        .execution_options(synchronize_session=False)
+    )
+    if not getattr(changed, "rowcount", 0):
+        raise LeaseLost(f"job {job.id} was taken by another worker")

@@ -1,0 +1,198 @@
+"""Scoring a submission: the same code as `snellen score`, on data that only the worker reads."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from snellen import __version__
+from snellen.api.scoring import Scored, score
+from snellen.core.errors import SnellenError, StorageError, UsageError
+from snellen.core.record import Record
+from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.database.connection import Database
+from snellen.leaderboard_hub.database.tables import (
+    Account,
+    HostedBenchmark,
+    Submission,
+    SubmissionScore,
+)
+from snellen.leaderboard_hub.hosting import Protocol
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
+from snellen.leaderboard_hub.ladder import EarlierScore, ladder_score
+from snellen.leaderboard_hub.storage import Storage
+
+
+class RowScores(NamedTuple):
+    """Scores of a submission's samples, in the order of the data; what has none counts 0."""
+
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+class _Work(NamedTuple):
+    """What a job is about, read in one transaction."""
+
+    submission: Submission
+    benchmark: HostedBenchmark
+
+
+def score_submission(hub: Hub, job: LeasedJob) -> None:
+    """Do a job: score its submission and write the numbers, or why there are none.
+
+    Raises LeaseLost if another worker has taken the job meanwhile, and StorageError if the hub's
+    own database cannot be written.
+    """
+    work = _read_work(hub.database, job)
+    if work is None:
+        finish_job(hub.database, job, lambda session: None)
+        return
+    try:
+        scored = _score(hub.storage, work)
+        samples = _sample_scores(scored.records)
+        key = hub.storage.put(msgspec.json.encode(samples), seal=work.benchmark.is_hidden)
+    except StorageError as error:
+        _fail(hub, job, str(error), may_retry=True)
+        return
+    except SnellenError as error:
+        _fail(hub, job, str(error), may_retry=False)
+        return
+    finish_job(
+        hub.database, job, lambda session: _write_score(session, hub, job, scored, samples, key)
+    )
+
+
+def _read_work(database: Database, job: LeasedJob) -> _Work | None:
+    """None if the submission was withdrawn, or its benchmark has changed since."""
+    with database.reading() as session:
+        submission = session.get(Submission, job.submission_id)
+        if submission is None or submission.visibility == "withdrawn":
+            return None
+        benchmark = submission.benchmark
+        return None if benchmark.version != job.version else _Work(submission, benchmark)
+
+
+def _score(storage: Storage, work: _Work) -> Scored:
+    """The score of a submission. The data are on the disk, readable by this user alone, only while
+    this runs."""
+    benchmark, submission = work.benchmark, work.submission
+    if submission.file is None:
+        raise UsageError("this submission has no predictions")
+    protocol = msgspec.convert(benchmark.protocol, Protocol)
+    with tempfile.TemporaryDirectory(prefix="snellen-scoring-") as folder:
+        data = Path(folder) / f"data{''.join(Path(benchmark.data_name).suffixes[-2:])}"
+        data.write_bytes(storage.get(benchmark.data))
+        predictions = Path(folder) / "predictions.jsonl"
+        predictions.write_bytes(storage.get(submission.file))
+        return score(
+            benchmark.spec or str(data),
+            predictions,
+            data=str(data) if benchmark.spec else None,
+            variant=protocol.variant(None),
+            columns=protocol.columns,
+            name=submission.model,
+        )
+
+
+def _sample_scores(records: Sequence[Record]) -> RowScores:
+    ordered = sorted(records, key=lambda record: (record.position or 0, record.id))
+    return RowScores(
+        tuple(record.id for record in ordered),
+        tuple(record.score or 0.0 for record in ordered),
+    )
+
+
+def _write_score(
+    session: Session, hub: Hub, job: LeasedJob, scored: Scored, samples: RowScores, key: str
+) -> None:
+    submission = session.get_one(Submission, job.submission_id)
+    # One score of an account after the other: two at once would both find no earlier one.
+    session.get_one(Account, submission.account_id, with_for_update=True)
+    headline = scored.summary.headline
+    interval = headline.interval
+    displayed, same_as = headline.value, None
+    if submission.benchmark.is_hidden and hub.config.hidden.ladder and headline.value is not None:
+        displayed, same_as = _displayed_value(
+            session, hub, submission, job.version, samples, headline.top
+        )
+    session.add(
+        SubmissionScore(
+            submission_id=submission.id,
+            version=job.version,
+            scored_by=__version__,
+            headline=headline.value,
+            low=None if interval is None else interval.low,
+            high=None if interval is None else interval.high,
+            samples=headline.n,
+            displayed=displayed,
+            same_as_id=same_as,
+            records=key,
+            summary=msgspec.to_builtins(scored.summary),
+            created=now(),
+        )
+    )
+    submission.status, submission.problem = "scored", ""
+
+
+def _displayed_value(
+    session: Session,
+    hub: Hub,
+    submission: Submission,
+    version: int,
+    samples: RowScores,
+    top: float,
+) -> tuple[float, int | None]:
+    """What the Ladder shows of a submission, on the headline's scale."""
+    before = (
+        select(SubmissionScore)
+        .join(Submission, SubmissionScore.submission_id == Submission.id)
+        .where(
+            Submission.account_id == submission.account_id,
+            Submission.benchmark_id == submission.benchmark_id,
+            SubmissionScore.version == version,
+        )
+        .order_by(SubmissionScore.id)
+    )
+    own = [each for each in session.scalars(before) if each.same_as_id is None and each.records]
+    earlier = [
+        EarlierScore(_read_samples(hub.storage, each.records).scores, (each.displayed or 0.0) / top)
+        for each in own
+        if each.records is not None
+    ]
+    count = session.scalar(
+        select(func.count()).where(
+            Submission.account_id == submission.account_id,
+            Submission.benchmark_id == submission.benchmark_id,
+            Submission.id < submission.id,
+        )
+    )
+    result = ladder_score(samples.scores, earlier, count or 0)
+    same_as = None if result.same_as is None else own[result.same_as].submission_id
+    return result.value * top, same_as
+
+
+def _read_samples(storage: Storage, key: str) -> RowScores:
+    return msgspec.json.decode(storage.get(key), type=RowScores)
+
+
+def _fail(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) -> None:
+    def write(session: Session) -> None:
+        submission = session.get_one(Submission, job.submission_id)
+        submission.status, submission.problem = "failed", _public(problem, submission.benchmark)
+
+    fail_job(hub.database, job, problem, write, may_retry=may_retry)
+
+
+def _public(problem: str, benchmark: HostedBenchmark) -> str:
+    """The sentence that the submitter sees. That of a hidden split may name answers, and stays in
+    the job for the owner."""
+    if benchmark.is_hidden:
+        return "the submission could not be scored; the owner of the hub can see why"
+    return problem

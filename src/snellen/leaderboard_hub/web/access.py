@@ -1,0 +1,98 @@
+"""Who makes a request, by its token, and what it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from ipaddress import ip_address
+from typing import Annotated, Any
+
+from fastapi import Depends, HTTPException, Request
+
+from snellen.leaderboard_hub.accounts.access import (
+    note_attempt,
+    note_token_use,
+    recent_attempts,
+    token_caller,
+)
+from snellen.leaderboard_hub.accounts.roles import Caller, Scope
+from snellen.leaderboard_hub.hub import Hub
+
+_MAX_BAD_TOKENS = 30
+_WINDOW = timedelta(minutes=15)
+_BEARER = "bearer "
+
+
+def hub_of(request: Request) -> Hub:
+    """The hub that serves a request."""
+    hub: Hub = request.app.state.hub
+    return hub
+
+
+def client_address(request: Request) -> str:
+    """The address of the client; behind a proxy that the configuration trusts, the one that the
+    proxy names."""
+    direct = request.client.host if request.client is not None else ""
+    trusted = hub_of(request).config.trusted_proxies
+    if direct in trusted:
+        # The last address was added by the proxy; those before it may be made up.
+        named = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        if _is_address(named):
+            return named
+    return direct
+
+
+def identify(request: Request) -> Caller | None:
+    """The owner of the token that a request carries; None without one.
+
+    Raises 401 for a token that is unknown, expired or revoked, and 429 for an address that tried
+    too many of these.
+    """
+    header = request.headers.get("authorization", "")
+    if not header:
+        return None
+    hub, address = hub_of(request), client_address(request)
+    secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
+    key = f"token from {address}"
+    with hub.database.reading() as session:
+        identity = token_caller(session, secret) if secret else None
+        tried = recent_attempts(session, key, _WINDOW) if identity is None else 0
+    if identity is None:
+        if tried >= _MAX_BAD_TOKENS:
+            raise HTTPException(429, "too many unknown tokens from this address; try again later")
+        with hub.database.writing() as session:
+            note_attempt(session, key)
+        raise HTTPException(
+            401,
+            "this token is unknown, expired or revoked; make one with: snellen hub token",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    with hub.database.writing() as session:
+        note_token_use(session, secret)
+    return identity
+
+
+def require(scope: Scope) -> Callable[..., Any]:
+    """A dependency that gives the identity of a request with this scope; raises 401 and 403."""
+
+    def identity(found: Annotated[Caller | None, Depends(identify)]) -> Caller:
+        if found is None:
+            raise HTTPException(
+                401,
+                "this needs a token in the header Authorization: Bearer ...",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        if not found.may(scope):
+            raise HTTPException(403, f"this token may not {scope}; its scopes are "
+                                     f"{', '.join(sorted(found.scopes)) or 'none'}")  # fmt: skip
+        return found
+
+    return identity
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,248 @@
+"""The endpoints of the API, under /api/v1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import (
+    APIRouter,
+    Depends,
+    File,
+    Form,
+    HTTPException,
+    Query,
+    Request,
+    Response,
+    UploadFile,
+)
+from fastapi import Path as PathParameter
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.accounts.audit import note_action
+from snellen.leaderboard_hub.accounts.roles import Caller
+from snellen.leaderboard_hub.boards import board_csv, board_json, latest_scores, read_board
+from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission, take_submission
+from snellen.leaderboard_hub.public_scores import as_json, public_score
+from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require
+
+router = APIRouter(prefix="/api/v1")
+
+HubOf = Annotated[Hub, Depends(hub_of)]
+Anyone = Annotated[Caller | None, Depends(identify)]
+Submitter = Annotated[Caller, Depends(require("submit"))]
+Name = Annotated[str, PathParameter(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+PublicId = Annotated[str, PathParameter(pattern=r"^[0-9a-f]{16}$")]
+_RUN_BYTES = 1_000_000
+
+
+@router.get("/benchmarks")
+def list_benchmarks(hub: HubOf) -> list[dict[str, Any]]:
+    """Every benchmark of the hub."""
+    with hub.database.reading() as session:
+        rows = session.scalars(select(HostedBenchmark).order_by(HostedBenchmark.name)).all()
+    return [_describe(row) for row in rows]
+
+
+@router.get("/benchmarks/{name}")
+def show_benchmark(name: Name, hub: HubOf) -> dict[str, Any]:
+    """One benchmark."""
+    with hub.database.reading() as session:
+        return _describe(_benchmark(session, name))
+
+
+@router.get("/benchmarks/{name}/data")
+def download_data(name: Name, hub: HubOf) -> Response:
+    """The data without answers, if they are offered; the complete data of an open benchmark."""
+    with hub.database.reading() as session:
+        row = _benchmark(session, name)
+    key = row.public_data if row.public_data or row.is_hidden else row.data
+    if key is None:
+        raise HTTPException(404, f"the data of {name} are not offered for download")
+    return Response(
+        hub.storage.get(key),
+        media_type="application/octet-stream",
+        headers={"Content-Disposition": f'attachment; filename="{name}.data"'},
+    )
+
+
+@router.get("/benchmarks/{name}/board")
+def show_board(
+    name: Name, hub: HubOf, form: Annotated[str, Query(pattern="^(json|csv)$")] = "json"
+) -> Response:
+    """The published submissions, the highest first, as JSON or CSV."""
+    with hub.database.reading() as session:
+        board = read_board(session, _benchmark(session, name), hub.config.hidden)
+    if form == "csv":
+        return Response(board_csv(board), media_type="text/csv; charset=utf-8")
+    return Response(board_json(board), media_type="application/json")
+
+
+@router.post("/benchmarks/{name}/submissions", status_code=201)
+def submit(
+    request: Request,
+    name: Name,
+    hub: HubOf,
+    identity: Submitter,
+    model: Annotated[str, Form(min_length=1, max_length=200)],
+    predictions: Annotated[UploadFile, File()],
+    facts: Annotated[str, Form(max_length=10_000)] = "{}",
+    run: Annotated[str, Form(max_length=_RUN_BYTES)] = "{}",
+    replaces: Annotated[str, Form(pattern=r"^([0-9a-f]{16})?$")] = "",
+) -> dict[str, Any]:
+    """Submit a file of predictions. It stays private until it is published."""
+    limit = hub.config.submissions.megabytes * 1_000_000
+    new = NewSubmission(
+        model=_one_line(model),
+        file_name=predictions.filename or "predictions",
+        content=predictions.file.read(limit + 1),
+        facts=_decode(facts, ModelFacts, "facts"),
+        run=_decode(run, dict[str, Any], "run"),
+    )
+    with hub.database.writing() as session:
+        benchmark = _benchmark(session, name)
+        earlier = _own(session, replaces, identity) if replaces else None
+        if earlier is not None and earlier.benchmark_id != benchmark.id:
+            raise HTTPException(422, f"{replaces} is a submission to another benchmark")
+        row = take_submission(session, hub.storage, benchmark, identity.account_id, new,
+                              hub.config.submissions, replaces=earlier)  # fmt: skip
+        note_action(session, "submit", account_id=identity.account_id,
+                    address=client_address(request), subject=row.public_id,
+                    benchmark=name, size=row.size)  # fmt: skip
+        return _submission(session, hub, row)
+
+
+@router.get("/submissions")
+def list_submissions(hub: HubOf, identity: Submitter) -> list[dict[str, Any]]:
+    """The submissions of the account, the latest first."""
+    with hub.database.reading() as session:
+        query = (
+            select(Submission)
+            .where(Submission.account_id == identity.account_id)
+            .options(joinedload(Submission.benchmark))
+            .order_by(Submission.id.desc())
+            .limit(500)
+        )
+        return [_submission(session, hub, row) for row in session.scalars(query)]
+
+
+@router.get("/submissions/{public_id}")
+def show_submission(public_id: PublicId, hub: HubOf, identity: Anyone) -> dict[str, Any]:
+    """A submission that is published, or of the account."""
+    with hub.database.reading() as session:
+        row = session.scalar(select(Submission).where(Submission.public_id == public_id))
+        own = row is not None and identity is not None and row.account_id == identity.account_id
+        # To strangers a private submission looks like one that does not exist.
+        if row is None or not (own or row.visibility == "published"):
+            raise HTTPException(404, f"there is no submission {public_id}")
+        return _submission(session, hub, row)
+
+
+@router.post("/submissions/{public_id}/publish")
+def publish(
+    request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
+) -> dict[str, Any]:
+    """Show a scored submission on the board."""
+    return _change(request, hub, identity, public_id, "published")
+
+
+@router.post("/submissions/{public_id}/withdraw")
+def withdraw(
+    request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
+) -> dict[str, Any]:
+    """Take a submission off the board. Its history is kept, and it counts for the limits."""
+    return _change(request, hub, identity, public_id, "withdrawn")
+
+
+def _change(
+    request: Request, hub: Hub, identity: Caller, public_id: str, visibility: str
+) -> dict[str, Any]:
+    with hub.database.writing() as session:
+        row = _own(session, public_id, identity)
+        if visibility == "published" and row.status != "scored":
+            raise HTTPException(409, f"submission {public_id} is {row.status}; it can be published "
+                                     "once it is scored")  # fmt: skip
+        if row.visibility == "withdrawn":
+            raise HTTPException(409, f"submission {public_id} was withdrawn; submit it again")
+        row.visibility = visibility
+        if visibility == "published":
+            row.published = row.published or now()
+        note_action(session, visibility, account_id=identity.account_id,
+                    address=client_address(request), subject=public_id)  # fmt: skip
+        return _submission(session, hub, row)
+
+
+def _benchmark(session: Session, name: str) -> HostedBenchmark:
+    row = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == name))
+    if row is None:
+        raise HTTPException(404, f"this hub has no benchmark {name}")
+    return row
+
+
+def _own(session: Session, public_id: str, identity: Caller) -> Submission:
+    query = select(Submission).where(
+        Submission.public_id == public_id, Submission.account_id == identity.account_id
+    )
+    row = session.scalar(query.with_for_update())
+    if row is None:
+        raise HTTPException(404, f"there is no submission {public_id} of yours")
+    return row
+
+
+def _describe(row: HostedBenchmark) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "title": row.title,
+        "description": row.description,
+        "samples": row.rows,
+        "version": row.version,
+        "hidden": row.is_hidden,
+        "protocol": row.protocol,
+        "spec": row.spec,
+    }
+
+
+def _submission(session: Session, hub: Hub, row: Submission) -> dict[str, Any]:
+    benchmark = row.benchmark
+    value: dict[str, Any] = {
+        "id": row.public_id,
+        "benchmark": benchmark.name,
+        "model": row.model,
+        "facts": row.facts,
+        "status": row.status,
+        "visibility": row.visibility,
+        "problem": row.problem,
+        "created": row.created.isoformat(timespec="seconds"),
+    }
+    score = latest_scores(session, [row.id]).get(row.id)
+    if score is not None:
+        earlier = session.get(Submission, score.same_as_id) if score.same_as_id else None
+        value["score"] = as_json(
+            public_score(
+                score,
+                is_hidden=benchmark.is_hidden,
+                limits=hub.config.hidden,
+                same_as=earlier.public_id if earlier else None,
+            )
+        )
+    return value
+
+
+def _decode(text: str, kind: Any, field: str) -> Any:
+    try:
+        return msgspec.json.decode(text.encode(), type=kind)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise UsageError(f"the field {field} cannot be read: {error}") from error
+
+
+def _one_line(text: str) -> str:
+    """A name without control characters."""
+    line = " ".join(text.split())
+    if not line or not line.isprintable():
+        raise UsageError(f"the model is called {text!r}; expected a name of printable characters")
+    return line
