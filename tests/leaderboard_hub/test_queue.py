@@ -38,7 +38,8 @@ def add_jobs(database: Database, count: int) -> None:
         owner = create_account(session, "owner", "owner", "a long password")
         benchmark = HostedBenchmark(
             name="signs", title="Signs", description="", spec="", protocol={}, is_hidden=False,
-            data="0" * 64, data_name="d.tsv", public_data=None, ids="1" * 64, rows=3, version=1, created=now())  # fmt: skip
+            data="0" * 64, data_name="d.tsv", public_data=None, ids="1" * 64, rows=3, version=1,
+            created=now())  # fmt: skip
         session.add(benchmark)
         session.flush()
         for number in range(count):
