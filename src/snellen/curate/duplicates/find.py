@@ -100,7 +100,9 @@ class _Indexes:
     def _open_cached(
         self, listing: Listing, key: str, name: str, *, has_turned: bool = False
     ) -> HashIndex:
-        facts = f"{VERSION} {has_turned} {self._settings.clip} {key}"
+        shard_size = _ITEMS_SHARD if has_turned else SHARD_SIZE
+        # Whatever `build_index` refuses to find changed: a cache never stands in the way.
+        facts = f"{VERSION} {has_turned} {shard_size} {self._settings.clip} {key}"
         folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
         try:
             self._build(listing, folder, name, has_turned)
