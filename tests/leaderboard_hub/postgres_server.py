@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -49,7 +50,8 @@ def serve_postgres(programs: Path) -> Iterator[str]:
         _wait(programs, port, server)
         yield f"postgresql://snellen@127.0.0.1:{port}/postgres"
     finally:
-        server.terminate()
+        # Without waiting for clients that were killed.
+        server.send_signal(signal.SIGINT)
         server.wait(30)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -234,6 +234,7 @@ def test_a_benchmark_is_told_from_a_manifest_by_its_columns(
 
 def test_names_and_folders_are_told_apart(tmp_path: Path) -> None:
     assert is_benchmark("eyechart")
+    assert is_benchmark("hf://org/questions")
     assert not is_benchmark(tmp_path)
     assert not is_benchmark("missing.parquet")
     assert not is_benchmark("folder/missing")

@@ -144,6 +144,40 @@ def test_a_budget_is_for_all_models_and_the_same_command_goes_on(
     assert 0 <= probes <= 4
 
 
+def test_a_budget_that_the_first_model_spends_leaves_the_second_undecided(
+    made: Planted, tmp_path: Path
+) -> None:
+    with running() as server:
+        server.models = ["reader", "viewer"]
+        words = ["curate", "filter", str(made.data), "--out", str(tmp_path), "-q"]
+        words += ["--text-only", f"{server.url}#reader", "--vision", f"{server.url}#viewer"]
+        assert main([*words, "--budget", "600tok"]) == 1
+        asked = [each["model"] for each in server.asked]
+        assert 15 * len(asked) <= 600
+        assert asked.count("viewer") <= 6 < asked.count("reader")
+        assert read_step(tmp_path).counts["undecided"] >= 67
+        assert main(words) == 0
+
+
+def test_a_broken_line_of_a_run_is_one_sentence(
+    made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["curate", "filter", str(made.data), "-q", "--out"]
+    assert main([*words, str(tmp_path / "a"), "--vision", *made.models(["vision-4"])]) == 0
+    (run,) = find_runs(tmp_path / "a" / "runs")
+    lines = (run.path / "samples.jsonl").read_bytes()
+    capsys.readouterr()
+    (run.path / "samples.jsonl").write_bytes(b"{no json\n" + lines)
+    assert main([*words, str(tmp_path / "b"), "--runs", str(run.path)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "holds a line that is no sample record" in said
+    # A line that a kill cut off is left out, and its item is not judged.
+    (run.path / "samples.jsonl").write_bytes(lines[:-20])
+    assert main([*words, str(tmp_path / "c"), "--runs", str(run.path)]) == 1
+    assert read_step(tmp_path / "c").counts["undecided"] == 1
+
+
 def test_without_a_server_nothing_is_written_that_stands_in_the_way(
     made: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -250,6 +250,21 @@ def test_manifests_bring_captions_and_licences(pictures: Path, tmp_path: Path) -
     )  # fmt: skip
 
 
+def test_clips_of_videos(pictures: Path, tmp_path: Path) -> None:
+    row = {"id": "clip", "video": str(pictures / "door.mp4"), "start": 1, "end": 2.6}
+    (tmp_path / "clips.jsonl").write_text(json.dumps(row) + "\n")
+    with scripted_server() as server:
+        code, printed = run(*arguments(server, tmp_path / "clips.jsonl", tmp_path / "set"))
+    assert code == 0, printed
+    recorded = open_recorded(str(tmp_path / "set" / "pictures.jsonl"), frozenset()).recorded
+    # Seconds are those of the clip.
+    spans = [(one.start, round(one.end, 3)) for one in recorded["clip"].moments]
+    assert spans == [(0, 1), (0, 1.6), (1, 1.6)]
+    (item,) = open_items(tmp_path / "set")
+    source = item.sample.media[0].source
+    assert (getattr(source, "start", None), getattr(source, "end", None)) == (1.0, 2.6)
+
+
 def test_text_in_pictures_is_read_by_rapidocr(tmp_path: Path) -> None:
     scene = next(scene for scene in SCENES if scene.text)
     (tmp_path / "pictures").mkdir()

@@ -127,6 +127,21 @@ def test_after_any_kills_the_bytes_are_the_same(
     assert outcome(tmp_path) == undisturbed
 
 
+def test_after_ctrl_c_it_says_how_to_go_on(kitchen: Path, tmp_path: Path) -> None:
+    shutil.copytree(kitchen, tmp_path, dirs_exist_ok=True)
+    process = start(tmp_path)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("[1/9] questions:"):
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    printed = process.stdout.read()
+    process.stdout.close()
+    assert process.wait() == 130
+    assert "the recipe goes on with: snellen curate run recipe.toml" in printed
+    assert "Traceback" not in printed
+
+
 def test_every_item_says_where_it_comes_from(undisturbed: Mapping[str, bytes]) -> None:
     lines = undisturbed["tables-made/provenance.jsonl"].splitlines()
     items = {line["item"]: line for line in map(json.loads, lines)}

@@ -250,7 +250,7 @@ def test_a_recipe_waits_for_people_and_goes_on(data, capsys, monkeypatch) -> Non
     recipe = write(data.folder, REVIEW)
     assert main(["curate", "run", recipe]) == 1
     printed = capsys.readouterr().out
-    assert "step 1 (review) waits for people: of 2 items 2 still need decisions" in printed
+    assert "step 1 (review) waits for people: of 2 items, 2 without enough decisions" in printed
     assert f"then go on with: snellen curate run {recipe}" in printed
     queue = (data.folder / "recipe-made" / "review" / "queue.jsonl").read_text().splitlines()
     first, second = (json.loads(line)["item"] for line in queue)
@@ -261,7 +261,7 @@ def test_a_recipe_waits_for_people_and_goes_on(data, capsys, monkeypatch) -> Non
     decisions.write_text(json.dumps({"item": first, "by": "Ann", "action": "drop"}) + "\n")
     assert main([*words, "--import", "ann.jsonl"]) == 0
     assert main(["curate", "run", recipe]) == 1
-    assert "1 still need" in capsys.readouterr().out
+    assert "1 without enough decisions" in capsys.readouterr().out
     # Further decisions that the recipe itself names are added to those that are there.
     decisions.write_text(json.dumps({"item": second, "by": "Bo", "action": "keep"}) + "\n")
     write(data.folder, REVIEW.replace("sample = 2", 'sample = 2\nimport = "ann.jsonl"'))

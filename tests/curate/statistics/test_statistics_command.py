@@ -223,3 +223,13 @@ def test_blind_with_columns_of_another_name(
     code, out, _ = run(capsys, *words, "--out", tmp_path / "runs")
     content = json.loads(out)
     assert (code, content["blind"][0]["n"], content["missing"]["question"]) == (0, 20, 0)
+
+
+def test_findings_name_a_few_groups(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    row = {"question": "What?", "A": "a", "B": "b", "answer": "A"}
+    rows = [{"index": n, **row, "category": f"c{n % 12:02}"} for n in range(12 * 30)]
+    path = tmp_path / "first.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = " ".join(run(capsys, path)[1].split())
+    assert "! the right answers are not evenly placed (p < 0.0001): A 360 of 180.0 expected" in text
+    assert "category c00, c01, c02, c03, c04, c05, c06, c07 and 4 more" in text

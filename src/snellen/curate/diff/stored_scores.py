@@ -68,6 +68,7 @@ _Golds = Mapping[str, tuple[tuple[str, ...], Mapping[str, str]]]
 
 
 def _scores_of(run: RunFolder, diff: DataDiff, new: ItemTable, golds: _Golds) -> StoredScores:
+    """What of one run holds: its records are sorted by what changed of their items."""
     info = run.info
     if info.data.digest != diff.old_digest:
         problem = (

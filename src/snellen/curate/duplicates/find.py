@@ -56,6 +56,7 @@ _QUESTION_COLUMNS = frozenset({"question", "prompt", "query", "instruction"})
 """A file with one of these columns is a benchmark, not a list of pictures."""
 
 _ITEMS_SHARD = 1_000
+_HUB_DATA = "hf://"
 
 OnPhase = Callable[[str, IndexProgress], None]
 """Called with the name of what is hashed and how far it is."""
@@ -99,7 +100,9 @@ class _Indexes:
     def _open_cached(
         self, listing: Listing, key: str, name: str, *, has_turned: bool = False
     ) -> HashIndex:
-        facts = f"{VERSION} {has_turned} {self._settings.clip} {key}"
+        shard_size = _ITEMS_SHARD if has_turned else SHARD_SIZE
+        # Whatever `build_index` refuses to find changed: a cache never stands in the way.
+        facts = f"{VERSION} {has_turned} {shard_size} {self._settings.clip} {key}"
         folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
         try:
             self._build(listing, folder, name, has_turned)
@@ -201,6 +204,8 @@ def write_index(
 def is_benchmark(spec: str | Path) -> bool:
     """Whether a name or path means items, and not a list of pictures: a data set folder, a file
     with questions, or no path at all but a benchmark's name. Raises DataError."""
+    if str(spec).startswith(_HUB_DATA):
+        return True
     path = Path(spec).expanduser()
     if path.is_dir():
         return (path / ITEMS_FILE).is_file()

@@ -295,7 +295,8 @@ def _scan(hashes: Hashes, queries: Hashes, radius: int) -> Iterator[Matches]:
         some = hashes[low : low + _SCAN_BATCH]
         for start in range(0, len(queries), step):
             distance = hamming(queries[start : start + step, None], some[None, :])
-            query, place = np.nonzero(distance <= radius)
+            # Of a flat view: numpy finds the places of a matrix five times as slowly.
+            query, place = np.divmod(np.flatnonzero(distance <= radius), len(some))
             if len(query):
                 yield Matches(query + start, place + low, distance[query, place])
 

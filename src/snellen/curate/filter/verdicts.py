@@ -250,7 +250,8 @@ def read_verdicts(
             verdicts[position] = _verdict(record, protocol, right_above)
             if record.failure == "media":
                 media_failures.append(position)
-    if not matched:
+    # A run that was stopped before its first reply has nothing that could disagree.
+    if not matched and (changed or unknown):
         raise UsageError(
             f"{run.path} has no reply to a question of these data: "
             + (

@@ -37,7 +37,7 @@ from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.templates import TemplateFile, read_templates
 from snellen.curate.metadata.written_options import WRITER, WriterSettings
-from snellen.curate.step import Step, open_step
+from snellen.curate.step import STEP_FILE, Step, open_step
 from snellen.data.media.image_files import FileDigests, media_folders
 from snellen.settings import Settings
 
@@ -90,18 +90,59 @@ def build_questions(
     named = [metadata] if isinstance(metadata, Path | str) else metadata
     paths = [Path(path).expanduser() for path in named]
     with RecordFiles(paths, Settings.from_environment().limits) as files:
+        catalogue = Catalogue(files, template_file.templates, options.seed)
+        rules = _draft_rules(files, template_file, template_path, options)
+        folder = Path(out).expanduser()
+        if not (folder / STEP_FILE).exists():
+            # A file that cannot be used leaves no folder behind, which would then be of other data.
+            _read(catalogue, files, options)
         settings = {
             **asdict(options),
             "templates": digest_bytes(template_path.read_bytes()),
             "writer": _model_name(writer),
         }
-        with open_step(out, STEP, settings, *files.describe()) as step, ExitStack() as stack:
+        with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
             if step.was_complete:
                 return read_counts(step)
+            if not len(catalogue):
+                _read(catalogue, files, options)
             models = None
             if writer is not None:
                 models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder))
-            return _Build(files, template_file, template_path.parent, options, step, models).run()
+            return _Build(files, catalogue, rules, options, step, models).run()
+
+
+def _draft_rules(
+    files: RecordFiles, file: TemplateFile, path: Path, options: MetadataQuestionOptions
+) -> DraftRules:
+    """What drafts of all templates share. Raises UnknownName for a category space that there is
+    not."""
+    named = {
+        name: space if isinstance(space, dict) else space_of_labels(space)
+        for name, space in file.spaces.items()
+    }
+    spaces = {**files.header.spaces, **named}
+    for template in file.templates:
+        if template.space and template.space not in spaces:
+            raise UnknownName(
+                f"category space of the subtask {template.subtask!r}", template.space, spaces
+            )
+    trees = {name: CategoryTree(space) for name, space in spaces.items()}
+    return DraftRules(
+        options.seed, files.header, trees, file.same, path.parent, options.alike_length
+    )
+
+
+def _read(catalogue: Catalogue, files: RecordFiles, options: MetadataQuestionOptions) -> None:
+    """Read the records. Raises DataError for files that hold none, and for ids that two share."""
+
+    def refuse(record: MetadataRecord) -> RecordProblem | None:
+        if options.require_license and not files.header.license_of(record):
+            reason = f"neither it nor its source {record.source!r} states a licence"
+            return RecordProblem("licence", reason)
+        return None
+
+    catalogue.read(refuse)
 
 
 def read_counts(step: Step) -> QuestionCounts:
@@ -115,41 +156,22 @@ class _Build:
     def __init__(
         self,
         files: RecordFiles,
-        template_file: TemplateFile,
-        folder: Path,
+        catalogue: Catalogue,
+        rules: DraftRules,
         options: MetadataQuestionOptions,
         step: Step,
         models: Models | None,
     ) -> None:
         self._files = files
+        self.catalogue = catalogue
+        self._rules = rules
         self._options = options
         self._step = step
         self._models = models
-        self._templates = template_file.templates
-        self._catalogue = Catalogue(files, self._templates, options.seed)
-        named = {
-            name: space if isinstance(space, dict) else space_of_labels(space)
-            for name, space in template_file.spaces.items()
-        }
-        spaces = {**files.header.spaces, **named}
-        for template in self._templates:
-            if template.space and template.space not in spaces:
-                raise UnknownName(
-                    f"category space of the subtask {template.subtask!r}", template.space, spaces
-                )
-        self._rules = DraftRules(
-            options.seed,
-            files.header,
-            {name: CategoryTree(space) for name, space in spaces.items()},
-            template_file.same,
-            folder,
-            options.alike_length,
-        )
 
     def run(self) -> QuestionCounts:
         """Draw, ask, and write the folder."""
-        self._catalogue.read(self._refuse)
-        outcomes = RecordOutcomes(self._catalogue)
+        outcomes = RecordOutcomes(self.catalogue)
         settings = Settings.from_environment()
         folders = media_folders(
             self._files.folders, settings.media_folders, settings.limits, fetched=False
@@ -158,8 +180,8 @@ class _Build:
         available: dict[str, dict[str, int]] = {}
         with FileDigests(settings.cache) as digests:
             files = MediaFiles(folders, digests, str(self._files))
-            for pool in self._catalogue.pools:
-                drafter = Drafter(pool, self._catalogue, files, self._rules)
+            for pool in self.catalogue.pools:
+                drafter = Drafter(pool, self.catalogue, files, self._rules)
                 drawn = _RecordDraw(self, pool, drafter, outcomes)
                 drafts += drawn.run(self._options.per_subtask)
                 available[pool.template.subtask] = {
@@ -167,7 +189,7 @@ class _Build:
                 }
             pairs = [(draft.template.subtask, draft.size) for draft in drafts]
             places = balance_positions(pairs, self._options.seed)
-            counts = count_questions(drafts, places, available, outcomes, len(self._catalogue))
+            counts = count_questions(drafts, places, available, outcomes, len(self.catalogue))
             if self._models is not None and self._models.abort_reason:
                 counts.stopped = self._models.abort_reason
                 self._step.finish(counts.as_dict(), "waiting")
@@ -181,19 +203,11 @@ class _Build:
         self._step.finish(counts.as_dict(), "waiting" if counts.failed else "complete")
         return counts
 
-    def _refuse(self, record: MetadataRecord) -> RecordProblem | None:
-        if self._options.require_license and not self._files.header.license_of(record):
-            return RecordProblem(
-                "licence",
-                f"neither it nor its source {record.source!r} states a licence",
-            )
-        return None
-
     def _decide(self, drafts: list[QuestionDraft], outcomes: RecordOutcomes) -> None:
         """Record what became of every record that was refused or drawn."""
         done = self._step.decisions
-        for row, problem in self._catalogue.problems.items():
-            name = self._catalogue.names[row]
+        for row, problem in self.catalogue.problems.items():
+            name = self.catalogue.names[row]
             if name not in done:
                 self._step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
         for name, problem in outcomes.refused.items():
@@ -253,7 +267,7 @@ class _RecordDraw:
         self._drafter = drafter
         self._outcomes = outcomes
         self._template = pool.template
-        self._orders = build._catalogue.orders(pool)
+        self._orders = build.catalogue.orders(pool)
         # Every record's first question comes before any record's second.
         self._sizes = {
             name: len(rows) * pool.template.per_record for name, rows in self._orders.items()
@@ -277,7 +291,7 @@ class _RecordDraw:
             self._draw(wanted)
 
     def _draw(self, wanted: Mapping[str, int]) -> None:
-        catalogue = self._build._catalogue
+        catalogue = self._build.catalogue
         sources: list[tuple[str, int]] = []
         jobs: list[Job[QuestionDraft | RecordProblem]] = []
         for name, count in wanted.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from random import Random
 
 from snellen.curate.metadata.equivalence import option_key
@@ -93,12 +92,3 @@ def length_spread(options: Sequence[str]) -> float:
     mean = sum(lengths) / len(lengths)
     variance = sum((length - mean) ** 2 for length in lengths) / len(lengths)
     return float(variance**0.5)
-
-
-def pairs_that_say_the_same(options: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of options with the same meaning by `option_key`; an item has none."""
-    return [
-        (one, other)
-        for one, other in combinations(options, 2)
-        if option_key(one) == option_key(other)
-    ]

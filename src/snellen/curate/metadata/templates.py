@@ -50,7 +50,7 @@ _PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "count": ("label",),
     "presence": ("label",),
     "box": ("label", "expression"),
-    "keypoints": ("label", "point"),
+    "keypoints": ("label",),
     "relation": ("subject", "object"),
 }
 _EVERYWHERE = ("expression", "width", "height", "categories", "source")

@@ -63,6 +63,7 @@ def write_card(facts: CardFacts) -> str:
 
 
 def _front_matter(facts: CardFacts) -> str:
+    """The YAML that the hub reads, a line for each entry."""
     total = sum(sum(counts.values()) for counts in facts.splits.values())
     size = next((name for limit, name in _SIZES if total < limit), "n>10M")
     entries: dict[str, Any] = {"license": _one_or_all(facts.hub_licences) or "unknown"}
@@ -115,6 +116,7 @@ def _tasks(facts: CardFacts) -> list[str]:
 
 
 def _body(facts: CardFacts) -> str:
+    """The page below the front matter."""
     parts = [
         f"# {facts.title}\n",
         f"{facts.description}\n" if facts.description else "",

@@ -433,6 +433,7 @@ class _Writer:
         md5: Mapping[str, str],
         licences: Sequence[LicenceLine],
     ) -> CardFacts:
+        """What the data card says."""
         options = self.options
         own = [options.licence] if options.licence else []
         known = [line.licence for line in licences if line.licence]

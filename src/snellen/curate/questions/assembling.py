@@ -16,7 +16,7 @@ from snellen.curate.questions.sources import Picture, PictureSource
 PICTURE_COLUMN = "picture"
 """Column: the ids of the pictures that an item shows, with commas between them."""
 TYPE_COLUMN = "question_type_id"
-_INHERITED = ("source", "license", "split")
+_INHERITED = ("source", "license", "split", "start", "end")
 
 
 def all_drafts(records: PictureRecords, seed: int) -> Iterator[Draft]:

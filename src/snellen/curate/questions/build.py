@@ -100,6 +100,7 @@ class _PictureQuestions:
         records: PictureRecords,
         models: Models,
     ) -> None:
+        """Log the decisions that a kill may have kept from the log."""
         self._pictures, self._options = pictures, options
         self._step, self._records, self._models = step, records, models
         fact_extraction = FactExtraction(
@@ -109,7 +110,6 @@ class _PictureQuestions:
             fact_extraction=fact_extraction, options=options, has_checker=bool(options.checker)
         )
         self._failed = 0
-        # A kill may have come between a picture's line and its decisions.
         for record in records.records():
             self._decide(record.decisions)
 

@@ -97,7 +97,7 @@ class VisualFacts(Struct, frozen=True, omit_defaults=True):
             or bool(self.dense),
             "dense": bool(self.dense),
             "text": bool(self.texts),
-            "moments": len(self.moments) > 1,
+            "moments": len({moment.start for moment in self.moments}) > 1,
         }
         return holds[need]
 
@@ -112,6 +112,7 @@ def describe(extraction: VisualFacts) -> str:
 
 
 def _lines(extraction: VisualFacts) -> Iterator[str]:
+    """A heading and a list for each aspect that was found; a video's moments in order."""
     if extraction.width:
         yield f"Size: {extraction.width} x {extraction.height} pixels."
     if extraction.captions:

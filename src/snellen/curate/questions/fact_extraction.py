@@ -127,6 +127,7 @@ class FactExtraction:
     def _frame(
         self, picture: Picture, ref: MediaRef, second: float, aspects: Sequence[Aspect]
     ) -> Steps[VisualFacts]:
+        """What the extractors find in one frame, of these aspects."""
         roles = {
             role
             for role, one in self.extractors.items()
@@ -172,12 +173,15 @@ def _words(captions: Sequence[str]) -> tuple[str, ...]:
 
 
 def video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:
-    """Seconds and size. Raises MediaError."""
+    """Seconds and size of a video, or of the clip of it that a manifest names. Raises
+    MediaError."""
     path = getattr(ref.source, "path", "")
     facts = video_facts(path or ref.source.read(), path or "the video")
-    if facts.duration <= 0:
-        raise MediaError(f"{path or 'the video'} has no length")
-    return facts.duration, (facts.width, facts.height)
+    start = getattr(ref.source, "start", None) or 0.0
+    end = min(getattr(ref.source, "end", None) or facts.duration, facts.duration)
+    if end <= start:
+        raise MediaError(f"{path or 'the video'} has no length between {start:g} s and {end:g} s")
+    return end - start, (facts.width, facts.height)
 
 
 def _interval_starts(seconds: float, every: float) -> list[float]:

@@ -167,6 +167,7 @@ def _items(
     chosen: Mapping[str, Sequence[str]],
     seed: int,
 ) -> Iterator[Item]:
+    """The items in the order of the videos, answers at each place equally often."""
     places = answer_positions(sorted(chosen), DISTRACTORS + 1, seed)
     for video in videos:
         if video.id not in chosen:

@@ -70,6 +70,7 @@ def is_english(caption: str) -> bool:
 
 
 def _is_noun(words: list[str], index: int) -> bool:
+    """Decide about one word, in lower case, by lists, then endings, then the word before."""
     word, lexicon = words[index], _lexicon()
     if not word[0].isalpha() or len(word) == 1 or word in lexicon.numbers:
         return False

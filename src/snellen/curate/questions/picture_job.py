@@ -51,6 +51,7 @@ from snellen.curate.questions.writing import (
     ask_text_only,
     write_questions,
 )
+from snellen.report.format import plural
 
 STEP = "questions"
 PERMANENT = frozenset({"unsupported", "too_long", "media"})
@@ -193,6 +194,7 @@ class PictureJobs:
         return Job(draft.id, steps())
 
     def _picture(self, picture: Picture) -> Steps[PictureJobResult]:
+        """Extract, then write; a picture that cannot be used is dropped with the reason."""
         result = PictureJobResult(picture.id, (picture.id,))
         if self.options.require_license and not picture.cells.get("license"):
             result.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
@@ -244,7 +246,7 @@ class PictureJobs:
             for number, question in enumerate(written, 1):
                 yield from self._check(result, prompt, f"{place}/{number}", question, spans)
         if result.questions:
-            reason = f"{len(result.questions)} questions passed"
+            reason = f"{plural(len(result.questions), 'question')} passed"
             result.decisions.append(
                 _JobDecision(result.picture, "keep", WRITTEN, reason, (extracted,))
             )

@@ -26,7 +26,7 @@ IMAGE_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".jp2", ".avif", ".ppm"}
 )
 CAPTION_COLUMNS = ("caption", "captions", "description", "text")
-_KEPT = ("license", "source", "split", "album")
+_KEPT = ("license", "source", "split", "album", "start", "end")
 _SPELLINGS = {"licence": "license", "story": "album"}
 
 
@@ -38,7 +38,8 @@ class Picture(Struct, frozen=True, gc=False):
     medium: MediaRef
     captions: tuple[str, ...] = ()
     cells: Mapping[str, str] = {}
-    """`license`, `source`, `split` and `album`, if they are known."""
+    """`license`, `source`, `split` and `album`, if they are known; of a clip its `start` and `end`
+    in seconds of the video."""
 
     @property
     def kind(self) -> MediaKind:
@@ -143,7 +144,7 @@ def unique_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
 
 
 def kept_cells(cells: Mapping[str, str]) -> dict[str, str]:
-    """Licence, source, split and album of a row, however its columns are spelt."""
+    """Licence, source, split, album and the bounds of a clip, however the columns are spelt."""
     by_name = {_SPELLINGS.get(name.lower(), name.lower()): cell for name, cell in cells.items()}
     return {name: by_name[name] for name in _KEPT if by_name.get(name)}
 

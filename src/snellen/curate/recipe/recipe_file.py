@@ -101,6 +101,7 @@ def _read_step(
     actions: list[str],
     earlier: list[RecipeStep],
 ) -> RecipeStep:
+    """Read the table of one step; `earlier` are those before it. Raises DataError, UnknownName."""
     where = f"{file}, step {number}"
     action = _text(entries, "step", where)
     if not action:

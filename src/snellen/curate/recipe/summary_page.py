@@ -40,6 +40,7 @@ def _actions(decisions: list[Decision]) -> str:
 
 
 def _details(name: str, decisions: list[Decision]) -> list[str]:
+    """The section of a step: its decisions by rule and person, and the models that replied."""
     counts: dict[tuple[str, str, str], int] = {}
     models: dict[str, int] = {}
     for decision in decisions:

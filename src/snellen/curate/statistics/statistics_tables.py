@@ -22,6 +22,8 @@ KIND_NAMES = {"choice": "multiple choice", "multi": "several right", "yes_no": "
 _QUANTILE_HEADS = ("5 %", "25 %", "median", "75 %", "95 %")
 _DISTRIBUTION_HEADS = ("n", "mean", "sd", "min", *_QUANTILE_HEADS, "max")
 NO_LABEL = "(none)"
+_MAX_NAMED = 8
+"""Groups that a finding names."""
 
 
 def statistics_tables(
@@ -95,7 +97,10 @@ def findings(statistics: DatasetStatistics) -> Iterator[str]:
     for column, groups in statistics.groups.items():
         uneven = [group.label or NO_LABEL for group in groups if group.positions.is_alarm()]
         if uneven:
-            yield f"right answers are not evenly placed in {column} {', '.join(uneven)}"
+            named = ", ".join(uneven[:_MAX_NAMED])
+            more = len(uneven) - _MAX_NAMED
+            named += f" and {more} more" if more > 0 else ""
+            yield f"right answers are not evenly placed in {column} {named}"
     options = statistics.options
     if options.equal:
         yield f"{fmt.plural(options.equal, 'item')} with two options of the same text"

@@ -118,6 +118,7 @@ _SCALED_WORDS = re.compile(
     r"(hundred|thousand|million|billion|trillion)\b"
 )
 _WORD = re.compile(r"[a-z]+")
+_FOLDABLE = re.compile(r"[\uff01-\uff5e\u3000٫٬]|(?![0-9])\d")
 _RANGE = re.compile(r"\s?(?:to|or|and|[-–—~至到])\s?")
 _AFTERNOON = re.compile(r"\d\s?(?:p\.?m\b|o'clock)", re.IGNORECASE)
 _ROMAN = re.compile(r"\b(?=[IVXLC]+\b)(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")
@@ -157,7 +158,7 @@ def word_values(text: str) -> set[Decimal]:
 
 def fold_digits(text: str) -> str:
     """`text` with full-width forms and the digits of all scripts as ASCII."""
-    if text.isascii():
+    if not _FOLDABLE.search(text):
         return text
     return "".join(map(_fold_character, text))
 

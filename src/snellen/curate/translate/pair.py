@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from snellen.curate.translate.languages import Language
 from snellen.curate.translate.spans import Spans, find_spans
+from snellen.curate.translate.terms import TermGroup, terms_of
 
 Level = Literal["wrong", "doubtful"]
 """`wrong`: the model is told and asked again. `doubtful`: often right, so only recorded."""
@@ -52,12 +53,14 @@ class TextPair:
     min_chrf: float = 0.3
     """A back-translation whose chrF is less is doubtful."""
 
-    @property
-    def fields(self) -> Iterator[str]:
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
         """Fields that both texts have and that are not empty."""
-        for name, text in self.source.items():
-            if text.strip() and self.target.get(name, "").strip():
-                yield name
+        return tuple(
+            name
+            for name, text in self.source.items()
+            if text.strip() and self.target.get(name, "").strip()
+        )
 
     @property
     def options(self) -> list[str]:
@@ -67,6 +70,20 @@ class TextPair:
     @cached_property
     def source_spans(self) -> dict[str, Spans]:
         return {name: find_spans(self.source[name]) for name in self.fields}
+
+    @cached_property
+    def source_concepts(self) -> dict[str, list[tuple[TermGroup, set[str]]]]:
+        """By field the groups of words that are known for the two languages and that the source
+        has a word of, with the concepts of these words."""
+        groups = terms_of(self.source_language, self.target_language).groups
+        return {
+            name: [
+                (group, concepts)
+                for group in groups
+                if (concepts := group.source_concepts(spans.rest))
+            ]
+            for name, spans in self.source_spans.items()
+        }
 
     @cached_property
     def target_spans(self) -> dict[str, Spans]:

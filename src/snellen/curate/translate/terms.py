@@ -24,6 +24,8 @@ class TermGroup:
 
     name: str
     source: re.Pattern[str]
+    quick: re.Pattern[str]
+    """Finds nothing where `source` finds nothing, and is faster."""
     target: re.Pattern[str]
     concepts: Mapping[str, frozenset[str]]
     """Concepts by target word; a word can stand for several."""
@@ -31,6 +33,8 @@ class TermGroup:
 
     def source_concepts(self, text: str) -> set[str]:
         """The concepts of a text in the source language."""
+        if not self.quick.search(text):
+            return set()
         return {self._concept(match) for match in self.source.finditer(text)}
 
     def target_concepts(self, text: str) -> set[str]:
@@ -99,6 +103,7 @@ def _term_group(entry: Mapping[str, object]) -> TermGroup:
     return TermGroup(
         name=str(entry["name"]),
         source=re.compile(source, re.IGNORECASE),
+        quick=re.compile("|".join(names), re.IGNORECASE),
         target=re.compile("|".join(map(re.escape, longest))),
         concepts={word: frozenset(each) for word, each in concepts.items()},
         ignore=re.compile("|".join(map(re.escape, ignore))) if ignore else None,

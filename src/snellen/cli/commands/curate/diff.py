@@ -39,6 +39,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Print the differences, and which scores of the runs hold."""
     import sys
 
     import msgspec
@@ -61,6 +62,7 @@ def main(arguments: Namespace) -> int:
 
 
 def _print_diff(diff: DataDiff, most: int) -> None:
+    """Print counts, the table of abilities, and the first items of each list."""
     print_line(f"{diff.old} -> {diff.new}")
     if diff.is_empty:
         print_line(f"no item differs ({diff.same} are the same)")
@@ -116,6 +118,7 @@ def _short(text: str) -> str:
 
 
 def _print_scores(scores: StoredScores) -> None:
+    """Print what of a run holds, and the command for the rest."""
     print_line()
     print_line(scores.run)
     if scores.problem:

@@ -51,6 +51,7 @@ def main(arguments: Namespace) -> int:
 
 
 def _print(published: PublishResult) -> None:
+    """Print what was published, what was left out, and what to do with it."""
     from snellen.curate.publish.survey import name_some
 
     publication = published.publication

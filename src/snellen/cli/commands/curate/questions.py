@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
+    """Add the flags of all three kinds of questions, and those of asking models."""
     from snellen.curate.asking import StepOptions
 
     parser.add_argument(
@@ -71,6 +72,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def _add_numbers(parser: ArgumentParser) -> None:
+    """Limits, seeds and thresholds."""
     numbers = {
         "count": (1, "questions to ask for, for each picture and dimension"),
         "per-dimension": (0, "most questions of a dimension, drawn by seed; 0: all"),

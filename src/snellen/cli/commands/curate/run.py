@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,14 +82,25 @@ def main(arguments: Namespace) -> int:
                 _print_plan(planned)
             return COMPLETE
         notify = _print_to_stderr if arguments.json else print_line
-        if arguments.json:
-            with contextlib.redirect_stdout(sys.stderr):
+        with _advice_when_interrupted(arguments.command_line):
+            if arguments.json:
+                with contextlib.redirect_stdout(sys.stderr):
+                    outcome = pipeline.run(notify)
+                sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
+            else:
                 outcome = pipeline.run(notify)
-            sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
-        else:
-            outcome = pipeline.run(notify)
-            _print_outcome(outcome)
+                _print_outcome(outcome)
     return COMPLETE if outcome.status == "complete" else INCOMPLETE
+
+
+@contextlib.contextmanager
+def _advice_when_interrupted(command: str) -> Iterator[None]:
+    """After Ctrl-C, say how the recipe goes on: a step only knows how it does itself."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        print_line(f"the recipe goes on with: {command}", error=True)
+        raise
 
 
 def _step_command(action: str) -> StepCommand:

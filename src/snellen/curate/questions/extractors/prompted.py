@@ -79,6 +79,8 @@ def extraction_prompt(aspects: Collection[Aspect]) -> str:
 
 
 def _extraction(seen: SeenPicture, view: View) -> VisualFacts:
+    """The reply with boxes in pixels; what has no text or label is left out."""
+
     def pixels(box: list[float] | None) -> Box | None:
         if box is None:
             return None

@@ -32,8 +32,7 @@ def check_opposites(pair: TextPair) -> Iterator[Mismatch]:
     """No word was translated as another of its group: left as right, red as blue, kg as g."""
     for name in pair.fields:
         source, target = pair.source_spans[name].rest, pair.target_spans[name].rest
-        for group in terms_of(pair.source_language, pair.target_language).groups:
-            before = group.source_concepts(source)
+        for group, before in pair.source_concepts[name]:
             after = group.target_concepts(target)
             lost, gained = before - after, after - before
             if lost and gained and not (before & after and len(before) == len(after)):

@@ -10,7 +10,7 @@ from snellen.curate.translate.chrf import chrf
 from snellen.curate.translate.languages import Language
 from snellen.curate.translate.numerals import number_mentions
 from snellen.curate.translate.pair import Mismatch, TextPair, bare_text
-from snellen.curate.translate.terms import has_term, terms_of
+from snellen.curate.translate.terms import has_term
 from snellen.extract.yes_no import parse_yes_no
 
 _CLEAR = 0.3
@@ -62,8 +62,9 @@ def _says(
 
 def _source_marks(pair: TextPair, name: str) -> set[str]:
     text = pair.source_spans[name].rest
-    groups = terms_of(pair.source_language, pair.target_language).groups
-    marks = {f"{group.name}: {each}" for group in groups for each in group.source_concepts(text)}
+    marks = {
+        f"{group.name}: {each}" for group, known in pair.source_concepts[name] for each in known
+    }
     marks |= {
         f"glossary: {term}" for term in pair.glossary if has_term(text, term, pair.source_language)
     }
@@ -72,8 +73,15 @@ def _source_marks(pair: TextPair, name: str) -> set[str]:
 
 def _target_marks(pair: TextPair, name: str) -> set[str]:
     text = pair.target_spans[name].rest
-    groups = terms_of(pair.source_language, pair.target_language).groups
-    marks = {f"{group.name}: {each}" for group in groups for each in group.target_concepts(text)}
+    # Only of groups that some option of the source has a word of: no other could be exchanged.
+    groups = {
+        group.name: group
+        for each in pair.options
+        for group, _ in pair.source_concepts.get(each, ())
+    }
+    marks = {
+        f"{group.name}: {each}" for group in groups.values() for each in group.target_concepts(text)
+    }
     marks |= {
         f"glossary: {term}"
         for term, word in pair.glossary.items()
