@@ -15,7 +15,7 @@ from snellen.leaderboard_hub.accounts.access import (
     browser_caller,
     create_account,
     create_token,
-    forget_expired,
+    delete_expired,
     invite,
     now,
     sign_in,
@@ -126,7 +126,7 @@ def test_an_invitation_makes_one_account(database: Database, ann: int) -> None:
 def test_what_has_expired_is_forgotten(database: Database, ann: int) -> None:
     with database.writing() as session:
         assert sign_in(session, "ann", PASSWORD, "1.2.3.4", SessionLimits(session_days=1e-9))
-        forget_expired(session)
+        delete_expired(session)
         assert session.scalars(select(SignIn)).all() == []
 
 

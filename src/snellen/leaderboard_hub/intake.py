@@ -144,7 +144,7 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         path = Path(folder) / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"
         path.write_bytes(content)
         try:
-            predictions = read_predictions(path, settings=_tight_settings(Path(folder), limits))
+            predictions = read_predictions(path, settings=_strict_settings(Path(folder), limits))
         except UsageError as error:
             raise DataError(str(error).replace(str(path), name)) from error
     if len(predictions) > limits.rows:
@@ -169,12 +169,6 @@ def check_ids(replies: Sequence[Reply], expected: Sequence[str]) -> None:
         raise DataError("the file holds no replies")
 
 
-def missing_ids(replies: Iterable[Reply], expected: Sequence[str]) -> list[str]:
-    """Ids of the benchmark without a reply."""
-    given = {reply.index for reply in replies}
-    return [name for name in expected if name not in given]
-
-
 def _distinct(rows: Iterable[Prediction]) -> Iterable[Reply]:
     seen: dict[str, str] = {}
     for row in rows:
@@ -186,7 +180,7 @@ def _distinct(rows: Iterable[Prediction]) -> Iterable[Reply]:
     return (Reply(name, reply) for name, reply in seen.items())
 
 
-def _tight_settings(folder: Path, limits: SubmissionLimits) -> Settings:
+def _strict_settings(folder: Path, limits: SubmissionLimits) -> Settings:
     """Limits for files of strangers, and a cache that is deleted with the file."""
     tight = Limits(
         row_mb=8,

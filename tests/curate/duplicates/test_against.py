@@ -16,8 +16,8 @@ from snellen.curate.duplicates.find import find_duplicates, is_benchmark, write_
 from snellen.curate.duplicates.report import (
     DuplicateReport,
     DuplicateSettings,
-    OutsideMatch,
-    OutsideReport,
+    OverlapMatch,
+    OverlapReport,
 )
 from snellen.stats.intervals import score_interval
 
@@ -54,7 +54,7 @@ def compare(data: Path, *against: Path | str) -> DuplicateReport:
     return find_duplicates(data, settings, processes=1).report
 
 
-def ways(report: OutsideReport) -> list[tuple[str, str, str]]:
+def ways(report: OverlapReport) -> list[tuple[str, str, str]]:
     return [
         (one.item, one.other, one.picture.how if one.picture else "text") for one in report.matches
     ]
@@ -201,7 +201,7 @@ def test_text_only_items_of_another_benchmark(tmp_path: Path) -> None:
     report = compare(
         write_rows(tmp_path / "own.jsonl", own), write_rows(tmp_path / "theirs.jsonl", theirs)
     ).against[0]
-    assert report.matches == (OutsideMatch("a", "c", None, "duplicate", "same question", 1.0),)
+    assert report.matches == (OverlapMatch("a", "c", None, "duplicate", "same question", 1.0),)
     assert report.notes == ("it has no pictures; only texts were compared",)
 
 

@@ -135,7 +135,7 @@ def test_a_finished_shard_is_not_written_again(
         HashIndex(out)
     seen: list[IndexProgress] = []
     build_index(open_listing(folder), out, processes=1, shard_size=4, on_progress=seen.append)
-    assert [(one.entries, one.was_there) for one in seen] == [(4, 4), (8, 8), (12, 8), (13, 9)]
+    assert [(one.entries, one.reused) for one in seen] == [(4, 4), (8, 8), (12, 8), (13, 9)]
     again = {path: path.stat().st_mtime_ns for path in out.rglob("*.npy")}
     kept = {path for path in stamps if "shards" in path.parts and path.parent != last}
     assert all(again[path] == stamps[path] for path in kept)

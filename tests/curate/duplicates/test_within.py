@@ -221,7 +221,7 @@ def test_a_second_look_hashes_nothing_and_changed_files_are_hashed_again(tmp_pat
     def look() -> DuplicateReport:
         seen.clear()
         return find_duplicates(
-            path, processes=1, on_phase=lambda _, one: seen.append((one.entries, one.was_there))
+            path, processes=1, on_phase=lambda _, one: seen.append((one.entries, one.reused))
         ).report
 
     assert len(look().duplicates) == 1

@@ -72,7 +72,11 @@ def test_a_flag_is_as_likely_as_counting_says(name: str, right: float) -> None:
 def test_the_numbers_of_the_docstring() -> None:
     """Two options: right one time in four under CircularEval, two of three one time in six."""
     right = np.array(
-        [guess_of(Sample("1", "choice", "?", ("A",), {"A": "left", "B": "right"}), True).anew]
+        [
+            guess_of(
+                Sample("1", "choice", "?", ("A",), {"A": "left", "B": "right"}), True
+            ).independent
+        ]
     )
     assert right.item() == 0.25
     flags = flag_probabilities(parse_rule("text-majority"), right, 3)

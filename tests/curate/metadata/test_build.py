@@ -410,9 +410,9 @@ MISTAKES: list[tuple[str, str]] = [
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["nummbers"]\n',
      "did you mean numbers"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = [{by="numbers", spred=1}]\n',
-     "unknown field `spred`; its settings: spread, share, least"),
+     "unknown field `spred`; its settings: spread, share, minimum"),
     ('[[templates]]\nsubtask = "a"\nanswer = "box"\n'
-     'distractors = [{by="boxes", least_iou=0.6}]\n', "least_iou is not less than most_iou"),
+     'distractors = [{by="boxes", min_iou=0.6}]\n', "min_iou is not less than max_iou"),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\n'
      'distractors = [{by="categories", near="embedding"}]\n', 'needs vectors = "FILE"'),
     ('[[templates]]\nsubtask = "a"\nanswer = "label"\ndistractors = ["model"]\n', "--writer"),

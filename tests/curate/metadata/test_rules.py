@@ -173,7 +173,7 @@ def test_length_spread_by_hand() -> None:
     [
         ("5", NumberSettings(spread=1, share=0), {"3", "4", "6", "7"}),
         ("1", NumberSettings(spread=1), {"0", "2", "3"}),
-        ("1", NumberSettings(spread=1, least=1), {"2", "3"}),
+        ("1", NumberSettings(spread=1, minimum=1), {"2", "3"}),
         ("2.5 kg", NumberSettings(spread=1, share=0), {"2.3 kg", "2.4 kg", "2.6 kg", "2.7 kg"}),
         ("1,000 people", NumberSettings(spread=1, share=0), {"998 people", "999 people",
             "1,001 people", "1,002 people"}),
@@ -286,9 +286,9 @@ def test_boxes_stay_in_bounds(seed: int, width: int, height: int) -> None:
     for index, box in enumerate(boxes):
         assert 0 <= box[0] < box[2] <= 640
         assert 0 <= box[1] < box[3] <= 480
-        assert iou(box, gold) <= settings.most_iou
-        assert iou(box, other) <= settings.most_iou
-        assert all(iou(box, each) <= settings.most_mutual_iou for each in boxes[:index])
+        assert iou(box, gold) <= settings.max_iou
+        assert iou(box, other) <= settings.max_iou
+        assert all(iou(box, each) <= settings.max_mutual_iou for each in boxes[:index])
 
 
 def test_small_boxes_have_wrong_neighbours() -> None:
@@ -297,8 +297,8 @@ def test_small_boxes_have_wrong_neighbours() -> None:
 
 
 def test_bounds_of_boxes_that_exclude_each_other() -> None:
-    with pytest.raises(ValueError, match="least_iou is not less than most_iou"):
-        BoxSettings(least_iou=0.6, most_iou=0.5)
+    with pytest.raises(ValueError, match="min_iou is not less than max_iou"):
+        BoxSettings(min_iou=0.6, max_iou=0.5)
 
 
 @given(st.text(min_size=1, max_size=30), st.integers(0, 10**6))
@@ -326,7 +326,7 @@ def test_texts_without_letters_have_no_edits() -> None:
 
 @given(st.permutations(list("abcde")), st.integers(0, 10**6))
 def test_orders_are_other_orders(items: list[str], seed: int) -> None:
-    settings = OrderSettings(least_moves=2, most_moves=4)
+    settings = OrderSettings(min_moves=2, max_moves=4)
     orders = list(perturb_order(items, settings, Random(seed)))
     assert len(orders) == len(set(orders)) >= 3
     for order in orders:

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from snellen.curate.publish.hold_out import Splittable, choose_held_out
+from snellen.curate.publish.hold_out import SplitCandidate, choose_held_out
 
-ITEMS = [Splittable(f"q{number}", "abc"[number % 3]) for number in range(100)]
+ITEMS = [SplitCandidate(f"q{number}", "abc"[number % 3]) for number in range(100)]
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_the_order_of_the_data_does_not_matter_but_the_seed_does() -> None:
 
 
 def test_units_and_questions_about_one_picture_stay_together() -> None:
-    pairs = [Splittable(f"p{n}", "a", unit=f"pair {n // 2}") for n in range(40)]
+    pairs = [SplitCandidate(f"p{n}", "a", unit=f"pair {n // 2}") for n in range(40)]
     # Each of these shares one of its two pictures with the next: a chain of four.
     chains = [
-        Splittable(f"c{n}-{k}", "b", media=(f"{n} {k}", f"{n} {k + 1}"))
+        SplitCandidate(f"c{n}-{k}", "b", media=(f"{n} {k}", f"{n} {k + 1}"))
         for n in range(10)
         for k in range(4)
     ]
@@ -54,17 +54,17 @@ def test_units_and_questions_about_one_picture_stay_together() -> None:
 
 def test_what_must_be_public_takes_its_unit_with_it() -> None:
     items = [
-        Splittable("1", "a", unit="u"),
-        Splittable("2", "a", unit="u", must_be_public=True),
-        Splittable("3", "a"),
-        Splittable("4", "a"),
+        SplitCandidate("1", "a", unit="u"),
+        SplitCandidate("2", "a", unit="u", must_be_public=True),
+        SplitCandidate("3", "a"),
+        SplitCandidate("4", "a"),
     ]
     assert choose_held_out(items, 0.5, 0) == {"3", "4"}
 
 
 def test_units_of_several_abilities_meet_the_share_of_each() -> None:
     items = [
-        Splittable(f"{picture}-{ability}", ability, media=(f"picture {picture}",))
+        SplitCandidate(f"{picture}-{ability}", ability, media=(f"picture {picture}",))
         for picture in range(20)
         for ability in "abc"
     ]

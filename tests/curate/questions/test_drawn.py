@@ -25,7 +25,7 @@ from snellen.curate.items import open_items
 from snellen.curate.questions.captions import open_captions
 from snellen.curate.questions.drawn_questions import DrawnOptions, make_drawn_questions
 from snellen.curate.questions.results import QuestionsResult
-from snellen.curate.questions.rules import ChangedCaption, changed_too_much, stays_the_same
+from snellen.curate.questions.rules import ChangedCaption, check_captions_differ, check_change_size
 
 CAPTIONS = {
     "good": "a red disc on grey paper",
@@ -222,9 +222,9 @@ def test_only_a_target_or_an_attribute_changes(changed: list[str], rule: str) ->
     caption = "a dog sits on the mat"
     after = {"a cat sits on the roof of a house": "cat", "a cat sleeps on the mat": "cat"}
     replies = [ChangedCaption(text, "target", "dog", after.get(text, text)) for text in changed]
-    assert bool(stays_the_same(caption, replies)) == (rule == "unchanged")
+    assert bool(check_captions_differ(caption, replies)) == (rule == "unchanged")
     if rule != "unchanged":
-        assert bool(changed_too_much(caption, replies)) == (rule == "too much")
+        assert bool(check_change_size(caption, replies)) == (rule == "too much")
 
 
 def test_files_without_captions_are_refused(tmp_path: Path) -> None:

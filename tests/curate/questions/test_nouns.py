@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from snellen.curate.questions.nouns import MIN_NOUNS, find_nouns, is_english
-from snellen.curate.questions.rules import few_nouns
+from snellen.curate.questions.rules import check_noun_count
 
 HERE = Path(__file__).parent
 
@@ -51,12 +51,12 @@ def test_the_captions_that_the_rule_was_made_with() -> None:
     ],
 )
 def test_pictures_need_six_nouns_in_one_caption(captions: list[str], passes: bool) -> None:
-    assert (few_nouns(captions, MIN_NOUNS) == "") is passes
+    assert (check_noun_count(captions, MIN_NOUNS) == "") is passes
 
 
 def test_the_reason_names_the_nouns() -> None:
-    assert few_nouns(["a dog on the grass"], 6) == (
-        "2 nouns (dog, grass) in 'a dog on the grass'; at least 6 are wanted"
+    assert check_noun_count(["a dog on the grass"], 6) == (
+        "2 nouns (dog, grass) in 'a dog on the grass'; expected at least 6"
     )
-    assert few_nouns(["a dog"], 0) == ""
+    assert check_noun_count(["a dog"], 0) == ""
     assert not is_english("кот")

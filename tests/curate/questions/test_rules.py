@@ -14,11 +14,11 @@ from snellen.curate.questions.balance import (
 )
 from snellen.curate.questions.rules import (
     WrittenQuestion,
-    given_away,
-    missing_parts,
-    repeats,
-    speaks_of_description,
-    too_close,
+    check_description_mention,
+    check_distractors,
+    check_giveaway,
+    check_parts,
+    check_repetition,
 )
 
 
@@ -53,9 +53,12 @@ def written(question: str, answer: str, *distractors: str) -> WrittenQuestion:
 )
 def test_distractors_that_say_the_same(answer: str, distractor: str, is_close: bool) -> None:
     others = ("something else", "another thing")
-    assert bool(too_close(written("Which?", answer, distractor, *others))) is is_close
+    assert bool(check_distractors(written("Which?", answer, distractor, *others))) is is_close
     # Two distractors that say the same leave only three options.
-    assert bool(too_close(written("Which?", "nothing here", answer, distractor, "xyz"))) is is_close
+    assert (
+        bool(check_distractors(written("Which?", "nothing here", answer, distractor, "xyz")))
+        is is_close
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_distractors_that_say_the_same(answer: str, distractor: str, is_close: b
 def test_answers_in_their_question(
     question: str, answer: str, distractors: tuple[str, ...], gives_away: bool
 ) -> None:
-    assert bool(given_away(written(question, answer, *distractors, "a tree"))) is gives_away
+    assert bool(check_giveaway(written(question, answer, *distractors, "a tree"))) is gives_away
 
 
 @pytest.mark.parametrize(
@@ -85,17 +88,17 @@ def test_answers_in_their_question(
     ],
 )
 def test_questions_about_what_nobody_sees(question: str, speaks: bool) -> None:
-    assert bool(speaks_of_description(written(question, "a"))) is speaks
+    assert bool(check_description_mention(written(question, "a"))) is speaks
 
 
 def test_missing_parts_and_repeated_questions() -> None:
-    assert missing_parts(written("", "a", "b", "c", "d")) == "there is no question"
-    assert missing_parts(written("Q?", " ", "b", "c", "d")) == "there is no answer"
-    assert missing_parts(written("Q?", "a", "b", "c")) == "there are 2 distractors; expected 3"
-    assert missing_parts(written("Q?", "a", "b", "c", "")) == "there are 2 distractors; expected 3"
-    assert missing_parts(written("Q?", "a", "b", "c", "d")) == ""
-    assert repeats(written("Where is it?", "a"), ["Is it where"])
-    assert not repeats(written("Where is it?", "a"), ["Where is he?"])
+    assert check_parts(written("", "a", "b", "c", "d")) == "there is no question"
+    assert check_parts(written("Q?", " ", "b", "c", "d")) == "there is no answer"
+    assert check_parts(written("Q?", "a", "b", "c")) == "there are 2 distractors; expected 3"
+    assert check_parts(written("Q?", "a", "b", "c", "")) == "there are 2 distractors; expected 3"
+    assert check_parts(written("Q?", "a", "b", "c", "d")) == ""
+    assert check_repetition(written("Where is it?", "a"), ["Is it where"])
+    assert not check_repetition(written("Where is it?", "a"), ["Where is he?"])
 
 
 def some_candidates() -> list[Candidate]:
@@ -114,8 +117,8 @@ def test_balance_over_dimensions_and_pictures() -> None:
     assert (counts["counting"], counts["scene"]) == (10, 10)
     assert counts["text"] >= 1
     assert max(Counter(one.picture for one in kept).values()) == 1
-    assert choice.kept.isdisjoint(choice.over)
-    assert len(choice.kept) + len(choice.over) == len(everything)
+    assert choice.kept.isdisjoint(choice.left_out)
+    assert len(choice.kept) + len(choice.left_out) == len(everything)
     # The same whatever the order, another with another seed, and more with a larger limit.
     assert balance(everything[::-1], per_dimension=10, per_picture=1, seed=3).kept == choice.kept
     assert balance(everything, per_dimension=10, per_picture=1, seed=4).kept != choice.kept

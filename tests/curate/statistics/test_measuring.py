@@ -83,7 +83,7 @@ def test_words_by_hand(by_hand: DatasetStatistics) -> None:
     assert question.n == 8
     assert question.mean == pytest.approx(sum(lengths) / 8)
     assert question.deviation == pytest.approx(stats.tstd(lengths) * (7 / 8) ** 0.5)
-    assert (question.least, question.most, question.quantiles[2]) == (2, 4, 3)
+    assert (question.min, question.max, question.quantiles[2]) == (2, 4, 3)
     of_options = [2, 2, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1]
     assert (option.n, option.mean) == (16, pytest.approx(sum(of_options) / 16))
     # a dog; 3; Z, which is no option; yes; two red dogs; 绿; A, B as they stand

@@ -43,7 +43,7 @@ def test_random_chance_of_mathvista(golden: Golden, tmp_path: Path) -> None:
     assert round(100 * statistics.baselines.chance, 1) == 17.9
     assert max(statistics.options.counts) == 8
     assert statistics.words.answer is not None
-    assert statistics.words.answer.most == 27
+    assert statistics.words.answer.max == 27
 
 
 @pytest.mark.external_golden("mmbench_dev_llava15_13b")
@@ -65,7 +65,7 @@ def test_mmbench_by_another_count(golden: Golden) -> None:
     words = statistics.words
     for ours, theirs in ((words.question, questions), (words.option, of_options)):
         assert ours is not None
-        assert (ours.n, ours.least, ours.most) == (len(theirs), min(theirs), max(theirs))
+        assert (ours.n, ours.min, ours.max) == (len(theirs), min(theirs), max(theirs))
         assert ours.mean == pytest.approx(plain.fmean(theirs))
         assert ours.deviation == pytest.approx(plain.pstdev(theirs))
     places = Counter(row["answer"] for row in rows)

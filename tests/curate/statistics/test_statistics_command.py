@@ -115,7 +115,7 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
     videos = content["videos"]
     assert (videos["videos"], videos["distinct"], videos["unreadable"]) == (6, 5, 1)
     seconds = videos["seconds"]
-    assert (seconds["n"], seconds["least"], seconds["most"]) == pytest.approx((3, 2, 5))
+    assert (seconds["n"], seconds["min"], seconds["max"]) == pytest.approx((3, 2, 5))
     # 50, 30, 20 of the part from 1 to 3 s, and the folder's 4
     assert videos["frames"]["mean"] == pytest.approx((50 + 30 + 20 + 4) / 4)
     assert videos["width"]["mean"] == pytest.approx((64 + 32 + 64 + 20) / 4)

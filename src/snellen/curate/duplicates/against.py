@@ -16,8 +16,8 @@ from snellen.curate.duplicates.index_format import HAS_PIXELS, HAS_SHA256
 from snellen.curate.duplicates.item_facts import ItemFacts, ReadItems
 from snellen.curate.duplicates.report import (
     DuplicateSettings,
-    OutsideMatch,
-    OutsideReport,
+    OverlapMatch,
+    OverlapReport,
     PictureMatch,
     Share,
 )
@@ -34,7 +34,7 @@ _EXACT = ("bytes", "pixels")
 
 
 @dataclass(frozen=True)
-class Outside:
+class OtherData:
     """Another data set."""
 
     name: str
@@ -49,9 +49,9 @@ class _PictureHit(NamedTuple):
     match: PictureMatch
 
 
-def compare_outside(
-    data: ReadItems, index: HashIndex | None, outside: Outside, settings: DuplicateSettings
-) -> OutsideReport:
+def find_overlap(
+    data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings
+) -> OverlapReport:
     """Matches of the data set's items with the other data set, and the share of each kind."""
     digests = list(data.images)
     hits: dict[str, list[_PictureHit]] = {}
@@ -71,7 +71,7 @@ def compare_outside(
         if counts[match.item] <= MAX_MATCHES:
             listed.append(match)
     info = outside.index.info if outside.index is not None else None
-    return OutsideReport(
+    return OverlapReport(
         name=outside.name,
         kind="list" if outside.read is None else "benchmark",
         entries=len(outside.read.items) if outside.read else len(outside.index or ()),
@@ -114,9 +114,9 @@ def _picture_hits(
 
 
 def _list_matches(
-    data: ReadItems, hits: dict[str, list[_PictureHit]], outside: Outside,
+    data: ReadItems, hits: dict[str, list[_PictureHit]], outside: OtherData,
     settings: DuplicateSettings,
-) -> list[OutsideMatch]:  # fmt: skip
+) -> list[OverlapMatch]:  # fmt: skip
     """Matches with entries of a list: by picture, and by question and caption."""
     index = outside.index
     if index is None:
@@ -138,7 +138,7 @@ def _list_matches(
                 rows.setdefault(hit.row, (digest, hit.match))
         for row, (digest, match) in rows.items():
             matches.append(
-                OutsideMatch(
+                OverlapMatch(
                     item.id,
                     index.name(row),
                     match,
@@ -151,7 +151,7 @@ def _list_matches(
             )
     for (position, row), similarity in texts.items():
         matches.append(
-            OutsideMatch(
+            OverlapMatch(
                 data.items[position].id,
                 index.name(row),
                 similarity=similarity,
@@ -165,7 +165,7 @@ def _list_matches(
 def _item_matches(
     data: ReadItems, hits: dict[str, list[_PictureHit]], other: ReadItems,
     settings: DuplicateSettings,
-) -> list[OutsideMatch]:  # fmt: skip
+) -> list[OverlapMatch]:  # fmt: skip
     """Matches with items of another benchmark: all pictures match, or without pictures the text."""
     names = list(other.images)
     users: dict[str, list[ItemFacts]] = defaultdict(list)
@@ -192,7 +192,7 @@ def _item_matches(
         relation = relate(own[left], theirs[right], True, settings.texts)
         if relation is not None:
             matches.append(
-                OutsideMatch(
+                OverlapMatch(
                     own[left].id,
                     theirs[right].id,
                     None,
@@ -207,12 +207,12 @@ def _item_matches(
 def _item_match(
     item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch,
     settings: DuplicateSettings,
-) -> OutsideMatch:  # fmt: skip
+) -> OverlapMatch:  # fmt: skip
     same_pixels = match.how in _EXACT
     relation = None
     if len(item.media) == len(other.media):
         relation = relate(item, other, same_pixels, settings.texts)
-    return OutsideMatch(
+    return OverlapMatch(
         item.id, other.id, match,
         relation.kind if relation else None, relation.rule if relation else None,
         round(relation.similarity if relation else jaccard(item.shingles, other.shingles), 4),
@@ -221,7 +221,7 @@ def _item_match(
 
 
 def _shares(
-    items: Sequence[ItemFacts], matches: Iterable[OutsideMatch], *, is_list: bool
+    items: Sequence[ItemFacts], matches: Iterable[OverlapMatch], *, is_list: bool
 ) -> list[Share]:
     """Share of the items with a match, for each kind of match. Items about one picture stand and
     fall together: they are a cluster of the interval."""
@@ -248,7 +248,7 @@ def _shares(
     return [*shares, share("picture and question", whole)]
 
 
-def _notes(outside: Outside) -> list[str]:
+def _notes(outside: OtherData) -> list[str]:
     if outside.index is None:
         return ["it has no pictures; only texts were compared"]
     info, notes = outside.index.info, []
@@ -268,12 +268,12 @@ def _notes(outside: Outside) -> list[str]:
 
 def _order(
     items: Sequence[ItemFacts],
-) -> Callable[[OutsideMatch], tuple[int, int, int, float, str]]:
+) -> Callable[[OverlapMatch], tuple[int, int, int, float, str]]:
     """Sort key: items as they stand in the data, then exact before near before texts alone."""
     place = {item.id: position for position, item in enumerate(items)}
     ways = ("bytes", "pixels", "near", "turned", "embedding")
 
-    def key(match: OutsideMatch) -> tuple[int, int, int, float, str]:
+    def key(match: OverlapMatch) -> tuple[int, int, int, float, str]:
         how = ways.index(match.picture.how) if match.picture else len(ways)
         bits = (match.picture.phash or 0) if match.picture else 0
         return place[match.item], how, bits, -(match.similarity or 0.0), match.other

@@ -31,7 +31,6 @@ from snellen.curate.duplicates.index_format import (
     StringColumn,
     TableBlock,
     map_array,
-    read_broken,
     read_info,
     read_strings,
     save_info,
@@ -63,7 +62,7 @@ class IndexProgress(NamedTuple):
 
     entries: int
     """Entries of finished shards."""
-    was_there: int
+    reused: int
     """Of these, entries that an earlier start had finished."""
 
 
@@ -169,14 +168,14 @@ def _write_shards(
 ) -> IndexInfo:  # fmt: skip
     """Write the shards that are missing, and compare the others' names with the list."""
     sizes: list[int] = []
-    finished = was_there = 0
+    finished = reused = 0
 
     def report(count: int, *, is_new: bool) -> None:
-        nonlocal finished, was_there
+        nonlocal finished, reused
         finished += count
-        was_there += 0 if is_new else count
+        reused += 0 if is_new else count
         if on_progress is not None:
-            on_progress(IndexProgress(finished, was_there))
+            on_progress(IndexProgress(finished, reused))
 
     def missing() -> Iterator[ShardJob]:
         for number, batch in enumerate(listing.batches(info.shard_size)):
@@ -368,9 +367,3 @@ def _read_column(folder: Path, name: str) -> Array:
     if array is None:
         raise StorageError(f"{folder} lacks its column {name}; delete the index and write it again")
     return array
-
-
-def all_broken(out: Path, info: IndexInfo) -> Iterator[BrokenEntry]:
-    """The entries that could not be used, in order."""
-    for number in range(len(info.shards)):
-        yield from read_broken(shard_folder(out, number))

@@ -12,10 +12,10 @@ import msgspec
 
 from snellen.core.atomic_write import save
 from snellen.curate.decisions import Action, Decision, Evidence, count_actions
-from snellen.curate.duplicates.find import Found
+from snellen.curate.duplicates.descriptions import describe_overlap, describe_picture_match
+from snellen.curate.duplicates.find import DuplicateSearchResult
 from snellen.curate.duplicates.page import PAGE_FILE, write_page
-from snellen.curate.duplicates.report import DuplicateReport, OutsideReport, PictureMatch
-from snellen.curate.duplicates.wording import outside_words, picture_words
+from snellen.curate.duplicates.report import DuplicateReport, OverlapReport, PictureMatch
 from snellen.curate.step import open_step
 
 STEP = "duplicates"
@@ -30,7 +30,9 @@ _MAX_EVIDENCE = 5
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-def write_folder(found: Found, out: Path | str, drop: Sequence[Group] = ()) -> dict[str, Any]:
+def write_folder(
+    found: DuplicateSearchResult, out: Path | str, drop: Sequence[Group] = ()
+) -> dict[str, Any]:
     """Write the data set folder `out`: items in the groups `drop` are dropped, others are flagged.
 
     Also writes the report, its page and the exclusion lists there. Returns the counts. Raises
@@ -142,7 +144,7 @@ def _repeats(report: DuplicateReport) -> Iterable[tuple[str, str, list[Evidence]
     """Each item that is not kept, the item that is kept for it, and why they are duplicates."""
     evidence: dict[str, list[Evidence]] = defaultdict(list)
     for pair in report.duplicates:
-        facts = (pair.rule, *(picture_words(pair.picture) if pair.picture else ()))
+        facts = (pair.rule, *(describe_picture_match(pair.picture) if pair.picture else ()))
         for name, other in ((pair.left, pair.right), (pair.right, pair.left)):
             evidence[name].append(_evidence(other, facts, pair.picture, pair.similarity))
     for cluster in report.clusters:
@@ -151,13 +153,13 @@ def _repeats(report: DuplicateReport) -> Iterable[tuple[str, str, list[Evidence]
                 yield name, cluster.kept, evidence[name]
 
 
-def _outside(report: OutsideReport) -> dict[str, list[Evidence]]:
+def _outside(report: OverlapReport) -> dict[str, list[Evidence]]:
     evidence: dict[str, list[Evidence]] = defaultdict(list)
     for match in report.matches:
         is_template = match.picture is not None and report.kind == "benchmark"
         if is_template and match.relation is None:
             continue  # The same picture with another question is another item.
-        facts = outside_words(match)
+        facts = describe_overlap(match)
         evidence[match.item].append(_evidence(match.other, facts, match.picture, match.similarity))
     return evidence
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.curate.duplicates.against import Outside, compare_outside
+from snellen.curate.duplicates.against import OtherData, find_overlap
 from snellen.curate.duplicates.build_index import (
     SHARD_SIZE,
     IndexProgress,
@@ -63,7 +63,7 @@ OnPhase = Callable[[str, IndexProgress], None]
 
 
 @dataclass(frozen=True)
-class Found:
+class DuplicateSearchResult:
     """The report, and what a page or a step needs to show it."""
 
     report: DuplicateReport
@@ -135,7 +135,7 @@ def find_duplicates(
     on_phase: OnPhase | None = None,
     make_shards: MakeShards | None = None,
     search_blocks: SearchBlocks | None = None,
-) -> Found:
+) -> DuplicateSearchResult:
     """Compare the items of a data set with each other and with what `settings.against` names:
     benchmarks, data files, data set folders, indexes, lists of pictures.
 
@@ -153,15 +153,15 @@ def find_duplicates(
         if isinstance(other, ItemTable):
             theirs = read_items(other)
             others[spec] = theirs
-            outside.append(Outside(spec, indexes.of_items(theirs), theirs))
+            outside.append(OtherData(spec, indexes.of_items(theirs), theirs))
         else:
             stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
             stored.search_blocks = search_blocks
             others[spec] = stored
-            outside.append(Outside(spec, stored, None))
+            outside.append(OtherData(spec, stored, None))
     report = _report(read, index, settings)
-    reports = tuple(compare_outside(read, index, one, settings) for one in outside)
-    return Found(replace(report, against=reports), read, others)
+    reports = tuple(find_overlap(read, index, one, settings) for one in outside)
+    return DuplicateSearchResult(replace(report, against=reports), read, others)
 
 
 def _open_other(spec: str, settings: DuplicateSettings) -> ItemTable | HashIndex | Listing:

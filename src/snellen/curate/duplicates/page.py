@@ -12,23 +12,23 @@ from typing import NamedTuple
 from snellen.core.atomic_write import save
 from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, Source, decode_image
-from snellen.curate.duplicates.find import Found
+from snellen.curate.duplicates.descriptions import (
+    describe_keep,
+    describe_overlap,
+    describe_picture_match,
+    describe_rules,
+    share_row,
+)
+from snellen.curate.duplicates.find import DuplicateSearchResult
 from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import HAS_COPY, Array
 from snellen.curate.duplicates.item_facts import ItemFacts, ReadItems
 from snellen.curate.duplicates.report import (
     DuplicateReport,
     ItemPair,
-    OutsideMatch,
-    OutsideReport,
+    OverlapMatch,
+    OverlapReport,
     PicturePair,
-)
-from snellen.curate.duplicates.wording import (
-    keep_words,
-    outside_words,
-    picture_words,
-    rule_words,
-    share_row,
 )
 from snellen.report import format as fmt
 from snellen.report.page.layout import page_layout, template_environment
@@ -87,13 +87,13 @@ class PictureUrls:
         return self._urls[digest]
 
 
-def write_page(found: Found, path: Path) -> Path:
+def write_page(found: DuplicateSearchResult, path: Path) -> Path:
     """Write the page and return its path. Raises StorageError."""
     save(path, page_text(found))
     return path
 
 
-def page_text(found: Found) -> str:
+def page_text(found: DuplicateSearchResult) -> str:
     """The page as HTML."""
     report, read = found.report, found.read
     writer = _CardWriter(found)
@@ -116,7 +116,7 @@ def page_text(found: Found) -> str:
         report=report,
         links=links,
         counts=_counts(report, len(alike)),
-        keep=keep_words(report.settings),
+        keep=describe_keep(report.settings),
         against=against,
         shared=[
             writer.shared_row(one.picture, one.items) for one in report.shared_pictures[:_MAX_ROWS]
@@ -126,7 +126,7 @@ def page_text(found: Found) -> str:
         repeated=report.repeated_questions[:_MAX_ROWS],
         repeated_count=len(report.repeated_questions),
         broken=[(_names(one.items), one.reason) for one in report.broken[:_MAX_ROWS]],
-        rule=rule_words(report.settings),
+        rule=describe_rules(report.settings),
         count=len(read.items),
     )
 
@@ -156,7 +156,7 @@ def _is_above(pair: PicturePair, paired: set[tuple[str, str]]) -> bool:
 class _CardWriter:
     """Makes cards of pairs."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: DuplicateSearchResult) -> None:
         self._found = found
         self._items = {item.id: item for item in found.read.items}
         self._pictures = PictureUrls()
@@ -171,7 +171,7 @@ class _CardWriter:
         cards = []
         for pair in pairs[:_MAX_CARDS]:
             facts = [pair.rule, f"text similarity {pair.similarity:.2f}"]
-            facts += picture_words(pair.picture) if pair.picture else ()
+            facts += describe_picture_match(pair.picture) if pair.picture else ()
             tone = {"contradiction": "contradiction", "duplicate": ""}.get(pair.kind, "possible")
             title = "" if pair.kind == "duplicate" else pair.kind
             left, right = (
@@ -192,10 +192,10 @@ class _CardWriter:
                 url = self._url(self._found.read, digest)
                 question = item.raw_question if item else ""
                 sides.append(Side(_names(names), question, "", url, "picture"))
-            cards.append(Card(sides[0], sides[1], picture_words(pair.match)))
+            cards.append(Card(sides[0], sides[1], describe_picture_match(pair.match)))
         return Cards(tuple(cards), len(pairs) - len(cards))
 
-    def against(self, report: OutsideReport) -> dict[str, object]:
+    def against(self, report: OverlapReport) -> dict[str, object]:
         other = self._found.others[report.name]
         theirs = {item.id: item for item in other.items} if isinstance(other, ReadItems) else {}
         cards = []
@@ -207,7 +207,7 @@ class _CardWriter:
                 right = _list_side(match, other)
             else:
                 right = self._side(theirs[match.other], other, "", match.other_picture or None)
-            cards.append(Card(left, right, outside_words(match)))
+            cards.append(Card(left, right, describe_overlap(match)))
         what = (
             fmt.plural(report.entries, "item")
             if report.kind == "benchmark"
@@ -236,7 +236,7 @@ class _CardWriter:
         return self._pictures.url(digest, ref.source if ref else None)
 
 
-def _list_side(match: OutsideMatch, index: HashIndex) -> Side:
+def _list_side(match: OverlapMatch, index: HashIndex) -> Side:
     """An entry of a list: its name, its caption, and its picture if it lies in a folder, else the
     small copy that the index holds."""
     if match.picture is None or match.row is None:

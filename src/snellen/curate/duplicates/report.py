@@ -97,7 +97,7 @@ class Share(Struct, frozen=True):
         return self.count / self.n if self.n else 0.0
 
 
-class OutsideMatch(Struct, frozen=True, omit_defaults=True):
+class OverlapMatch(Struct, frozen=True, omit_defaults=True):
     """An item of the data set and something of the other set that match."""
 
     item: str
@@ -117,7 +117,7 @@ class OutsideMatch(Struct, frozen=True, omit_defaults=True):
     """Place of the entry in the list, from 0."""
 
 
-class OutsideReport(Struct, frozen=True, omit_defaults=True):
+class OverlapReport(Struct, frozen=True, omit_defaults=True):
     """What the data set shares with another benchmark or with training data."""
 
     name: str
@@ -126,7 +126,7 @@ class OutsideReport(Struct, frozen=True, omit_defaults=True):
     pictures: int
     captions: int
     broken: int
-    matches: tuple[OutsideMatch, ...]
+    matches: tuple[OverlapMatch, ...]
     shares: tuple[Share, ...]
     left_out: int = 0
     """Matches beyond `MAX_MATCHES` of one item, counted only."""
@@ -163,7 +163,7 @@ class DuplicateReport(Struct, frozen=True, omit_defaults=True):
     repeated_questions: tuple[RepeatedQuestion, ...]
     broken: tuple[BrokenMedium, ...]
     flat: int = 0
-    against: tuple[OutsideReport, ...] = ()
+    against: tuple[OverlapReport, ...] = ()
 
     @property
     def exclusions(self) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from snellen.curate.duplicates.report import DuplicateReport, ItemPair, OutsideReport
-from snellen.curate.duplicates.wording import keep_words, picture_words, share_row
+from snellen.curate.duplicates.descriptions import describe_keep, describe_picture_match, share_row
+from snellen.curate.duplicates.report import DuplicateReport, ItemPair, OverlapReport
 from snellen.report import format as fmt
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def print_report(report: DuplicateReport, console: Console) -> None:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     for one in report.against:
         console.print()
-        console.print(_outside_head(one), highlight=False, markup=False, soft_wrap=True)
+        console.print(_overlap_heading(one), highlight=False, markup=False, soft_wrap=True)
         table = Table(box=None, pad_edge=False, show_edge=False)
         table.add_column("what is there too")
         for name in ("items", "of", "share", "95 % interval"):
@@ -48,7 +48,7 @@ def _lines(report: DuplicateReport) -> Iterator[str]:
     count = len(report.clusters)
     repeated = fmt.plural(len(report.exclusions), "item")
     yield f"duplicate items     {repeated} in {fmt.plural(count, 'cluster')}; kept of each: " + (
-        keep_words(report.settings)
+        describe_keep(report.settings)
     )
     yield from _pair_lines(report.duplicates)
     yield f"pictures alike      {fmt.plural(len(report.picture_pairs), 'pair')} of different files"
@@ -69,7 +69,7 @@ def _lines(report: DuplicateReport) -> Iterator[str]:
 
 def _pair_lines(pairs: tuple[ItemPair, ...]) -> Iterator[str]:
     for pair in pairs[:_MAX_LINES]:
-        facts = list(picture_words(pair.picture)) if pair.picture else ["no picture"]
+        facts = list(describe_picture_match(pair.picture)) if pair.picture else ["no picture"]
         if pair.rule != "same question":
             facts.append(f"{pair.rule}, {pair.similarity:.2f}")
         if pair.kind != "duplicate":
@@ -81,7 +81,7 @@ def _pair_lines(pairs: tuple[ItemPair, ...]) -> Iterator[str]:
         yield f"  and {len(pairs) - _MAX_LINES:,} more"
 
 
-def _outside_head(report: OutsideReport) -> str:
+def _overlap_heading(report: OverlapReport) -> str:
     entries = (
         fmt.plural(report.entries, "item")
         if report.kind == "benchmark"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,12 +28,6 @@ _MAX_PAIRED = 64
 """Items about one picture that are compared each with each; further ones are found by MinHash."""
 _NO_MEDIA = ""
 SAME_BYTES, SAME_PIXELS = PictureMatch("bytes"), PictureMatch("pixels", 0, 0, 1.0)
-
-
-class PictureNode(NamedTuple):
-    """Pictures of the same pixels, as one."""
-
-    digests: tuple[str, ...]
 
 
 class PictureGraph:

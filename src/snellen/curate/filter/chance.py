@@ -37,8 +37,9 @@ class Guess(NamedTuple):
     passes: int
 
     @property
-    def anew(self) -> float:
-        """The chance of guessing anew in every pass, as in `scoring.accuracy.chance_of`."""
+    def independent(self) -> float:
+        """The chance that independent guesses are right in every pass, as in
+        `scoring.accuracy.chance_of`."""
         return float(self.once**self.passes)
 
 
@@ -68,7 +69,7 @@ def flag_probabilities(rule: Rule, right: NDArray[float64], models: int) -> NDAr
     import numpy as np
 
     threshold = rule.threshold(models)
-    counts = range(threshold, models + 1) if rule.flags_the_right else range(threshold + 1)
+    counts = range(threshold, models + 1) if rule.flags_right_answers else range(threshold + 1)
     values, inverse = np.unique(right, return_inverse=True)
     flagged = [
         sum(comb(models, k) * p**k * (1 - p) ** (models - k) for k in counts)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 UNREADABLE, NO_PICTURE, NO_ANSWER = "unreadable", "no picture", "no answer"
-_MOST = 0.9
+_MIN_MEDIA_SHARE = 0.9
 """If this share of the items has a picture or video, an item without one is flagged; with fewer,
 the data are a mixture."""
 
@@ -57,8 +57,9 @@ class JudgedRule(NamedTuple):
     """Models without a reply, by item (items,)."""
     judgements: NDArray[int8]
     """`Judgement` by item (items,)."""
-    guess_anew: NDArray[float64]
-    """Probability of a flag if the models guessed anew in every pass; NaN if unknown (items,)."""
+    guess_independent: NDArray[float64]
+    """Probability of a flag if the models guessed independently in every pass (items,); NaN if
+    unknown."""
     guess_once: NDArray[float64]
     """The same if each model kept to the option that it drew first (items,)."""
 
@@ -145,7 +146,7 @@ def find_problems(index: ItemIndex, runs: Sequence[RunVerdicts]) -> dict[int, It
                     why = reader.media_failure(run, position)
                     problems[position] = ItemProblem(UNREADABLE, why)
     with_media = int(index.has_media.sum())
-    if with_media >= _MOST * len(index):
+    if with_media >= _MIN_MEDIA_SHARE * len(index):
         reason = f"it has no picture, as {with_media} of {len(index)} items have"
         for position in (~index.has_media).nonzero()[0].tolist():
             problems.setdefault(position, ItemProblem(NO_PICTURE, reason))
@@ -178,13 +179,13 @@ def _judge_rule(
     silent = (verdicts == ItemVerdict.SILENT).sum(axis=0)
     models = len(verdicts)
     once = index.guess_once**index.sizes
-    anew = index.guess_once ** (index.sizes * index.passes)
+    independent = index.guess_once ** (index.sizes * index.passes)
     return JudgedRule(
         rule,
         models,
         right,
         silent,
         judge(rule, right, silent, models, min_replies),
-        flag_probabilities(rule, anew, models),
+        flag_probabilities(rule, independent, models),
         flag_probabilities(rule, once, models),
     )

@@ -101,7 +101,7 @@ class Rule:
         return FORMS[self.form].source
 
     @property
-    def flags_the_right(self) -> bool:
+    def flags_right_answers(self) -> bool:
         """Whether it flags items that many models answer, not those that few do."""
         return self.kind == "text-only"
 
@@ -153,12 +153,12 @@ def check_rule(rule: Rule, models: int) -> None:
             "of them with --runs"
         )
     threshold = rule.threshold(models)
-    if rule.flags_the_right and threshold > models:
+    if rule.flags_right_answers and threshold > models:
         raise UsageError(
             f"the rule {rule.name} flags what more than {threshold - 1} models answer, and there "
             f"are {models}: it could flag nothing; name more models, or a smaller number"
         )
-    if not rule.flags_the_right and threshold >= models:
+    if not rule.flags_right_answers and threshold >= models:
         raise UsageError(
             f"the rule {rule.name} flags what at most {threshold} of {models} models answer, which "
             "is everything; name more models, or a smaller number"
@@ -197,7 +197,7 @@ def _flags(rule: Rule, right: NDArray[intp], models: NDArray[intp]) -> NDArray[i
 
     largest = int(models.max(initial=0))
     thresholds = np.array([rule.threshold(count) for count in range(largest + 1)])[models]
-    flagged = right >= thresholds if rule.flags_the_right else right <= thresholds
+    flagged = right >= thresholds if rule.flags_right_answers else right <= thresholds
     return flagged.astype(np.intp)
 
 

@@ -32,7 +32,7 @@ class ModelCount(Struct, frozen=True):
     silent: int
     """Without a reply, or one that could be scored."""
     chance: float
-    """Items that guessing anew in every pass would get right, of those it replied to."""
+    """Items that guessing independently in every pass would get right, of those it replied to."""
 
 
 class RuleCount(Struct, frozen=True):
@@ -50,7 +50,8 @@ class RuleCount(Struct, frozen=True):
     flagged: int
     undecided: int
     expected: float | None
-    """Flags if every model guessed anew in every pass; None if no item's options are known."""
+    """Flags if every model guessed independently in every pass; None if no item's options are
+    known."""
     expected_low: int | None
     expected_high: int | None
     """Of 100 data sets like this one, 95 would have from `expected_low` to `expected_high`."""
@@ -67,7 +68,7 @@ class GroupCount(Struct, frozen=True):
     flagged: dict[str, int]
     """By applied rule."""
     expected: dict[str, float]
-    """By applied rule: if every model guessed anew in every pass."""
+    """By applied rule: if every model guessed independently in every pass."""
     by_any: int
     """Flagged by one applied rule or more."""
     undecided: int
@@ -138,8 +139,8 @@ def summarise(
 def _count_rule(each: JudgedRule, judged: JudgedItems, is_applied: bool) -> RuleCount:
     askable = judged.askable
     units = judged.index.units[askable]
-    anew, once = each.guess_anew[askable], each.guess_once[askable]
-    expected = expected_flags(anew, units) if _is_known(anew) else None
+    independent, once = each.guess_independent[askable], each.guess_once[askable]
+    expected = expected_flags(independent, units) if _is_known(independent) else None
     judgements = each.judgements[askable]
     return RuleCount(
         rule=each.rule.name,
@@ -199,7 +200,9 @@ def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
             for each in judged.applied
         }
         expected = {
-            each.rule.name: _sums(codes, size, _zero_unknown(each.guess_anew) * judged.askable)
+            each.rule.name: _sums(
+                codes, size, _zero_unknown(each.guess_independent) * judged.askable
+            )
             for each in judged.applied
         }
         for code, value in enumerate(values):

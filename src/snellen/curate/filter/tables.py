@@ -136,8 +136,8 @@ def print_filter(result: FilterResult, console: Console, *, max_rows: int) -> No
 
 
 GUESSING = (
-    "by guessing: items that the rule would flag if every model guessed anew in every pass (in 95 "
-    "of 100 such data sets from-to); same text: if it kept to the option it drew first"
+    "by guessing: items that the rule would flag if every model guessed independently in every "
+    "pass (in 95 of 100 such data sets from-to); same text: if it kept to the option it drew first"
 )
 
 

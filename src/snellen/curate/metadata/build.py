@@ -42,7 +42,7 @@ from snellen.data.media.image_files import FileDigests, media_folders
 from snellen.settings import Settings
 
 STEP = "questions-from-metadata"
-MOST_CHECKED = 100
+MAX_CHECKED = 100
 """Items of a data set that are flagged by `check_share` (Appendix I.1)."""
 CATEGORY, META_TASK = "category", "l2-category"
 """Columns of subtask and meta-task in MMT-Bench's files."""
@@ -61,7 +61,7 @@ class MetadataQuestionOptions:
     require_license: bool = False
     """Leave records out for which nobody states a licence."""
     check_share: float = 0.0
-    """The share of each data set's items that is flagged for review, at most `MOST_CHECKED`.
+    """The share of each data set's items that is flagged for review, at most `MAX_CHECKED`.
     MMT-Bench's authors looked at half of the samples (Appendix I.1)."""
 
 
@@ -335,7 +335,7 @@ def _choose_checked(drafts: Sequence[QuestionDraft], options: MetadataQuestionOp
     checked: set[str] = set()
     for names in by_source.values():
         names.sort(key=lambda name: sampling_key(options.seed, f"check/{name}"))
-        checked.update(names[: min(MOST_CHECKED, round(options.check_share * len(names)))])
+        checked.update(names[: min(MAX_CHECKED, round(options.check_share * len(names)))])
     return checked
 
 

@@ -23,11 +23,11 @@ from snellen.curate.metadata.targets import answer_texts, has_targets
 from snellen.curate.metadata.templates import QuestionTemplate
 from snellen.curate.metadata.text_index import TextIndex
 
-_MOST_LABELS = 100_000
+_MAX_LABELS = 100_000
 """Different answers of one template and source that become a category space."""
-_MOST_TEXTS = 256
+_MAX_TEXTS = 256
 """Texts of one record that are searched."""
-_MOST_DRAWS = 500
+_MAX_DRAWS = 500
 """Other records drawn for one item."""
 
 
@@ -63,11 +63,11 @@ class TemplatePool:
         texts = answer_texts(record, self.template.answer)
         if self._counts_answers:
             observed: Counter[str] = self.observed.setdefault(record.source, Counter())
-            if len(observed) < _MOST_LABELS:
+            if len(observed) < _MAX_LABELS:
                 observed.update(texts)
         if self.index is not None:
-            for place, text in enumerate(texts[:_MOST_TEXTS]):
-                self.index.add(text, row * _MOST_TEXTS + place)
+            for place, text in enumerate(texts[:_MAX_TEXTS]):
+                self.index.add(text, row * _MAX_TEXTS + place)
 
     def tree(self, record: MetadataRecord, spaces: Mapping[str, CategoryTree]) -> CategoryTree:
         """The category space of a record's answers: its own list, the space that it or the template
@@ -218,16 +218,16 @@ class _PoolRecords:
         index, answer = self._pool.index, self._pool.template.answer
         found = []
         for label in index.search(text, count) if index else ():
-            row, place = divmod(label, _MOST_TEXTS)
+            row, place = divmod(label, _MAX_TEXTS)
             record = self._catalogue.record(row)
             found.append((record, answer_texts(record, answer)[place]))
         return found
 
     def at_random(self, rng: Random) -> Iterator[MetadataRecord]:
         same = self._pool.rows[self._source]
-        for _ in range(_MOST_DRAWS):
+        for _ in range(_MAX_DRAWS):
             yield self._catalogue.record(same[rng.randrange(len(same))])
         rows = list(self._pool.rows.values())
-        for _ in range(_MOST_DRAWS if len(rows) > 1 else 0):
+        for _ in range(_MAX_DRAWS if len(rows) > 1 else 0):
             others = rows[rng.randrange(len(rows))]
             yield self._catalogue.record(others[rng.randrange(len(others))])

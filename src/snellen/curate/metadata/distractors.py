@@ -141,7 +141,7 @@ def _propose_categories(context: DistractorContext, settings: CategorySettings) 
         nearest = _nearest_labels(context, settings, hidden, {*true, option_key(hidden)})
     # At least as many as are needed; one fewer where the hidden label is one of the nearest.
     hides = settings.near != "hierarchy"
-    size = max(settings.among - hides, context.template.most - 1)
+    size = max(settings.among - hides, context.template.max_options - 1)
     yield from _shuffle(context, settings, nearest[:size])
     yield from nearest[size:]
 
@@ -226,7 +226,11 @@ def _propose_pictures(context: DistractorContext, settings: NoSettings) -> Itera
 
 def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> Iterator[str]:
     numbers = perturb_number(
-        context.target.gold, settings, context.rng, context.template.most, context.frequencies
+        context.target.gold,
+        settings,
+        context.rng,
+        context.template.max_options,
+        context.frequencies,
     )
     return iter(numbers)
 

@@ -177,12 +177,12 @@ class Drafter:
             target.gold,
             proposals,
             OptionFilter.for_target(target.gold, target.true, self._rules.same),
-            template.most - 1,
+            template.max_options - 1,
             alike_length=self._rules.alike_length and _is_of_any_length(template),
             rng=rng,
         )
-        if len(wrong) < template.fewest - 1:
-            needed = template.fewest - 1
+        if len(wrong) < template.min_options - 1:
+            needed = template.min_options - 1
             return RecordProblem("options", f"{needed} wrong options are needed, got {len(wrong)}")
         draft = QuestionDraft(
             name,

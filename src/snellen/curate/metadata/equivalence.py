@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 
 _NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
 _ARTICLE = re.compile(r"^(?:an?|the)\s+")
@@ -51,7 +50,3 @@ def option_key(text: str) -> str:
         return f"{value:.12g} {number[2]}".strip()
     # What is nothing but punctuation is compared as it stands.
     return plain or text.strip()
-
-
-def option_keys(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(map(option_key, texts))

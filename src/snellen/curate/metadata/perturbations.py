@@ -24,7 +24,7 @@ from snellen.curate.metadata.records import Corners
 Share = Annotated[float, Meta(ge=0, le=1)]
 _TRIES = 400
 """Attempts at random options before a strategy gives up."""
-_MOST_NUMBERS = 64
+_MAX_NUMBERS = 64
 _UNSEEN = 0.05
 """Weight of a number that is never right, where one that is right once has 1."""
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
@@ -35,7 +35,7 @@ class NumberSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Options differ from a hidden number between them by up to this, or by `share` of it if that
     is more."""
     share: Annotated[float, Meta(ge=0, le=0.9)] = 0.3
-    least: float = 0
+    minimum: float = 0
     """No option is less."""
     seen: bool = True
     """Draw a number with the frequency with which it is right in other records, so that it is wrong
@@ -62,15 +62,15 @@ def perturb_number(
     units = round(float(written.replace(",", "")) * 10**decimals)
     # A number behind a minus keeps it: its digits stay above 0.
     is_negative = text[: match.start()].endswith(("-", "−"))
-    least = 1 if is_negative else math.ceil(settings.least * 10**decimals)
-    near = NumberWindow(max(settings.spread, -(-count // 2)), settings.share, least)
+    minimum = 1 if is_negative else math.ceil(settings.minimum * 10**decimals)
+    near = NumberWindow(max(settings.spread, -(-count // 2)), settings.share, minimum)
     hidden = rng.choice(near.centres(units))
     window = near.around(hidden)
     grouped = "," if "," in written else ""
     before, after = text[: match.start()], text[match.end() :]
     weights = {
         f"{before}{number / 10**decimals:{grouped}.{decimals}f}{after}": number
-        for number in rng.sample(window, min(len(window), _MOST_NUMBERS))
+        for number in rng.sample(window, min(len(window), _MAX_NUMBERS))
         if number != units
     }
     if not settings.seen:
@@ -91,34 +91,34 @@ class NumberWindow(NamedTuple):
 
     spread: int
     share: float
-    least: int
+    minimum: int
 
     def around(self, hidden: int) -> range:
         """The options around a hidden number."""
         low = min(hidden - self.spread, math.ceil(hidden * (1 - self.share)))
         high = max(hidden + self.spread, math.floor(hidden * (1 + self.share)))
-        return range(max(low, self.least), high + 1)
+        return range(max(low, self.minimum), high + 1)
 
     def centres(self, number: int) -> range:
         """The hidden numbers around which a number is an option. None is so low that options would
-        be less than `least`."""
-        lowest = self.least + self.spread
+        be less than `minimum`."""
+        lowest = self.minimum + self.spread
         low = min(number - self.spread, math.ceil(number / (1 + self.share)))
         high = max(number + self.spread, math.floor(number / (1 - self.share)))
         return range(max(low, lowest), max(high, lowest) + 1)
 
 
 class BoxSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    least_iou: Share = 0.1
-    most_iou: Share = 0.5
+    min_iou: Share = 0.1
+    max_iou: Share = 0.5
     """Bounds of the overlap (intersection over union) of options with the hidden box between them;
-    `most_iou` holds against the right box as well. Detections count as right from 0.5 (PASCAL
+    `max_iou` holds against the right box as well. Detections count as right from 0.5 (PASCAL
     VOC)."""
-    most_mutual_iou: Share = 0.8
+    max_mutual_iou: Share = 0.8
     """Bound of the overlap of two wrong boxes."""
 
     def __post_init__(self) -> None:
-        _check_bounds("least_iou", self.least_iou, "most_iou", self.most_iou)
+        _check_bounds("min_iou", self.min_iou, "max_iou", self.max_iou)
 
 
 def perturb_box(
@@ -129,10 +129,10 @@ def perturb_box(
     rng: Random,
 ) -> Iterator[Corners]:
     """Boxes of whole pixels in the picture, none of which overlaps a right one by more than
-    `most_iou`."""
+    `max_iou`."""
     hidden = _move_box(gold, size, rng)
     for _ in range(_TRIES):
-        if hidden is not None and settings.least_iou <= iou(hidden, gold) <= settings.most_iou:
+        if hidden is not None and settings.min_iou <= iou(hidden, gold) <= settings.max_iou:
             break
         hidden = _move_box(gold, size, rng)
     else:
@@ -140,11 +140,11 @@ def perturb_box(
     accepted: list[Corners] = [hidden]
     for _ in range(_TRIES):
         box = _move_box(hidden, size, rng)
-        if box is None or not settings.least_iou <= iou(box, hidden) <= settings.most_iou:
+        if box is None or not settings.min_iou <= iou(box, hidden) <= settings.max_iou:
             continue
-        if any(iou(box, other) > settings.most_iou for other in (gold, *also_right)):
+        if any(iou(box, other) > settings.max_iou for other in (gold, *also_right)):
             continue
-        if any(iou(box, other) > settings.most_mutual_iou for other in accepted):
+        if any(iou(box, other) > settings.max_mutual_iou for other in accepted):
             continue
         accepted.append(box)
         yield box
@@ -238,13 +238,13 @@ def _other_character(character: str, rng: Random) -> str:
 
 
 class OrderSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    least_moves: Annotated[int, Meta(ge=1)] = 1
-    most_moves: Annotated[int, Meta(ge=1)] = 6
+    min_moves: Annotated[int, Meta(ge=1)] = 1
+    max_moves: Annotated[int, Meta(ge=1)] = 6
     """Bounds of the number of pairs that stand in another order than they should (Kendall's
     distance)."""
 
     def __post_init__(self) -> None:
-        _check_bounds("least_moves", self.least_moves, "most_moves", self.most_moves + 1)
+        _check_bounds("min_moves", self.min_moves, "max_moves", self.max_moves + 1)
 
 
 def perturb_order(
@@ -255,12 +255,12 @@ def perturb_order(
     for _ in range(_TRIES):
         if hidden != tuple(items):
             break
-        hidden = _exchange(hidden, rng.randint(1, settings.most_moves), rng)
+        hidden = _exchange(hidden, rng.randint(1, settings.max_moves), rng)
     seen = {tuple(items), hidden}
     for _ in range(_TRIES):
-        other = _exchange(hidden, rng.randint(1, settings.most_moves), rng)
+        other = _exchange(hidden, rng.randint(1, settings.max_moves), rng)
         moves = count_inversions([items.index(item) for item in other])
-        if other not in seen and settings.least_moves <= moves <= settings.most_moves:
+        if other not in seen and settings.min_moves <= moves <= settings.max_moves:
             seen.add(other)
             yield other
 
@@ -280,13 +280,13 @@ def count_inversions(order: Sequence[int]) -> int:
 
 
 class KeypointSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    least: Share = 0.1
-    most: Share = 0.4
+    min_shift: Share = 0.1
+    max_shift: Share = 0.4
     """Bounds of the distance by which the moved points are moved, as a share of the object's
     diagonal."""
 
     def __post_init__(self) -> None:
-        _check_bounds("least", self.least, "most", self.most)
+        _check_bounds("min_shift", self.min_shift, "max_shift", self.max_shift)
 
 
 def _check_bounds(low_name: str, low: float, high_name: str, high: float) -> None:
@@ -320,7 +320,7 @@ def _move_points(
     moved = dict(points)
     for name in rng.sample(list(points), rng.randint(-(-len(points) // 2), len(points))):
         angle = rng.uniform(0, 2 * math.pi)
-        distance = diagonal * rng.uniform(settings.least, settings.most)
+        distance = diagonal * rng.uniform(settings.min_shift, settings.max_shift)
         x, y = points[name]
         x, y = x + distance * math.cos(angle), y + distance * math.sin(angle)
         # Reflected at the border, so that the distance stays visible.

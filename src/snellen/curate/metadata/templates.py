@@ -95,11 +95,11 @@ class QuestionTemplate(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     examples: tuple[SolvedQuestion, ...] = ()
 
     @property
-    def fewest(self) -> int:
+    def min_options(self) -> int:
         return self.options if isinstance(self.options, int) else self.options[0]
 
     @property
-    def most(self) -> int:
+    def max_options(self) -> int:
         return self.options if isinstance(self.options, int) else self.options[1]
 
     def strategy_calls(self) -> list[tuple[str, dict[str, Any]]]:
@@ -157,7 +157,7 @@ def _problem(template: QuestionTemplate) -> str | None:
         return "its name is empty"
     if template.answer not in ANSWERS and not template.answer.startswith("annotation."):
         return f"answer = {template.answer!r}; expected {', '.join(ANSWERS)}, or annotation.NAME"
-    if not 2 <= template.fewest <= template.most <= MAX_OPTIONS:
+    if not 2 <= template.min_options <= template.max_options <= MAX_OPTIONS:
         return f"options = {template.options}; expected 2 to {MAX_OPTIONS}, or [fewest, most]"
     if template.answer == "presence" and template.options != 2:
         return "a question about presence is answered by yes or no; set options = 2"

@@ -28,7 +28,7 @@ INSTRUCTION = (
     'Reply with JSON alone: {{"options": ["...", ...]}}.'
 )
 _SETTINGS = Generation(max_new_tokens=1024)
-_MOST_TRUE = 50
+_MAX_TRUE = 50
 
 
 class WriterSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,7 +53,7 @@ def write_options(
     settings: WriterSettings,
 ) -> Steps[tuple[str, ...]]:
     """Ask the writer for wrong options. Raises NotJson and AskFailed."""
-    count = template.most - 1
+    count = template.max_options - 1
     number = count + settings.extra
     images = [ref for ref in media if ref.kind == "image"] if settings.picture else []
     sources: Mapping[str, Source] = {ref.digest: ref.source for ref in images}
@@ -81,7 +81,7 @@ def write_options(
 
 def _ask_for(question: str, gold: str, number: int, true: Sequence[str] = ()) -> str:
     also = (
-        f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MOST_TRUE])}" if true else ""
+        f"\nAlso true of the picture, so not wrong: {'; '.join(true[:_MAX_TRUE])}" if true else ""
     )
     return f"Question: {question}\nRight answer: {gold}{also}\n{number} wrong options as JSON: "
 

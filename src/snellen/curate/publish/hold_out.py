@@ -15,7 +15,7 @@ from snellen.core.sample import sampling_key
 
 
 @dataclass(frozen=True, slots=True)
-class Splittable:
+class SplitCandidate:
     """What of an item decides its split."""
 
     id: str
@@ -30,7 +30,7 @@ class Splittable:
 class _Cluster:
     """Items that stay together."""
 
-    members: list[Splittable] = field(default_factory=list)
+    members: list[SplitCandidate] = field(default_factory=list)
 
     @property
     def first_id(self) -> str:
@@ -45,7 +45,7 @@ class _Cluster:
         return Counter(member.ability for member in self.members)
 
 
-def choose_held_out(items: Sequence[Splittable], share: float, seed: int) -> frozenset[str]:
+def choose_held_out(items: Sequence[SplitCandidate], share: float, seed: int) -> frozenset[str]:
     """Ids of the items that are held out: `share` of each ability, as nearly as units allow.
 
     Clusters are taken in an order by the seed: first those that fit into the quotas of all their
@@ -87,7 +87,7 @@ def _quotas(sizes: Mapping[str, int], share: float) -> dict[str, int]:
     return quotas
 
 
-def _clusters(items: Iterable[Splittable]) -> list[_Cluster]:
+def _clusters(items: Iterable[SplitCandidate]) -> list[_Cluster]:
     """Items that share a unit or any one picture, directly or through others, together."""
     parents: dict[str, str] = {}
 

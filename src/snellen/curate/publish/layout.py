@@ -23,7 +23,7 @@ class Layout:
     """Columns of all files of a publication; every split has the same."""
 
     text_columns: tuple[str, ...]
-    most_images: int = 0
+    max_images: int = 0
     """Images of the item that has most: 0, 1, or more."""
     has_videos: bool = False
 
@@ -37,7 +37,7 @@ class LayoutBuilder:
     """Columns of the items that are not published."""
     _seen: set[str] = field(default_factory=set)
     _options: int = 0
-    _most_images: int = 0
+    _max_images: int = 0
     _has_videos: bool = False
 
     def add(self, item: Item) -> None:
@@ -46,7 +46,7 @@ class LayoutBuilder:
         self._seen |= {name for name, text in public_cells(item, "").items() if text}
         self._options = max(self._options, _option_count(sample))
         images = sum(ref.kind == "image" for ref in sample.media)
-        self._most_images = max(self._most_images, images)
+        self._max_images = max(self._max_images, images)
         self._has_videos |= any(ref.kind == "video" for ref in sample.media)
         named = {*_always(), *self.kept_columns, SOURCE_COLUMN, LICENCE_COLUMN, "licence"}
         self.left_out |= {name for name in item.cells if name not in named}
@@ -60,7 +60,7 @@ class LayoutBuilder:
         names += ["answer", TYPE_COLUMN, *(name for name in tail if name in self._seen)]
         names += [LICENCE_COLUMN, SPLIT_COLUMN]
         names += [name for name in self.kept_columns if name not in names]
-        return Layout(tuple(names), self._most_images, self._has_videos)
+        return Layout(tuple(names), self._max_images, self._has_videos)
 
 
 def public_cells(

@@ -26,7 +26,7 @@ class SplitWriter:
 
         self.path = path
         self.rows = 0
-        self._has_lists = layout.most_images > 1
+        self._has_lists = layout.max_images > 1
         self._layout = layout
         self._schema = _schema(layout, pa)
         self._batch: list[dict[str, Any]] = []
@@ -55,7 +55,7 @@ class SplitWriter:
             name: cells.get(name) or None for name in self._layout.text_columns
         }
         structs = [{"bytes": data, "path": name} for name, data in images]
-        if self._layout.most_images:
+        if self._layout.max_images:
             record[IMAGE_COLUMN] = structs if self._has_lists else next(iter(structs), None)
         if self._layout.has_videos:
             record[VIDEO_COLUMN] = video or None
@@ -78,10 +78,10 @@ def _schema(layout: Layout, pa: Any) -> Any:
     features: dict[str, Any] = {
         name: {"dtype": "string", "_type": "Value"} for name in layout.text_columns
     }
-    if layout.most_images > 1:
+    if layout.max_images > 1:
         fields.append((IMAGE_COLUMN, pa.list_(image_type())))
         features[IMAGE_COLUMN] = {"feature": {"_type": "Image"}, "_type": "Sequence"}
-    elif layout.most_images:
+    elif layout.max_images:
         fields.append((IMAGE_COLUMN, image_type()))
         features[IMAGE_COLUMN] = {"_type": "Image"}
     if layout.has_videos:

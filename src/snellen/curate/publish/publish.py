@@ -327,7 +327,7 @@ class _Writer:
         return TsvWriter(
             self.folder / file,
             columns,
-            images=bool(layout.most_images),
+            images=bool(layout.max_images),
             videos=layout.has_videos,
         )
 
@@ -448,7 +448,7 @@ class _Writer:
             splits=publication.splits,
             held_out=publication.held_out,
             kinds=self._kinds(),
-            has_images=bool(self.survey.layout.most_images),
+            has_images=bool(self.survey.layout.max_images),
             has_videos=self.survey.layout.has_videos,
             files=parquet,
             bytes_of={split: (self.folder / path).stat().st_size

@@ -13,7 +13,7 @@ from snellen.core.sample import sampling_key
 from snellen.curate.decisions import flagged_items, latest_decisions, read_decisions
 from snellen.curate.items import Item, ItemTable, item_kind
 from snellen.curate.publish.giveaways import find_giveaways, picture_texts
-from snellen.curate.publish.hold_out import Splittable, choose_held_out
+from snellen.curate.publish.hold_out import SplitCandidate, choose_held_out
 from snellen.curate.publish.layout import Layout, LayoutBuilder, ability_of
 from snellen.curate.publish.licences import (
     SOURCE_COLUMN,
@@ -29,7 +29,7 @@ UNUSABLE, UNREADABLE, NO_LICENCE, NOT_SPDX, GIVEAWAY = (
 """Rules."""
 _LARGEST_NUMBER = 1_000_000
 """VLMEvalKit's files hold rotation r of a question as the row of index + r * 1,000,000."""
-_MOST_LISTED = 5
+_MAX_LISTED = 5
 
 
 class ItemFinding(NamedTuple):
@@ -98,7 +98,7 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
     required, or no item is left."""
     findings: dict[str, list[ItemFinding]] = {}
     entries: dict[str, PublishedEntry] = {}
-    splittable: list[Splittable] = []
+    candidates: list[SplitCandidate] = []
     columns = LayoutBuilder(tuple(options.keep))
     readable: dict[str, tuple[str, ...]] = {}
     for item in table:
@@ -125,12 +125,14 @@ def survey_items(table: ItemTable, options: PublishOptions, licences: LicenceTab
                 findings.setdefault(item.id, []).append(ItemFinding("flag", GIVEAWAY, reason))
             digests = tuple(ref.digest for ref in sample.media)
             must_be_public = bool(places) or not sample.gold
-            splittable.append(Splittable(item.id, ability, sample.unit, digests, must_be_public))
+            candidates.append(
+                SplitCandidate(item.id, ability, sample.unit, digests, must_be_public)
+            )
     _refuse_missing_licences(findings, options)
     if not entries:
         raise DataError(f"{table.path}: no item is left to publish")
     if options.hold_out is not None:
-        _hold_out(entries, splittable, options.hold_out, options.seed)
+        _hold_out(entries, candidates, options.hold_out, options.seed)
     elif options.split_like:
         _hold_out_like(entries, options.split_like)
     numbers = {} if all(map(_is_row_number, entries)) else _number_rows(entries, options.seed)
@@ -195,7 +197,7 @@ def _refuse_missing_licences(
 
 
 def _hold_out(
-    entries: dict[str, PublishedEntry], items: list[Splittable], share: float, seed: int
+    entries: dict[str, PublishedEntry], items: list[SplitCandidate], share: float, seed: int
 ) -> None:
     """Mark the held-out entries. Raises UsageError if there are none."""
     chosen = choose_held_out(items, share, seed)
@@ -264,5 +266,5 @@ def _earlier_steps(folder: Path | None) -> tuple[int, list[tuple[str, str, str, 
 
 def name_some(names: list[str]) -> str:
     """The first few names."""
-    more = len(names) - _MOST_LISTED
-    return ", ".join(names[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_LISTED
+    return ", ".join(names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -13,7 +13,7 @@ from snellen.curate.questions.extractors.recorded import plain_extraction
 from snellen.curate.questions.records import PictureRecords
 from snellen.curate.questions.sources import Picture
 
-_LEAST, _MOST = 2, 4
+_MIN_PICTURES, _MAX_PICTURES = 2, 4
 
 
 class Album(NamedTuple):
@@ -33,10 +33,10 @@ def find_albums(pictures: Iterable[Picture], records: PictureRecords, seed: int)
             by_album[picture.cells["album"]].append(picture)
     for name, members in by_album.items():
         usable = [one for one in members if records.read(one.id).captions]
-        if len(usable) < _LEAST:
+        if len(usable) < _MIN_PICTURES:
             continue
         key = sampling_key(f"{seed}:albums", name)
-        count = min(len(usable), _LEAST + key[0] % (_MOST - _LEAST + 1))
+        count = min(len(usable), _MIN_PICTURES + key[0] % (_MAX_PICTURES - _MIN_PICTURES + 1))
         drawn = sorted(usable, key=lambda one: sampling_key(f"{seed}:{name}", one.id))[:count]
         chosen = tuple(one for one in usable if one in drawn)
         yield Album(f"album:{name}", chosen, _join_captions(chosen, records))

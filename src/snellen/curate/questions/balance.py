@@ -19,9 +19,9 @@ class Candidate(NamedTuple):
     picture: str
 
 
-class Choice(NamedTuple):
+class BalancedQuestions(NamedTuple):
     kept: frozenset[str]
-    over: dict[str, str]
+    left_out: dict[str, str]
     """Why each other one was left out, by id."""
 
 
@@ -31,7 +31,7 @@ def balance(
     per_dimension: int = 0,
     per_picture: int = 0,
     seed: int = 0,
-) -> Choice:
+) -> BalancedQuestions:
     """At most so many questions of a dimension, and of a picture; 0 is no limit.
 
     Questions are drawn in an order by seed, one of each dimension in turn, so that a picture's few
@@ -47,21 +47,21 @@ def balance(
     taken: Counter[str] = Counter()
     pictures: Counter[str] = Counter()
     kept: set[str] = set()
-    over: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     while any(queues.values()):
         for name, queue in queues.items():
             while queue:
                 candidate = queue.pop()
                 if per_dimension and taken[name] >= per_dimension:
-                    over[candidate.id] = f"{per_dimension} questions of {name} are enough"
+                    left_out[candidate.id] = f"{per_dimension} questions of {name} are enough"
                 elif per_picture and pictures[candidate.picture] >= per_picture:
-                    over[candidate.id] = f"{per_picture} questions about the picture are enough"
+                    left_out[candidate.id] = f"{per_picture} questions about the picture are enough"
                 else:
                     taken[name] += 1
                     pictures[candidate.picture] += 1
                     kept.add(candidate.id)
                     break
-    return Choice(frozenset(kept), over)
+    return BalancedQuestions(frozenset(kept), left_out)
 
 
 def answer_positions(ids: Sequence[str], options: int, seed: int = 0) -> dict[str, int]:

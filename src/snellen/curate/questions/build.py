@@ -22,10 +22,10 @@ from snellen.curate.questions.balance import balance
 from snellen.curate.questions.extractors.extractor import Extractor
 from snellen.curate.questions.extractors.recorded import RecordedExtractor
 from snellen.curate.questions.extractors.table import open_extractor
+from snellen.curate.questions.fact_extraction import FactExtraction
 from snellen.curate.questions.in_context import SOURCES, record_id
-from snellen.curate.questions.looking import Looking
 from snellen.curate.questions.options import QuestionOptions
-from snellen.curate.questions.picture_job import STEP, Finished, PictureJobs
+from snellen.curate.questions.picture_job import STEP, PictureJobResult, PictureJobs
 from snellen.curate.questions.records import PictureRecords
 from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
 from snellen.curate.questions.rules import BALANCE, WRITTEN
@@ -103,11 +103,11 @@ class _PictureQuestions:
         """Log the decisions that a kill may have kept from the log."""
         self._pictures, self._options = pictures, options
         self._step, self._records, self._models = step, records, models
-        looking = Looking(
+        fact_extraction = FactExtraction(
             extractors=extractors, min_nouns=options.min_nouns, max_seconds=options.max_seconds
         )
         self._jobs = PictureJobs(
-            looking=looking, options=options, has_checker=bool(options.checker)
+            fact_extraction=fact_extraction, options=options, has_checker=bool(options.checker)
         )
         self._failed = 0
         for record in records.records():
@@ -158,10 +158,10 @@ class _PictureQuestions:
         self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
         return result
 
-    def _drive(self, jobs: Iterable[Job[Finished]], title: str, total: int) -> None:
+    def _drive(self, jobs: Iterable[Job[PictureJobResult]], title: str, total: int) -> None:
         self._models.drive(jobs, self._add_result, title, max(0, total))
 
-    def _add_result(self, result: Result[Finished]) -> None:
+    def _add_result(self, result: Result[PictureJobResult]) -> None:
         """Write a picture's line, then its decisions."""
         if result.value is None:
             self._failed += 1
@@ -180,7 +180,7 @@ class _PictureQuestions:
             per_picture=self._options.per_picture,
             seed=self._options.seed,
         )
-        self._decide(self._final_decisions(choice.over))
+        self._decide(self._final_decisions(choice.left_out))
         if choice.kept:
             self._step.write_items(
                 build_items(self._pictures, self._records, choice.kept, self._options.seed)
@@ -188,12 +188,12 @@ class _PictureQuestions:
         kept = (one.dimension for one in everything if one.id in choice.kept)
         return dict(sorted(Counter(kept).items()))
 
-    def _final_decisions(self, over: Mapping[str, str]) -> Iterator[Decision]:
+    def _final_decisions(self, left_out: Mapping[str, str]) -> Iterator[Decision]:
         """A decision about each question that passed, with all that was said about it."""
         for draft in all_drafts(self._records, self._options.seed):
             shown = ", ".join(draft.pictures)
-            if draft.id in over:
-                yield Decision(draft.id, "drop", STEP, BALANCE, over[draft.id], draft.evidence)
+            if draft.id in left_out:
+                yield Decision(draft.id, "drop", STEP, BALANCE, left_out[draft.id], draft.evidence)
             elif draft.doubts:
                 rule, reason = next(iter(draft.doubts.items()))
                 yield Decision(draft.id, "flag", STEP, rule, reason, draft.evidence)

@@ -54,8 +54,8 @@ from snellen.curate.questions.rules import (
     WRITTEN,
     ChangedCaption,
     ChangedCaptions,
-    changed_too_much,
-    stays_the_same,
+    check_captions_differ,
+    check_change_size,
 )
 from snellen.curate.questions.writing import CHECKER, WRITER
 from snellen.curate.step import MediaWriter, Step, open_step
@@ -274,8 +274,8 @@ def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> _DrawingP
     if len(changed) != DISTRACTORS or not all(one.caption.strip() for one in changed):
         return _DrawingProblem(MISSING, f"there are {len(changed)} changed captions; expected 3")
     for rule, reason in (
-        (UNCHANGED, stays_the_same(caption, changed)),
-        (CHANGED_TOO_MUCH, changed_too_much(caption, changed)),
+        (UNCHANGED, check_captions_differ(caption, changed)),
+        (CHANGED_TOO_MUCH, check_change_size(caption, changed)),
     ):
         if reason:
             return _DrawingProblem(rule, reason)

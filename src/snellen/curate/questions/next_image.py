@@ -18,8 +18,8 @@ from snellen.core.sample import MediaRef, sampling_key
 from snellen.curate.decisions import Decision
 from snellen.curate.items import Item
 from snellen.curate.questions.balance import answer_positions
+from snellen.curate.questions.fact_extraction import sample_video, video_length
 from snellen.curate.questions.image_options import image_options_item
-from snellen.curate.questions.looking import sample_video, video_length
 from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
 from snellen.curate.questions.rules import (
     DISTRACTORS,
@@ -37,16 +37,16 @@ from snellen.settings import max_image_pixels
 STEP = "next images"
 DIMENSION = "Next Image Prediction"
 QUESTION = "What will happen next?"
-_SHOWN = (0.0, 0.25, 0.5)
+_SHOWN_FRAMES = (0.0, 0.25, 0.5)
 """Parts of the video's length at which frames are shown."""
-_LAST = 0.05
+_LAST_FRAME = 0.05
 """Seconds before the end at which the last frame is taken."""
 _EDGE = 32
 _MIN_DIFFERENCE = 2.0
 """Mean difference of grey values, 0 to 255, of two frames that show something else."""
 
 
-class _Ends(NamedTuple):
+class _VideoEnds(NamedTuple):
     """The first frames of a video, and its last one."""
 
     before: tuple[MediaRef, ...]
@@ -70,7 +70,7 @@ def make_next_image_questions(
     if not videos:
         raise UsageError(f"{pictures.path} holds no videos; --next-image makes questions of them")
     with open_step(out, STEP, settings, pictures.describe()) as step:
-        ends: dict[str, _Ends] = {}
+        ends: dict[str, _VideoEnds] = {}
         for video in videos:
             if require_license and not video.cells.get("license"):
                 _drop(step, video, NO_LICENSE, "the manifest names no licence for it")
@@ -108,15 +108,15 @@ def make_next_image_questions(
         return result
 
 
-def _read_ends(video: Picture, seconds: float, folder: Path) -> _Ends:
+def _read_ends(video: Picture, seconds: float, folder: Path) -> _VideoEnds:
     """The frames, kept in the data set folder. Raises MediaError."""
-    moments = [*(share * seconds for share in _SHOWN), max(0.0, seconds - _LAST)]
+    moments = [*(share * seconds for share in _SHOWN_FRAMES), max(0.0, seconds - _LAST_FRAME)]
     media = MediaWriter(folder)
     kept = [
         MediaRef(ref.digest, FileSource(str(folder / media.copy(ref))))
         for ref in sample_video(video.medium, moments)
     ]
-    return _Ends(tuple(kept[:-1]), kept[-1])
+    return _VideoEnds(tuple(kept[:-1]), kept[-1])
 
 
 def _differ(first: MediaRef, second: MediaRef) -> bool:
@@ -134,7 +134,7 @@ def _differ(first: MediaRef, second: MediaRef) -> bool:
 
 
 def _choose_others(
-    videos: Sequence[Picture], ends: Mapping[str, _Ends], seed: int
+    videos: Sequence[Picture], ends: Mapping[str, _VideoEnds], seed: int
 ) -> dict[str, list[str]]:
     """Three other videos for each whose last frames differ from its own and from each other's,
     those of its folder or album first. Videos that have too few are absent."""
@@ -163,7 +163,7 @@ def _choose_others(
 
 def _items(
     videos: Sequence[Picture],
-    ends: Mapping[str, _Ends],
+    ends: Mapping[str, _VideoEnds],
     chosen: Mapping[str, Sequence[str]],
     seed: int,
 ) -> Iterator[Item]:

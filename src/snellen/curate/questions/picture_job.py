@@ -1,4 +1,4 @@
-"""The job of one picture, video or album: look, write, check; its result as a record."""
+"""The job of one picture, video or album: extract, write, check; its result as a record."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from snellen.curate.asking import AskFailed, Job, NotJson
 from snellen.curate.decisions import Action, Decision, Evidence
 from snellen.curate.filter.rules import parse_rule
 from snellen.curate.questions.extraction import VisualFacts
+from snellen.curate.questions.fact_extraction import Exclusion, FactExtraction
 from snellen.curate.questions.in_context import question_of, record_id, restate
-from snellen.curate.questions.looking import Exclusion, Looking
 from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.prompt_texts import DimensionPrompt
 from snellen.curate.questions.records import Draft, PictureRecord, RestatedCaption
@@ -34,21 +34,21 @@ from snellen.curate.questions.rules import (
     UNREADABLE,
     WRITTEN,
     WrittenQuestion,
-    given_away,
-    has_facts,
-    missing_parts,
-    repeats,
-    speaks_of_description,
-    too_close,
+    check_description_mention,
+    check_distractors,
+    check_giveaway,
+    check_parts,
+    check_repetition,
+    meets_needs,
 )
 from snellen.curate.questions.sources import Picture
 from snellen.curate.questions.writing import (
     CHECKER,
     REASONER,
     WRITER,
-    answer_as_text,
-    distractors_too_close,
-    frame_suffices,
+    ask_close_distractors,
+    ask_single_frame,
+    ask_text_only,
     write_questions,
 )
 from snellen.report.format import plural
@@ -84,15 +84,15 @@ class _PassedQuestion(NamedTuple):
 
 
 @dataclass(slots=True)
-class Finished:
-    """What a job found out. The evidence of a decision is given as spans of the job's requests,
+class PictureJobResult:
+    """The result of a job. The evidence of a decision is given as spans of the job's requests,
     as a job does not see their digests."""
 
     picture: str
     pictures: tuple[str, ...]
     extraction: VisualFacts = field(default_factory=VisualFacts)
     requests: int = 0
-    decided: list[_JobDecision] = field(default_factory=list)
+    decisions: list[_JobDecision] = field(default_factory=list)
     questions: list[_PassedQuestion] = field(default_factory=list)
     restated: RestatedCaption | None = None
 
@@ -108,7 +108,7 @@ class Finished:
             return value
 
     def drop(self, item: str, rule: str, reason: str, *spans: _Span) -> None:
-        self.decided.append(_JobDecision(item, "drop", rule, reason, spans))
+        self.decisions.append(_JobDecision(item, "drop", rule, reason, spans))
 
     def since(self, first: int) -> _Span:
         """The requests from number `first` on."""
@@ -122,7 +122,7 @@ class Finished:
 
         decisions = tuple(
             Decision(one.item, one.action, STEP, one.rule, one.reason, evidence(one.spans))
-            for one in self.decided
+            for one in self.decisions
         )
         drafts = tuple(
             Draft(
@@ -151,155 +151,157 @@ class Finished:
 class PictureJobs:
     """Makes the jobs of pictures and albums."""
 
-    looking: Looking
+    fact_extraction: FactExtraction
     options: QuestionOptions
     has_checker: bool
 
-    def picture_job(self, picture: Picture) -> Job[Finished]:
-        """Look at a picture or video, and write and check questions of every dimension that it
-        allows."""
+    def picture_job(self, picture: Picture) -> Job[PictureJobResult]:
+        """Extract the facts of a picture or video, and write and check questions of every dimension
+        that it allows."""
         return Job(picture.id, self._picture(picture))
 
     def album_job(
         self, name: str, pictures: Sequence[Picture], extraction: VisualFacts
-    ) -> Job[Finished]:
-        """Write and check questions about several pictures that were looked at before."""
+    ) -> Job[PictureJobResult]:
+        """Write and check questions about several pictures whose facts were extracted before."""
 
-        def steps() -> Steps[Finished]:
-            done = Finished(name, tuple(one.id for one in pictures), extraction)
+        def steps() -> Steps[PictureJobResult]:
+            result = PictureJobResult(name, tuple(one.id for one in pictures), extraction)
             media = tuple(one.medium for one in pictures)
-            yield from self._write(done, "album", media, _Span(0, 0))
-            return done
+            yield from self._write(result, "album", media, _Span(0, 0))
+            return result
 
         return Job(name, steps())
 
-    def restating_job(self, draft: Draft) -> Job[Finished]:
+    def restating_job(self, draft: Draft) -> Job[PictureJobResult]:
         """Restate a question as captions; the rule for distractors applies to them as well."""
 
-        def steps() -> Steps[Finished]:
+        def steps() -> Steps[PictureJobResult]:
             name = record_id(draft)
-            done = Finished(name, draft.pictures)
+            result = PictureJobResult(name, draft.pictures)
             try:
-                restated = yield from done.count_requests(restate(WRITER, draft, draft.id))
+                restated = yield from result.count_requests(restate(WRITER, draft, draft.id))
             except AskFailed as error:
-                done.drop(name, final_rule(error), error.failure.message, done.since(0))
-                return done
-            reason = too_close(question_of(restated), self.options.max_similarity)
+                result.drop(name, final_rule(error), error.failure.message, result.since(0))
+                return result
+            reason = check_distractors(question_of(restated), self.options.max_similarity)
             if reason:
-                done.drop(name, TOO_CLOSE, reason, done.since(0))
+                result.drop(name, TOO_CLOSE, reason, result.since(0))
             else:
-                done.restated = restated
-            return done
+                result.restated = restated
+            return result
 
         return Job(draft.id, steps())
 
-    def _picture(self, picture: Picture) -> Steps[Finished]:
-        """Look, then write; whatever cannot be looked at is dropped with the reason."""
-        done = Finished(picture.id, (picture.id,))
+    def _picture(self, picture: Picture) -> Steps[PictureJobResult]:
+        """Extract, then write; a picture that cannot be used is dropped with the reason."""
+        result = PictureJobResult(picture.id, (picture.id,))
         if self.options.require_license and not picture.cells.get("license"):
-            done.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
-            return done
+            result.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
+            return result
         try:
-            found = yield from done.count_requests(self.looking.look(picture))
+            found = yield from result.count_requests(self.fact_extraction.extract(picture))
         except MediaError as error:
-            done.drop(picture.id, UNREADABLE, str(error), done.since(0))
-            return done
+            result.drop(picture.id, UNREADABLE, str(error), result.since(0))
+            return result
         except AskFailed as error:
-            done.drop(picture.id, final_rule(error), error.failure.message, done.since(0))
-            return done
-        looked = done.since(0)
+            result.drop(picture.id, final_rule(error), error.failure.message, result.since(0))
+            return result
+        extracted = result.since(0)
         if isinstance(found, Exclusion):
-            done.drop(picture.id, found.rule, found.reason, looked)
-            return done
-        done.extraction = found
-        yield from self._write(done, picture.kind, (picture.medium,), looked)
-        return done
+            result.drop(picture.id, found.rule, found.reason, extracted)
+            return result
+        result.extraction = found
+        yield from self._write(result, picture.kind, (picture.medium,), extracted)
+        return result
 
     def _write(
-        self, done: Finished, kind: str, media: Sequence[MediaRef], looked: _Span
+        self, result: PictureJobResult, kind: str, media: Sequence[MediaRef], extracted: _Span
     ) -> Steps[None]:
         """Write questions of each dimension, and decide about each, and about the picture."""
         prompts = {
             slug: one
             for slug, one in self.options.dimensions.items()
-            if one.media == kind and has_facts(done.extraction, one.needs)
+            if one.media == kind and meets_needs(result.extraction, one.needs)
         }
         if not prompts:
             reason = "no dimension has what it needs: " + ", ".join(self.options.dimensions)
-            done.drop(done.picture, NO_FACTS, reason, looked)
+            result.drop(result.picture, NO_FACTS, reason, extracted)
             return
         for slug, prompt in prompts.items():
             role = REASONER if prompt.reasons else WRITER
-            first = done.requests
-            place = f"{done.picture}/{slug}"
+            first = result.requests
+            place = f"{result.picture}/{slug}"
             steps = write_questions(
-                role, prompt, done.extraction, done.picture, media, count=self.options.count
+                role, prompt, result.extraction, result.picture, media, count=self.options.count
             )
             try:
-                written = yield from done.count_requests(steps)
+                written = yield from result.count_requests(steps)
             except AskFailed as error:
-                done.drop(place, final_rule(error), error.failure.message, done.since(first))
+                result.drop(place, final_rule(error), error.failure.message, result.since(first))
                 continue
-            spans = (looked, done.since(first))
+            spans = (extracted, result.since(first))
             if not written:
-                done.drop(place, NO_QUESTION, "the writer made no question of it", *spans)
+                result.drop(place, NO_QUESTION, "the writer made no question of it", *spans)
             for number, question in enumerate(written, 1):
-                yield from self._check(done, prompt, f"{place}/{number}", question, spans)
-        if done.questions:
-            reason = f"{plural(len(done.questions), 'question')} passed"
-            done.decided.append(_JobDecision(done.picture, "keep", WRITTEN, reason, (looked,)))
+                yield from self._check(result, prompt, f"{place}/{number}", question, spans)
+        if result.questions:
+            reason = f"{plural(len(result.questions), 'question')} passed"
+            result.decisions.append(
+                _JobDecision(result.picture, "keep", WRITTEN, reason, (extracted,))
+            )
         else:
-            done.drop(done.picture, NO_QUESTION, "no question about it passed", looked)
+            result.drop(result.picture, NO_QUESTION, "no question about it passed", extracted)
 
     def _check(
         self,
-        done: Finished,
+        result: PictureJobResult,
         prompt: DimensionPrompt,
         item: str,
         written: WrittenQuestion,
         spans: tuple[_Span, ...],
     ) -> Steps[None]:
         """Apply every rule to a question, those that need no model first."""
-        reasons = self._reasons(done, written)
-        first = done.requests
+        reasons = self._reasons(result, written)
+        first = result.requests
         for rule, reason in reasons.items():
             if reason:
-                done.drop(item, rule, reason, *spans)
+                result.drop(item, rule, reason, *spans)
                 return
         doubts: dict[str, str] = {}
-        for rule, check in self._checks(done, prompt, item, written):
+        for rule, check in self._checks(result, prompt, item, written):
             try:
-                reason = yield from done.count_requests(check)
+                reason = yield from result.count_requests(check)
             except AskFailed as error:
                 # A check that cannot be made says nothing against the question.
                 doubts[final_rule(error)] = f"{rule}: {error.failure.message}"
                 continue
             if reason:
-                done.drop(item, rule, reason, *spans, done.since(first))
+                result.drop(item, rule, reason, *spans, result.since(first))
                 return
-        passed = _PassedQuestion(item, prompt.name, written, (*spans, done.since(first)), doubts)
-        done.questions.append(passed)
+        passed = _PassedQuestion(item, prompt.name, written, (*spans, result.since(first)), doubts)
+        result.questions.append(passed)
 
-    def _reasons(self, done: Finished, written: WrittenQuestion) -> dict[str, str]:
+    def _reasons(self, result: PictureJobResult, written: WrittenQuestion) -> dict[str, str]:
         """Why rules without a model drop a question, by rule, in the order they are applied."""
-        missing = missing_parts(written)
+        missing = check_parts(written)
         if missing:
             return {MISSING: missing}
         return {
-            TOO_CLOSE: too_close(written, self.options.max_similarity),
-            GIVEN_AWAY: given_away(written),
-            NAMES_DESCRIPTION: speaks_of_description(written),
-            REPEATED: repeats(written, [one.written.question for one in done.questions]),
+            TOO_CLOSE: check_distractors(written, self.options.max_similarity),
+            GIVEN_AWAY: check_giveaway(written),
+            NAMES_DESCRIPTION: check_description_mention(written),
+            REPEATED: check_repetition(written, [one.written.question for one in result.questions]),
         }
 
     def _checks(
-        self, done: Finished, prompt: DimensionPrompt, item: str, written: WrittenQuestion
+        self, result: PictureJobResult, prompt: DimensionPrompt, item: str, written: WrittenQuestion
     ) -> Iterator[tuple[str, Steps[str]]]:
         """The checks by models; each says why the question is dropped, or nothing."""
         if self.has_checker:
-            yield TOO_CLOSE, distractors_too_close(CHECKER, written, item)
+            yield TOO_CLOSE, ask_close_distractors(CHECKER, written, item)
             if prompt.media == "video":
-                yield SINGLE_FRAME, frame_suffices(CHECKER, written, done.extraction, item)
+                yield SINGLE_FRAME, ask_single_frame(CHECKER, written, result.extraction, item)
         if self.options.text_only:
             yield TEXT_ONLY, self._without_picture(item, written)
 
@@ -308,7 +310,7 @@ class PictureJobs:
         rule, models = parse_rule(self.options.text_rule), len(self.options.text_only)
         threshold, right = rule.threshold(models), 0
         for number in range(1, models + 1):
-            verdict = yield from answer_as_text(f"text{number}", written, item)
+            verdict = yield from ask_text_only(f"text{number}", written, item)
             right += verdict.correct
             if right >= threshold:
                 return f"{right} of {models} models answer it without the picture: {rule.sentence}"

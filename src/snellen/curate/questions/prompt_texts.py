@@ -17,7 +17,6 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from snellen.benchmarks.seedbench.levels import dimension_by_name
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.request import Message, Part, Text, user
 from snellen.curate.questions.extraction import NEEDS
@@ -90,12 +89,6 @@ def choose_dimensions(
             raise UnknownName("dimension", name, dimensions, "see `--list-dimensions`")
         chosen[slug] = dimensions[slug]
     return chosen or {slug: one for slug, one in dimensions.items() if not one.by_name}
-
-
-def dimension_number(prompt: DimensionPrompt) -> int | None:
-    """The dimension's number in SEED-Bench-H; None for one of the user's own."""
-    known = dimension_by_name(prompt.name)
-    return None if known is None else known.number
 
 
 def _read_dimensions(data: bytes, path: str) -> dict[str, DimensionPrompt]:

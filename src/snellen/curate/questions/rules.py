@@ -126,24 +126,25 @@ _DESCRIPTION = re.compile(
 )
 _MIN_KEPT = 0.5
 _ARTICLES = frozenset({"a", "an"})
-_LEAST_ANSWER = 4
+_MIN_ANSWER = 4
 """Letters from which an answer that stands in its question gives it away: "no" and "2" do not."""
 
 
-def few_nouns(captions: Sequence[str], least: int) -> str:
-    """The richest caption must have at least `least` nouns; captions in other languages pass."""
+def check_noun_count(captions: Sequence[str], min_nouns: int) -> str:
+    """Check that the richest caption has at least `min_nouns` nouns; captions in other languages
+    pass. Like all rules: returns what is wrong as a clause, "" if nothing is."""
     counts = {caption: find_nouns(caption) for caption in captions if is_english(caption)}
-    if not least or not captions or len(counts) < len(captions):
+    if not min_nouns or not captions or len(counts) < len(captions):
         return ""
     caption, nouns = max(counts.items(), key=lambda pair: len(pair[1]))
-    if len(nouns) >= least:
+    if len(nouns) >= min_nouns:
         return ""
     listed = ", ".join(nouns) or "none"
-    return f"{len(nouns)} nouns ({listed}) in {caption!r}; at least {least} are wanted"
+    return f"{len(nouns)} nouns ({listed}) in {caption!r}; expected at least {min_nouns}"
 
 
-def missing_parts(written: WrittenQuestion) -> str:
-    """A question needs a text, an answer and exactly three distractors."""
+def check_parts(written: WrittenQuestion) -> str:
+    """Check that there are a question, an answer and exactly three distractors."""
     if not written.question.strip():
         return "there is no question"
     if not written.answer.strip():
@@ -154,29 +155,30 @@ def missing_parts(written: WrittenQuestion) -> str:
     return ""
 
 
-def too_close(written: WrittenQuestion, most: float = MAX_SIMILARITY) -> str:
-    """No distractor may say the same as the answer or as another distractor.
+def check_distractors(written: WrittenQuestion, max_similarity: float = MAX_SIMILARITY) -> str:
+    """Check that no distractor says the same as the answer or as another distractor.
 
     Compared are the words without articles and the like, plural as singular, number words as
-    digits. Two options are too close if more than `most` of their words are the same in the same
-    order (twice the common words over all words), or if one has all words of the other and adds
-    no number, symbol, negation or `and`: whoever takes "a brown dog" for right cannot call "a
-    dog" wrong.
+    digits. Two options are too close if more than `max_similarity` of their words are the same in
+    the same order (twice the common words over all words), or if one has all words of the other
+    and adds no number, symbol, negation or `and`: whoever takes "a brown dog" for right cannot
+    call "a dog" wrong.
     """
     options = (written.answer, *written.distractors)
     for second in range(1, len(options)):
         for first in range(second):
-            if _are_close(options[first], options[second], most):
+            if _are_close(options[first], options[second], max_similarity):
                 which = "the answer" if first == 0 else "another distractor"
                 return f"{options[second]!r} is too close to {which} {options[first]!r}"
     return ""
 
 
-def given_away(written: WrittenQuestion) -> str:
-    """The answer must not stand in the question, unless every option does ("A or B?")."""
+def check_giveaway(written: WrittenQuestion) -> str:
+    """Check that the question does not contain the answer, unless it contains every option
+    ("A or B?")."""
     question = f" {' '.join(_words(written.question))} "
     answer = " ".join(_words(written.answer))
-    if len(answer) < _LEAST_ANSWER or f" {answer} " not in question:
+    if len(answer) < _MIN_ANSWER or f" {answer} " not in question:
         return ""
     others = [" ".join(_words(text)) for text in written.distractors]
     if any(f" {other} " in question for other in others):
@@ -184,14 +186,15 @@ def given_away(written: WrittenQuestion) -> str:
     return f"the answer {written.answer!r} stands in the question"
 
 
-def speaks_of_description(written: WrittenQuestion) -> str:
-    """Whoever answers sees a picture, and none of what the writer was given."""
+def check_description_mention(written: WrittenQuestion) -> str:
+    """Check that the question does not mention captions or boxes: whoever answers sees the picture
+    alone."""
     match = _DESCRIPTION.search(written.question)
     return f"the question speaks of {match[0]!r}" if match else ""
 
 
-def repeats(written: WrittenQuestion, earlier: Sequence[str]) -> str:
-    """A picture's questions must differ."""
+def check_repetition(written: WrittenQuestion, earlier: Sequence[str]) -> str:
+    """Check that the question differs from the earlier ones about the picture."""
     words = sorted(_words(written.question))
     for question in earlier:
         if sorted(_words(question)) == words:
@@ -199,8 +202,8 @@ def repeats(written: WrittenQuestion, earlier: Sequence[str]) -> str:
     return ""
 
 
-def stays_the_same(caption: str, changed: Sequence[ChangedCaption]) -> str:
-    """Each changed caption must differ from the caption, and from the others."""
+def check_captions_differ(caption: str, changed: Sequence[ChangedCaption]) -> str:
+    """Check that each changed caption differs from the caption, and from the others."""
     seen = {" ".join(_words(caption)): "the caption"}
     for one in changed:
         words = " ".join(_words(one.caption))
@@ -210,9 +213,9 @@ def stays_the_same(caption: str, changed: Sequence[ChangedCaption]) -> str:
     return ""
 
 
-def changed_too_much(caption: str, changed: Sequence[ChangedCaption]) -> str:
-    """Only the target or the attribute may be other words: of the caption's words at least half
-    must stand, and the words that are new must be those that the writer says it put there."""
+def check_change_size(caption: str, changed: Sequence[ChangedCaption]) -> str:
+    """Check that only the target or the attribute was changed: at least half of the caption's words
+    must remain, and the new words must be those that the writer states."""
     before = _words(caption)
     for one in changed:
         after = _words(one.caption)
@@ -224,8 +227,8 @@ def changed_too_much(caption: str, changed: Sequence[ChangedCaption]) -> str:
     return ""
 
 
-def has_facts(extraction: VisualFacts, needs: Sequence[str]) -> bool:
-    """Whether a dimension can be asked about."""
+def meets_needs(extraction: VisualFacts, needs: Sequence[str]) -> bool:
+    """Whether the facts have all that a dimension needs."""
     return all(extraction.has(need) for need in needs)
 
 
@@ -234,8 +237,8 @@ def similarity(first: str, second: str) -> float:
     return Indel.normalized_similarity(_content(first), _content(second))
 
 
-def _are_close(first: str, second: str, most: float) -> bool:
-    if similarity(first, second) > most:
+def _are_close(first: str, second: str, max_similarity: float) -> bool:
+    if similarity(first, second) > max_similarity:
         return True
     words = sorted((_content(first), _content(second)), key=len)
     shorter, longer = set(words[0]), set(words[1])

@@ -75,7 +75,7 @@ def write_questions(
     return written.questions[:count]
 
 
-def frame_suffices(
+def ask_single_frame(
     role: str, written: WrittenQuestion, extraction: VisualFacts, item: str
 ) -> Steps[str]:
     """Why one frame of the video answers the question, by a model that reads what each moment
@@ -92,7 +92,7 @@ def frame_suffices(
     return (verdict.reason or "one frame is enough") if verdict.answerable else ""
 
 
-def distractors_too_close(role: str, written: WrittenQuestion, item: str) -> Steps[str]:
+def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Steps[str]:
     """Which distractors a model finds as right as the answer; "" if none."""
     listed = "\n".join(f"{number}. {text}" for number, text in enumerate(written.distractors, 1))
     messages = prompt_messages(
@@ -113,7 +113,7 @@ def distractors_too_close(role: str, written: WrittenQuestion, item: str) -> Ste
     return f"{', '.join(named)}: {verdict.reason or 'as right as the answer'}" if named else ""
 
 
-def answer_as_text(role: str, written: WrittenQuestion, item: str) -> Steps[TextVerdict]:
+def ask_text_only(role: str, written: WrittenQuestion, item: str) -> Steps[TextVerdict]:
     """A text-only model's answer without the picture (Sec. 3.4.1.3)."""
     place = sampling_key("text-only", item)[0] % (len(written.distractors) + 1)
     options = place_options(written.answer, written.distractors, place, item)

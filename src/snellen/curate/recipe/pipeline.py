@@ -72,7 +72,7 @@ class RecipeOutcome(Struct, frozen=True, kw_only=True):
     folder: str = ""
 
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class RecipePipeline:
             planned.append(self._plan_step(step, todo, reason))
         return planned
 
-    def run(self, say: Say) -> RecipeOutcome:
+    def run(self, notify: Notify) -> RecipeOutcome:
         """Run what is left. Raises UsageError subclasses, with the step in front, and RunLocked if
         the recipe is being run already."""
         with self._lock():
@@ -119,21 +119,21 @@ class RecipePipeline:
                 todo, reason = self._todo(step)
                 head = f"[{step.number}/{len(self.recipe.steps)}] {step.name}"
                 if todo == "done":
-                    say(f"{head}: done{_spent_clause(self._spending_of(step))}")
+                    notify(f"{head}: done{_spent_clause(self._spending_of(step))}")
                     continue
                 if todo == "again":
-                    say(f"{head}: {reason}; it is run again")
-                    self._set_aside(step, say)
+                    notify(f"{head}: {reason}; it is run again")
+                    self._set_aside(step, notify)
                 elif todo == "resume":
-                    say(f"{head}: goes on")
+                    notify(f"{head}: goes on")
                 else:
-                    say(f"{head}: {step.action}")
-                state = self._run_step(step, head, say)
+                    notify(f"{head}: {step.action}")
+                state = self._run_step(step, head, notify)
                 if state.status != "complete":
                     return self._outcome(state.status, step, state.message)
             return self._end()
 
-    def _run_step(self, step: RecipeStep, head: str, say: Say) -> StepState:
+    def _run_step(self, step: RecipeStep, head: str, notify: Notify) -> StepState:
         """Run the commands of a step, and note how it ended."""
         command = self.commands[step.action]
         folder = self._folder(step)
@@ -172,7 +172,7 @@ class RecipePipeline:
         seconds = monotonic() - begin
         ended = with_status(state, status, seconds, message, folder.exists())
         write_state(self.out, step.name, ended)
-        say(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spending_of(step))}")
+        notify(f"{head}: {status} in {ended.seconds:.1f} s{_spent_clause(self._spending_of(step))}")
         return ended
 
     def _waiting_message(self, step: RecipeStep, sentence: str) -> str:
@@ -351,7 +351,7 @@ class RecipePipeline:
         words = command.arguments(data, str(self._folder(step)), options)
         return _join(["snellen", "curate", step.action, *words])
 
-    def _set_aside(self, step: RecipeStep, say: Say) -> None:
+    def _set_aside(self, step: RecipeStep, notify: Notify) -> None:
         """Rename the folder of a step that is run again: people may have worked on it."""
         folders = (
             {self._private(step)}
@@ -369,7 +369,7 @@ class RecipePipeline:
                 folder.rename(target)
             except OSError as error:
                 raise StorageError(f"cannot rename {folder}: {error.strerror or error}") from error
-            say(f"    what it had written is in {target}")
+            notify(f"    what it had written is in {target}")
 
     @contextlib.contextmanager
     def _log(self, step: RecipeStep) -> Iterator[TextIO]:

@@ -20,7 +20,7 @@ from snellen.curate.review.entries import (
     Role,
     check_name,
 )
-from snellen.curate.review.outcomes import STATUSES, ReviewOutcome, Status, settle
+from snellen.curate.review.outcomes import STATUSES, ReviewOutcome, Status, decide_outcome
 from snellen.curate.review.queue import ReviewQueue, ReviewSettings
 
 CLAIM_SECONDS = 600.0
@@ -247,14 +247,14 @@ class ReviewBoard:
             reviews.apply(entry)
             self._note(entry)
             before = self._status(entry.item)
-            outcome = self._settle(entry.item, reviews)
+            outcome = self._update_outcome(entry.item, reviews)
             self._outcomes[entry.item] = outcome
             self._counts[before] -= 1
             self._counts[outcome.status] += 1
 
-    def _settle(self, name: str, reviews: ItemReviews) -> ReviewOutcome:
+    def _update_outcome(self, name: str, reviews: ItemReviews) -> ReviewOutcome:
         queued = self.queue.items[name]
-        outcome = settle(queued, reviews, self.settings, self.queue.abilities)
+        outcome = decide_outcome(queued, reviews, self.settings, self.queue.abilities)
         if outcome.action != "fix":
             return outcome
         try:

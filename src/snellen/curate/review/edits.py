@@ -12,7 +12,6 @@ from snellen.core.sample import Sample
 from snellen.curate.items import MULTI, Item, item_kind
 
 YES_NO = ("Yes", "No")
-TEXT_FIELDS = ("question", "hint")
 ANSWER = "answer"
 SPLIT_COLUMN = "split"
 """Groups items, but by no ability."""

@@ -7,7 +7,7 @@ an annotator about an item is valid; an entry `undo` takes the one before it bac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -180,11 +180,3 @@ class ItemReviews:
         """The last entry of a person."""
         every = (entry for entry in reversed(self._entries) if entry.by == by)
         return next((entry for entry in every if entry.role == role), None)
-
-
-def review_items(entries: Iterable[ReviewEntry]) -> dict[str, ItemReviews]:
-    """The valid entries by item."""
-    items: dict[str, ItemReviews] = {}
-    for entry in entries:
-        items.setdefault(entry.item, ItemReviews()).apply(entry)
-    return items

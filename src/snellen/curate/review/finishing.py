@@ -26,7 +26,7 @@ RULE = "person"
 UNDECIDED_RULE = "undecided"
 AGREEMENT_FILE = "agreement.json"
 CHANGES_FILE = "changes.jsonl"
-Undecided = Literal["refuse", "keep", "drop", "flag"]
+UndecidedAction = Literal["refuse", "keep", "drop", "flag"]
 """What becomes of items that nobody decided, or about which a conflict is open."""
 _encode = msgspec.json.Encoder().encode
 
@@ -44,7 +44,7 @@ class FinishedReview(NamedTuple):
 
 
 def finish_review(
-    step: Step, table: ItemTable, board: ReviewBoard, undecided: Undecided = "refuse"
+    step: Step, table: ItemTable, board: ReviewBoard, undecided: UndecidedAction = "refuse"
 ) -> FinishedReview:
     """Write `items.jsonl`, decisions, `changes.jsonl` and `agreement.json` of a review.
 
@@ -89,10 +89,10 @@ def _describe_undecided(outcomes: dict[str, ReviewOutcome], names: list[str]) ->
 
 
 def _decision(
-    board: ReviewBoard, name: str, outcome: ReviewOutcome, undecided: Undecided
+    board: ReviewBoard, name: str, outcome: ReviewOutcome, undecided: UndecidedAction
 ) -> Decision:
     queued = board.queue.items[name]
-    said = list(_last_words(board.reviews(name)))
+    said = list(_last_decisions(board.reviews(name)))
     evidence = tuple(map(_describe, said))
     at = max((entry.at for entry in said), default="")
     if not outcome.is_settled:
@@ -106,7 +106,7 @@ def _decision(
     )  # fmt: skip
 
 
-def _last_words(reviews: ItemReviews) -> Iterator[ReviewEntry]:
+def _last_decisions(reviews: ItemReviews) -> Iterator[ReviewEntry]:
     """The decision of each person."""
     yield from reviews.decisions().values()
     resolution = reviews.resolution()

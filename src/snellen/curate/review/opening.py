@@ -12,7 +12,7 @@ import msgspec
 from snellen.core.errors import UsageError
 from snellen.curate.items import ItemTable, open_items
 from snellen.curate.review.board import ReviewBoard
-from snellen.curate.review.finishing import STEP, FinishedReview, Undecided, finish_review
+from snellen.curate.review.finishing import STEP, FinishedReview, UndecidedAction, finish_review
 from snellen.curate.review.queue import QUEUE_FILE, ReviewSettings, read_queue, write_queue
 from snellen.curate.step import STEP_FILE, open_step, read_step
 
@@ -26,7 +26,7 @@ class Review:
     settings: ReviewSettings
     board: ReviewBoard
 
-    def finish(self, undecided: Undecided = "refuse") -> FinishedReview:
+    def finish(self, undecided: UndecidedAction = "refuse") -> FinishedReview:
         """Write the next version of the data set into the folder: see `finish_review`."""
         with open_step(self.folder, STEP, _as_json(self.settings), self.table) as step:
             return finish_review(step, self.table, self.board, undecided)

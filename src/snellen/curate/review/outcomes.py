@@ -37,7 +37,7 @@ class ReviewOutcome(NamedTuple):
         return bool(self.action)
 
 
-def settle(
+def decide_outcome(
     queued: QueuedItem, reviews: ItemReviews, settings: ReviewSettings, abilities: Abilities
 ) -> ReviewOutcome:
     """Where the review of an item stands: the adjudicator's word, else what all annotators say."""
@@ -57,7 +57,7 @@ def settle(
         return _compare_with_key(queued, decisions, settings, abilities)._replace(by=names)
     first = decisions[0]
     changes = first.changes if first.action == "fix" else {}
-    return ReviewOutcome("agreed", _plain(first), changes, explain(decisions), names)
+    return ReviewOutcome("agreed", _plain(first), changes, join_reasons(decisions), names)
 
 
 def _plain(entry: ReviewEntry) -> Literal["keep", "fix", "drop"]:
@@ -74,7 +74,7 @@ def _apply_resolution(
     if resolution.action == "answer":
         changes = blind_changes(queued, resolution, abilities)
         action = "fix" if changes else "keep"
-    return ReviewOutcome("resolved", action, changes, explain([resolution]), (resolution.by,))
+    return ReviewOutcome("resolved", action, changes, join_reasons([resolution]), (resolution.by,))
 
 
 def _difference(queued: QueuedItem, decisions: list[ReviewEntry]) -> str:
@@ -111,7 +111,7 @@ def _compare_with_key(
         queued, next((e for e in decisions if e.ability), decisions[0]), abilities
     )
     if not changes:
-        return ReviewOutcome("agreed", "keep", reason=explain(decisions))
+        return ReviewOutcome("agreed", "keep", reason=join_reasons(decisions))
     fields = item_fields(queued.item)
     column = abilities.column
     parts = [
@@ -138,7 +138,7 @@ def blind_changes(queued: QueuedItem, entry: ReviewEntry, abilities: Abilities) 
     return changes
 
 
-def explain(entries: list[ReviewEntry]) -> str:
+def join_reasons(entries: list[ReviewEntry]) -> str:
     """What people gave as reasons, as one sentence; "" if none did."""
     reasons = dict.fromkeys(DROP_REASONS[entry.reason] for entry in entries if entry.reason)
     comments = dict.fromkeys(entry.comment for entry in entries if entry.comment)

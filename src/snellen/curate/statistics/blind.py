@@ -91,11 +91,11 @@ def blind_score(run: RunFolder) -> BlindScore | None:
         accuracy=accuracy,
         interval=interval,
         chance=guessed,
-        above_chance=_beyond(accuracy, guessed),
+        above_chance=_excess_over_chance(accuracy, guessed),
         above_chance_interval=interval
         and Interval(
-            _beyond(interval.low, guessed),
-            _beyond(interval.high, guessed),
+            _excess_over_chance(interval.low, guessed),
+            _excess_over_chance(interval.high, guessed),
             interval.method,
             interval.level,
         ),
@@ -104,7 +104,7 @@ def blind_score(run: RunFolder) -> BlindScore | None:
     )
 
 
-def _beyond(share: float, chance: float) -> float:
+def _excess_over_chance(share: float, chance: float) -> float:
     """The share of questions that must be known for this share to be right, if the others are
     guessed; negative for fewer than by guessing."""
     return (share - chance) / (1 - chance) if chance < 1 else 0.0

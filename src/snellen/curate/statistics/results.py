@@ -20,8 +20,8 @@ class Distribution(Struct, frozen=True):
     n: int
     mean: float
     deviation: float
-    least: float
-    most: float
+    min: float
+    max: float
     quantiles: tuple[float, ...]
 
 

@@ -146,7 +146,7 @@ def _distributions(title: str, rows: Sequence[tuple[str, Distribution | None]]) 
 
 
 def _distribution(values: Distribution) -> tuple[str, ...]:
-    numbers = (values.mean, values.deviation, values.least, *values.quantiles, values.most)
+    numbers = (values.mean, values.deviation, values.min, *values.quantiles, values.max)
     return fmt.count_text(values.n), *map(_number, numbers)
 
 

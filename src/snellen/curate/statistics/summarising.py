@@ -56,8 +56,8 @@ def describe(values: Any) -> Distribution | None:
         n=int(numbers.size),
         mean=float(numbers.mean()),
         deviation=float(numbers.std()),
-        least=float(numbers.min()),
-        most=float(numbers.max()),
+        min=float(numbers.min()),
+        max=float(numbers.max()),
         quantiles=tuple(float(value) for value in np.quantile(numbers, QUANTILES)),
     )
 

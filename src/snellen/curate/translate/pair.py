@@ -50,7 +50,7 @@ class TextPair:
     """Terms with the translation that is required of each."""
     back: Mapping[str, str] = field(default_factory=dict)
     """The translation translated back, by field; empty if that was not asked for."""
-    least_chrf: float = 0.3
+    min_chrf: float = 0.3
     """A back-translation whose chrF is less is doubtful."""
 
     @cached_property

@@ -198,8 +198,8 @@ def _check_plan(plan: TranslationPlan) -> None:
         )
     if not 1 <= plan.attempts <= 20:
         raise UsageError(f"--attempts is {plan.attempts}; expected 1 to 20")
-    if not 0 <= plan.least_chrf <= 1:
-        raise UsageError(f"--min-chrf is {plan.least_chrf:g}; expected a number from 0 to 1")
+    if not 0 <= plan.min_chrf <= 1:
+        raise UsageError(f"--min-chrf is {plan.min_chrf:g}; expected a number from 0 to 1")
 
 
 def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, object]:
@@ -212,7 +212,7 @@ def _settings(plan: TranslationPlan, models: Mapping[str, str]) -> dict[str, obj
         "keep": list(plan.keep),
         "glossary": dict(plan.glossary),
         "attempts": plan.attempts,
-        "min chrF": plan.least_chrf,
+        "min chrF": plan.min_chrf,
         "review": plan.review,
         "version of the prompt": f"{instruction.name} {instruction.digest[:12]}",
         **models,

@@ -55,7 +55,7 @@ class TranslationPlan:
     glossary: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 3
     """Times that the translator is asked until the rules have nothing wrong to say."""
-    least_chrf: float = 0.3
+    min_chrf: float = 0.3
     review: Review = "wrong"
     back: bool = False
     judge: bool = False
@@ -77,7 +77,7 @@ class TranslationPlan:
             self.keep,
             self.glossary,
             back or {},
-            self.least_chrf,
+            self.min_chrf,
         )
 
     def needs_review(self, mismatches: Sequence[Mismatch]) -> bool:

@@ -71,7 +71,7 @@ def create_account(
 def sign_in(
     session: Session, name: str, password: str, address: str, limits: SessionLimits
 ) -> tuple[Account, NewSignIn] | None:
-    """Sign in with a password; None if it is wrong, which is receive_counted.
+    """Sign in with a password; None if it is wrong, which is counted.
 
     Raises AccessDenied after too many failures, whether the password is right or not.
     """
@@ -199,7 +199,7 @@ def recent_attempts(session: Session, key: str, window: timedelta) -> int:
     return session.scalar(query) or 0
 
 
-def forget_expired(session: Session) -> None:
+def delete_expired(session: Session) -> None:
     """Delete what has expired: sign-ins, and attempts that no limit looks at any more."""
     session.execute(delete(SignIn).where(SignIn.expires < now()))
     session.execute(delete(Attempt).where(Attempt.at < now() - timedelta(days=2)))

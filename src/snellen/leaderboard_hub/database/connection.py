@@ -34,10 +34,6 @@ class Database:
         reading = self.engine.execution_options(**{_READ_ONLY: True})
         self._reading = sessionmaker(reading, expire_on_commit=False)
 
-    @property
-    def is_sqlite(self) -> bool:
-        return self.engine.dialect.name == "sqlite"
-
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A session whose changes are committed if the block ends, and undone if it raises. On

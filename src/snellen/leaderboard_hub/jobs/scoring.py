@@ -185,12 +185,15 @@ def _read_samples(storage: Storage, key: str) -> RowScores:
 def _fail(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) -> None:
     def write(session: Session) -> None:
         submission = session.get_one(Submission, job.submission_id)
-        submission.status, submission.problem = "failed", _public(problem, submission.benchmark)
+        submission.status, submission.problem = (
+            "failed",
+            _public_problem(problem, submission.benchmark),
+        )
 
     fail_job(hub.database, job, problem, write, may_retry=may_retry)
 
 
-def _public(problem: str, benchmark: HostedBenchmark) -> str:
+def _public_problem(problem: str, benchmark: HostedBenchmark) -> str:
     """The sentence that the submitter sees. That of a hidden split may name answers, and stays in
     the job for the owner."""
     if benchmark.is_hidden:

@@ -45,14 +45,14 @@ class Worker:
         while not self._stopped.is_set():
             job = take_job(self._hub.database, self.name, self._lease)
             if job is not None:
-                done += self._do(job)
+                done += self._run_job(job)
             elif until_empty:
                 break
             else:
                 self._stopped.wait(_PAUSE)
         return done
 
-    def _do(self, job: LeasedJob) -> bool:
+    def _run_job(self, job: LeasedJob) -> bool:
         ended = threading.Event()
         renewing = threading.Thread(target=self._renew, args=(job, ended), daemon=True)
         renewing.start()

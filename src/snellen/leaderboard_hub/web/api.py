@@ -106,7 +106,7 @@ def submit(
     )
     with hub.database.writing() as session:
         benchmark = _benchmark(session, name)
-        earlier = _own(session, replaces, identity) if replaces else None
+        earlier = _own_submission(session, replaces, identity) if replaces else None
         if earlier is not None and earlier.benchmark_id != benchmark.id:
             raise HTTPException(422, f"{replaces} is a submission to another benchmark")
         row = take_submission(session, hub.storage, benchmark, identity.account_id, new,
@@ -163,7 +163,7 @@ def _change(
     request: Request, hub: Hub, identity: Caller, public_id: str, visibility: str
 ) -> dict[str, Any]:
     with hub.database.writing() as session:
-        row = _own(session, public_id, identity)
+        row = _own_submission(session, public_id, identity)
         if visibility == "published" and row.status != "scored":
             raise HTTPException(409, f"submission {public_id} is {row.status}; it can be published "
                                      "once it is scored")  # fmt: skip
@@ -184,7 +184,7 @@ def _benchmark(session: Session, name: str) -> HostedBenchmark:
     return row
 
 
-def _own(session: Session, public_id: str, identity: Caller) -> Submission:
+def _own_submission(session: Session, public_id: str, identity: Caller) -> Submission:
     query = select(Submission).where(
         Submission.public_id == public_id, Submission.account_id == identity.account_id
     )

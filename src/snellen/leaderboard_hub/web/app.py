@@ -70,7 +70,7 @@ class BodyLimit:
             return
         received = 0
 
-        async def receive_counted() -> Message:
+        async def receive_within_limit() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
@@ -78,7 +78,7 @@ class BodyLimit:
                 raise HTTPException(413, f"at most {self._limit:,} bytes are taken")
             return message
 
-        await self._app(scope, receive_counted, send)
+        await self._app(scope, receive_within_limit, send)
 
 
 def _refuse_body(limit: int) -> JSONResponse:

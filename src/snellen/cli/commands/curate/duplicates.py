@@ -120,7 +120,7 @@ def _write_index(arguments: Namespace, ray: OnRay | None = None) -> int:
 
     def on_progress(progress: IndexProgress) -> None:
         nonlocal hashed
-        hashed = progress.entries - progress.was_there
+        hashed = progress.entries - progress.reused
         _print_progress(arguments, arguments.data, progress)
 
     index = write_index(
@@ -209,6 +209,6 @@ def _settings(arguments: Namespace) -> DuplicateSettings:
 def _print_progress(arguments: Namespace, name: str, progress: IndexProgress) -> None:
     from snellen.cli.printing import print_line
 
-    if arguments.quiet or progress.entries == progress.was_there:
+    if arguments.quiet or progress.entries == progress.reused:
         return
     print_line(f"hashed {progress.entries:,} of {name}", error=True, flush=True)

@@ -81,14 +81,14 @@ def main(arguments: Namespace) -> int:
             else:
                 _print_plan(planned)
             return COMPLETE
-        say = _say_on_error if arguments.json else print_line
+        notify = _print_to_stderr if arguments.json else print_line
         with _advice_when_interrupted(arguments.command_line):
             if arguments.json:
                 with contextlib.redirect_stdout(sys.stderr):
-                    outcome = pipeline.run(say)
+                    outcome = pipeline.run(notify)
                 sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
             else:
-                outcome = pipeline.run(say)
+                outcome = pipeline.run(notify)
                 _print_outcome(outcome)
     return COMPLETE if outcome.status == "complete" else INCOMPLETE
 
@@ -114,7 +114,7 @@ def _step_command(action: str) -> StepCommand:
     return StepCommand(action, parser, module.main, **_PROTOCOLS.get(action, {}))
 
 
-def _say_on_error(line: str) -> None:
+def _print_to_stderr(line: str) -> None:
     print_line(line, error=True)
 
 

@@ -128,7 +128,7 @@ def _plan(arguments: Namespace) -> TranslationPlan:
         keep=read_terms(arguments.keep),
         glossary=read_glossary(arguments.glossary) if arguments.glossary else {},
         attempts=arguments.attempts,
-        least_chrf=arguments.min_chrf,
+        min_chrf=arguments.min_chrf,
         review=arguments.review,
         back=bool(arguments.back),
         judge=bool(arguments.judge),

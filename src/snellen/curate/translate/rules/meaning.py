@@ -106,6 +106,6 @@ def check_back(pair: TextPair) -> Iterator[Mismatch]:
         if not back.strip():
             continue
         score = chrf(back.casefold(), pair.source[name].casefold())
-        if score < pair.least_chrf:
+        if score < pair.min_chrf:
             text = f"translated back it is '{back.strip()}' (chrF {score:.2f})"
             yield Mismatch("back-translation", name, "doubtful", text)

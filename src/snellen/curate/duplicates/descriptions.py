@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from snellen.curate.duplicates.report import (
     DuplicateSettings,
-    OutsideMatch,
+    OverlapMatch,
     PictureMatch,
     Share,
 )
@@ -24,7 +24,7 @@ _KEEP = {
 }
 
 
-def picture_words(match: PictureMatch) -> tuple[str, ...]:
+def describe_picture_match(match: PictureMatch) -> tuple[str, ...]:
     """How two pictures match, then the distances that are known."""
     facts = [f"pictures: {_HOW[match.how]}"]
     if match.how in ("near", "turned"):
@@ -39,9 +39,9 @@ def picture_words(match: PictureMatch) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def outside_words(match: OutsideMatch) -> tuple[str, ...]:
+def describe_overlap(match: OverlapMatch) -> tuple[str, ...]:
     """How an item matches something of another data set."""
-    facts = list(picture_words(match.picture)) if match.picture else []
+    facts = list(describe_picture_match(match.picture)) if match.picture else []
     if match.relation is not None:
         facts.append(f"{match.relation}, {match.rule}")
     elif match.similarity is not None:
@@ -59,11 +59,11 @@ def share_row(share: Share) -> tuple[str, str, str, str, str]:
     )  # fmt: skip
 
 
-def keep_words(settings: DuplicateSettings) -> str:
+def describe_keep(settings: DuplicateSettings) -> str:
     return _KEEP[settings.keep]
 
 
-def rule_words(settings: DuplicateSettings) -> str:
+def describe_rules(settings: DuplicateSettings) -> str:
     """The thresholds in two sentences."""
     rule, texts = settings.pictures, settings.texts
     turned = " Mirrored pictures and pictures turned by quarters count too." if rule.turned else ""

@@ -1,4 +1,4 @@
-"""Steps that look at one picture or video: all extractors, with the rules between them."""
+"""Extract the facts of one picture or video: all extractors, with the rules between them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from snellen.curate.questions.extraction import (
 from snellen.curate.questions.extractors.extractor import Extractor, View, read_size
 from snellen.curate.questions.extractors.recorded import RecordedExtractor
 from snellen.curate.questions.nouns import find_nouns
-from snellen.curate.questions.rules import FEW_NOUNS, TOO_LONG, few_nouns
+from snellen.curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count
 from snellen.curate.questions.sources import Picture
 from snellen.data.media.frame_sampling import FrameSampling
 from snellen.data.media.frames import extract_frames
@@ -45,14 +45,14 @@ class Exclusion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looking:
-    """The extractors by role, and the limits of what is looked at."""
+class FactExtraction:
+    """The extractors by role, and the limits of what they are asked about."""
 
     extractors: Mapping[str, Extractor]
     min_nouns: int
     max_seconds: float
 
-    def look(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
+    def extract(self, picture: Picture) -> Steps[VisualFacts | Exclusion]:
         """All that the extractors find, or why they were not asked further.
 
         Raises MediaError if the picture cannot be read, NotJson and AskFailed.
@@ -68,7 +68,7 @@ class Looking:
         # The captions decide first whether the picture is rich enough for the other extractors.
         asked: set[str] = set()
         found = yield from self._find(view, found, ("caption",), asked)
-        reason = few_nouns(found.captions, self.min_nouns)
+        reason = check_noun_count(found.captions, self.min_nouns)
         if reason:
             return Exclusion(FEW_NOUNS, reason)
         return (yield from self._find(view, found, ASPECTS[1:], asked))
@@ -108,13 +108,13 @@ class Looking:
         for role, extractor in self.extractors.items():
             if isinstance(extractor, RecordedExtractor):
                 view = View(picture=picture.id, ref=picture.medium, width=size[0], height=size[1])
-                said = yield from extractor.find(view, extractor.aspects, role)
-                found = found.join(said.with_sources(extractor.aspects, extractor.name))
-        starts = _steps_of(seconds, CAPTION_EVERY)
+                recorded = yield from extractor.find(view, extractor.aspects, role)
+                found = found.join(recorded.with_sources(extractor.aspects, extractor.name))
+        starts = _interval_starts(seconds, CAPTION_EVERY)
         for start, ref in zip(starts, sample_video(picture.medium, starts), strict=True):
             frame = yield from self._frame(picture, ref, start, ("caption",))
             found = _with_moment(found, frame, start, min(start + CAPTION_EVERY, seconds))
-        parts = _steps_of(seconds, DENSE_EVERY)
+        parts = _interval_starts(seconds, DENSE_EVERY)
         middles = [(start + min(start + DENSE_EVERY, seconds)) / 2 for start in parts]
         for start, ref in zip(parts, sample_video(picture.medium, middles), strict=True):
             frame = yield from self._frame(
@@ -184,7 +184,7 @@ def video_length(ref: MediaRef) -> tuple[float, tuple[int, int]]:
     return end - start, (facts.width, facts.height)
 
 
-def _steps_of(seconds: float, every: float) -> list[float]:
+def _interval_starts(seconds: float, every: float) -> list[float]:
     """0, every, 2 x every, ... before the end."""
     return [number * every for number in range(max(1, math.ceil(seconds / every - 1e-6)))]
 
