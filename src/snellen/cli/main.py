@@ -38,7 +38,12 @@ _OUT_OF_MEMORY = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code (`snellen.cli.exit_codes`)."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    arguments = parse_arguments(argv)
+    try:
+        # Actions import the options that they declare as flags, which takes a while.
+        arguments = parse_arguments(argv)
+    except KeyboardInterrupt:
+        print("snellen: stopped", file=sys.stderr)
+        return INTERRUPTED
     arguments.command_line = " ".join(["snellen", *map(_quote, argv)])
     try:
         if getattr(arguments, "quiet", False) or not _is_interactive():

@@ -137,7 +137,11 @@ def _counts(report: DuplicateReport, alike: int) -> list[tuple[str, str, str]]:
     rows = [
         (certain, "contradictions", "wrong"),
         (possible, "possible contradictions", ""),
-        (len(report.exclusions), f"items repeat another, in {len(report.clusters)} clusters", ""),
+        (
+            len(report.exclusions),
+            f"items repeat another, in {fmt.plural(len(report.clusters), 'cluster')}",
+            "",
+        ),
         (alike, "pairs of pictures alike, other questions", ""),
         (len(report.broken), "could not be compared", ""),
     ]

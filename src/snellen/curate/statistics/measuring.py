@@ -98,8 +98,8 @@ def _notices(columns: ItemColumns, probe: int, sampled: int) -> list[str]:
     notices = []
     if columns.unspaced:
         notices.append(
-            f"{columns.unspaced:,} items have text in {UNSPACED_SCRIPTS} script, of which each "
-            "character counts as a word"
+            f"{columns.unspaced:,} of the items have text in {UNSPACED_SCRIPTS} script, of which "
+            "each character counts as a word"
         )
     if probe and 0 < sampled < MIN_PROBED:
         notices.append(

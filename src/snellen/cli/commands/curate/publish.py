@@ -53,6 +53,7 @@ def main(arguments: Namespace) -> int:
 def _print(published: PublishResult) -> None:
     """Print what was published, what was left out, and what to do with it."""
     from snellen.curate.publish.survey import name_some
+    from snellen.report.format import plural
 
     publication = published.publication
     for split, counts in publication.splits.items():
@@ -64,7 +65,11 @@ def _print(published: PublishResult) -> None:
     print_line(f"licences: {', '.join(licences)}")
     for verb, found in (("left out", published.dropped), ("flagged", published.flagged)):
         for rule, ids in found.items():
-            print_line(f"{verb}: {len(ids)} items {_FINDINGS[rule]}: {name_some(ids)}")
+            finding = _FINDINGS[rule]
+            if len(ids) == 1:
+                finding = finding.replace("have ", "has ").replace("state their", "states its")
+                finding = finding.replace(" are ", " is ")
+            print_line(f"{verb}: {plural(len(ids), 'item')} {finding}: {name_some(ids)}")
     for note in published.notes:
         print_line(f"note: {note}")
     print_line(f"{published.folder}: {len(published.files) + 1} files; SHA256SUMS lists them")
