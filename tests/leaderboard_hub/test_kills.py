@@ -31,7 +31,8 @@ from snellen.leaderboard_hub.storage import Storage
 KEY = "a key of the tests, long enough"
 SUBMISSIONS, KILLS = 40, 20
 WORKER = (
-    """
+    f"KEY = {KEY!r}"
+    + """
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -50,7 +51,6 @@ hub = Hub(Path(folder), HubConfig(), Database(url), Storage(f"{folder}/storage",
 print("ready", flush=True)
 Worker(hub, print, timedelta(seconds=1)).work()
 """
-    % KEY
 )
 
 
