@@ -54,6 +54,8 @@ class ReviewBoard:
         settings: ReviewSettings,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        """`clock` counts seconds; an item that an annotator has opened is claimed for
+        `CLAIM_SECONDS`."""
         self.queue = queue
         self.settings = settings
         self.log = ReviewLog(folder)
