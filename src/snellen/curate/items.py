@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from snellen.benchmarks.declaration.data_file import ITEMS_FILE as ITEMS_FILE
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.declaration.rows import (
     GROUP_COLUMNS,
@@ -35,7 +36,6 @@ from snellen.data.columns import (
 )
 from snellen.data.tables.cells import INDEXED_ANSWER
 
-ITEMS_FILE = "items.jsonl"
 UNIT_COLUMN = "unit"
 TYPE_COLUMN = "type"
 MULTI = "multi"

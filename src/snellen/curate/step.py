@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen import __version__
+from snellen.benchmarks.declaration.data_file import STEP_FILE as STEP_FILE
 from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import DataError, MediaError, RunLocked, StorageError, UsageError
 from snellen.core.media import FileSource
@@ -27,7 +28,6 @@ from snellen.core.sample import MediaRef
 from snellen.curate.decisions import DECISIONS_FILE, Decision, read_decisions, utc_now
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, item_record
 
-STEP_FILE = "step.json"
 MEDIA_FOLDER = "media"
 _LOCK_FILE = ".lock"
 _SYNC_EVERY = 64

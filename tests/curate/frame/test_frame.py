@@ -83,6 +83,9 @@ def test_items_survive_the_way_through_a_folder(tmp_path: Path) -> None:
     results = snellen.evaluate("random", out / "items.jsonl", out=tmp_path / "runs", html=False)
     assert results.runs[0].info.status == "complete"
     assert results.runs[0].info.data.rows == 4
+    # The folder goes by its own name.
+    results = snellen.evaluate("random", out, out=tmp_path / "runs", html=False)
+    assert (results.runs[0].info.benchmark, results.runs[0].info.data.rows) == ("made", 4)
 
 
 def test_every_row_is_an_item(tmp_path: Path) -> None:

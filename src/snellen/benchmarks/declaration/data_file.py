@@ -73,10 +73,19 @@ class UserFile:
         return {}
 
 
+ITEMS_FILE = "items.jsonl"
+"""The data file in a folder that a step of `snellen curate` wrote."""
+STEP_FILE = "step.json"
+
+
 def data_file_declaration(path: str) -> Declaration:
-    """The benchmark of a data file; its name is the file's name without suffixes."""
+    """The benchmark of a data file, or of a folder that a step of `snellen curate` wrote; its name
+    is that of the file without suffixes, or of the folder."""
+    name = data_file_name(path)
+    if is_data_set_folder(path):
+        name, path = Path(path).resolve().name, str(Path(path) / ITEMS_FILE)
     return Declaration(
-        name=data_file_name(path),
+        name=name,
         version=VERSION,
         title=f"own data: {path}",
         data=UserFile(path),
@@ -84,6 +93,12 @@ def data_file_declaration(path: str) -> Declaration:
         scoring=RuleScoring(similarity=True),
         for_variant=partial(adapt_to_columns, UserFile(path)),
     )
+
+
+def is_data_set_folder(path: str) -> bool:
+    """Whether a step of `snellen curate` wrote this folder, and has ended."""
+    folder = Path(path).expanduser()
+    return (folder / STEP_FILE).is_file() and (folder / ITEMS_FILE).is_file()
 
 
 def adapt_to_columns(data: UserFile, declaration: Declaration, variant: Variant) -> Declaration:
