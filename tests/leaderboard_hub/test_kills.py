@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -63,6 +62,11 @@ def start_worker(url: str, folder: Path) -> subprocess.Popen[str]:
     return worker
 
 
+def end_worker(worker: subprocess.Popen[str]) -> None:
+    worker.kill()
+    worker.communicate()
+
+
 @pytest.mark.release
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_each_job_is_done_once(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -87,8 +91,7 @@ def test_each_job_is_done_once(kind: str, tmp_path: Path, request: pytest.Fixtur
     try:
         for kill in range(KILLS):
             time.sleep(0.15)
-            workers[kill % 2].kill()
-            workers[kill % 2].wait()
+            end_worker(workers[kill % 2])
             workers[kill % 2] = start_worker(url, tmp_path)
         end = time.monotonic() + 240
         while scores(database) < SUBMISSIONS:
@@ -96,8 +99,7 @@ def test_each_job_is_done_once(kind: str, tmp_path: Path, request: pytest.Fixtur
             time.sleep(0.2)
     finally:
         for worker in workers:
-            worker.send_signal(signal.SIGKILL)
-            worker.wait()
+            end_worker(worker)
     with database.reading() as session:
         per_submission = select(func.count(SubmissionScore.id)).group_by(
             SubmissionScore.submission_id
