@@ -167,7 +167,7 @@ def agreement_lines(agreement: list[FieldAgreement]) -> Iterator[str]:
         yield f"  Krippendorff's alpha  {_text(each.alpha)}"
         for own in each.with_key:
             interval = f"{100 * own.interval.low:.0f}–{100 * own.interval.high:.0f}"
-            yield f"  chose the key         {100 * own.share:.1f} % ({interval})  {own.annotator}"
+            yield f"  chose the key         {fmt.share_text(own.share)} ({interval})  {own.annotator}"
 
 
 def _text(estimate: Any, percent: bool = False) -> str:
