@@ -142,6 +142,11 @@ def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> It
     table = benchmark.open()
     origin = origin_of(table)
     is_own = origin is not None and origin.kind == "own" and not origin.spec
+    if is_own and not any(_holds_question(column) for column in table.columns):
+        raise UsageError(
+            f"{data} has no column with questions or pictures; got the columns "
+            f"{', '.join(table.columns)}; name yours with --columns question=NAME,image_path=NAME"
+        )
     name = folder.resolve().name if folder is not None else benchmark.name
     return ItemTable(name, spec, table, benchmark, folder, is_own)
 
@@ -214,6 +219,10 @@ def _other_cells(row: Row, sample: Sample) -> dict[str, str]:
         # The column has another meaning in this file, and `type` will hold the kind.
         others[OTHER_TYPE_COLUMN] = kind
     return others
+
+
+def _holds_question(column: str) -> bool:
+    return column in ("question", "hint") or _is_medium(column)
 
 
 def _is_medium(column: str) -> bool:

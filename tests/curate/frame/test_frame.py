@@ -365,3 +365,13 @@ def test_what_cannot_be_asked(
 ) -> None:
     with pytest.raises(UsageError, match=sentence), open_models(roles, options, tmp_path):
         pass
+
+
+def test_data_without_a_question_or_a_picture_are_refused(tmp_path: Path) -> None:
+    data = tmp_path / "own.csv"
+    data.write_text("id,text,A,B,answer\n1,What is it?,cat,dog,A\n")
+    with pytest.raises(UsageError, match=r"got the columns .*text.*--columns question=NAME"):
+        open_items(data)
+    assert [item.sample.question for item in open_items(data, {"question": "text"})] == [
+        "What is it?"
+    ]

@@ -71,13 +71,13 @@ def test_the_command_exits_1_if_something_is_wrong(
     assert main([*command, str(made.translated_well)]) == 0
     assert "0 that a rule calls wrong" in capsys.readouterr().out
     out = tmp_path / "out"
-    assert main([*command, str(made.translated), "-o", str(out), "--json"]) == 1
+    assert main([*command, str(made.translated), "--out", str(out), "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["flagged_wrong"] == 7
     assert printed["wrong"]["numbers"] == 1
     assert (out / "items.jsonl").is_file()
     # Again: the same decisions, none twice.
-    assert main([*command, str(made.translated), "-o", str(out)]) == 1
+    assert main([*command, str(made.translated), "--out", str(out)]) == 1
     assert len(list(read_decisions(out))) == len(made.ids)
 
 

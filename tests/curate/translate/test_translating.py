@@ -75,7 +75,7 @@ def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def translate(data: Path | str, model: str, out: Path, *flags: str) -> int:
     return main(
-        ["curate", "translate", str(data), "--to", "zh", "-m", model, "-o", str(out), *flags]
+        ["curate", "translate", str(data), "--to", "zh", "-m", model, "--out", str(out), *flags]
     )
 
 
@@ -263,7 +263,7 @@ def test_a_killed_step_goes_on_where_it_was(
 
     strong.translate = slow
     command = [sys.executable, "-m", "snellen", "curate", "translate", str(data), "--to", "zh",
-               "-m", strong.model, "-o", str(out)]  # fmt: skip
+               "-m", strong.model, "--out", str(out)]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -297,7 +297,7 @@ def test_an_interrupted_step_says_how_to_go_on(strong: ScriptedTranslator, tmp_p
     strong.translate = slow
     process = subprocess.Popen(
         [sys.executable, "-m", "snellen", "curate", "translate", str(data), "--to", "zh", "-m",
-         strong.model, "-o", str(out)],
+         strong.model, "--out", str(out)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -370,7 +370,7 @@ def test_mistakes_are_sentences(
     given = [{"MODEL": strong.model, "DATA": str(data)}.get(flag, flag) for flag in flags]
     to = [] if "--to" in given else ["--to", "zh"]
     out = tmp_path / "out"
-    code = main(["curate", "translate", str(data), "-o", str(out), *to, *given])
+    code = main(["curate", "translate", str(data), "--out", str(out), *to, *given])
     assert code == 2
     errors = capsys.readouterr().err
     assert message in errors
@@ -399,7 +399,7 @@ def test_another_language_and_open_answers(strong: ScriptedTranslator, tmp_path:
         "Name the colour.": "Nenne die Farbe.",
     }
     strong.translate = german.__getitem__
-    code = main(["curate", "translate", str(data), "--to", "de-AT", "-m", strong.model, "-o",
+    code = main(["curate", "translate", str(data), "--to", "de-AT", "-m", strong.model, "--out",
                  str(tmp_path / "de")])  # fmt: skip
     assert code == 0
     assert items(tmp_path / "de")["2"].sample.options == {"A": "Ja", "B": "Nein"}
@@ -479,7 +479,7 @@ def test_the_pictures_of_a_data_set_folder_are_not_stored_twice(
     }
     strong.translate = english.__getitem__
     assert main(["curate", "translate", str(first), "--from", "zh", "--to", "en", "-m",
-                 strong.model, "-o", str(second)]) == 0  # fmt: skip
+                 strong.model, "--out", str(second)]) == 0  # fmt: skip
     [one], [other] = ([*(folder / "media").rglob("*.png")] for folder in (first, second))
     assert one.name == other.name
     assert one.stat().st_ino == other.stat().st_ino

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,6 +131,7 @@ def find_duplicates(
     data: str | Path,
     settings: DuplicateSettings = DuplicateSettings(),  # noqa: B008  (frozen)
     *,
+    columns: Mapping[str, str] | None = None,
     processes: int | None = None,
     on_phase: OnPhase | None = None,
     make_shards: MakeShards | None = None,
@@ -145,7 +146,7 @@ def find_duplicates(
     indexes = _Indexes(settings, processes, on_phase, make_shards)
     # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
     opened = {spec: _open_other(spec, settings) for spec in settings.against}
-    read = read_items(open_items(data))
+    read = read_items(open_items(data, columns))
     index = indexes.of_items(read)
     others: dict[str, ReadItems | HashIndex] = {}
     outside = []

@@ -44,16 +44,17 @@ class PublishOptions:
     paper: str = option("", "--paper", "address of the paper", metavar="URL")
     homepage: str = option("", "--homepage", "address of the benchmark's page", metavar="URL")
     licence: str = option(
-        "", "--licence", "SPDX licence of the questions, e.g. CC-BY-4.0", metavar="SPDX"
-    )
+        "", "--licence", "SPDX licence of the questions, e.g. CC-BY-4.0", metavar="SPDX",
+        aliases=("--license",),
+    )  # fmt: skip
     licences: str = option(
         "", "--licences", "TOML table of the pictures' licences, by the column `source`",
-        metavar="FILE.toml",
+        metavar="FILE.toml", aliases=("--licenses",),
     )  # fmt: skip
     require_licence: str | None = option(
         None, "--require-licence", "if an item has no licence: `refuse` to publish (default of "
         "the bare flag), or `drop` the item; without the flag such items are listed",
-        choices=(REFUSE, DROP), bare_value=REFUSE,
+        choices=(REFUSE, DROP), bare_value=REFUSE, aliases=("--require-license",),
     )  # fmt: skip
     hold_out: float | None = option(
         None, "--hold-out", "share of each ability whose answers are kept back, e.g. 30%%",

@@ -63,7 +63,7 @@ def open_review(
         info = read_step(folder)
         earlier = info.settings if info.step == STEP else {}
     settings = _settings({**earlier, **(options or {})})
-    table = open_items(data)
+    table = open_items(data, settings.columns)
     queue = read_queue(table, settings, may_be_empty=may_be_empty)
     with open_step(folder, STEP, _as_json(settings), table) as step:
         if is_new:

@@ -55,6 +55,8 @@ class ReviewSettings(Struct, frozen=True, forbid_unknown_fields=True):
     mismatch: Literal["resolve", "fix"] = "resolve"
     """Blind: what becomes of an item whose annotators agree against the key: an adjudicator
     decides, or their answer becomes the key."""
+    columns: dict[str, str] = {}
+    """Our column names to those of the data."""
 
 
 @dataclass(frozen=True, slots=True)

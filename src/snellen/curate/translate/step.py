@@ -17,7 +17,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
 from snellen.curate.asking import Job, Result, StepOptions, open_models
 from snellen.curate.decisions import FAILED, Action, Decision, Evidence, count_actions
-from snellen.curate.items import Item, ItemTable, open_items
+from snellen.curate.items import ITEMS_FILE, Item, ItemTable, open_items
 from snellen.curate.step import Step, open_step
 from snellen.curate.translate.consistency import (
     ItemTexts,
@@ -145,7 +145,10 @@ def check_sibling(
     review`. An id that only one of the two has is wrong. Raises UsageError.
     """
     _check_plan(plan)
-    table, other = open_items(data, columns), open_items(sibling, columns)
+    table = open_items(data, columns)
+    # A data set folder has our columns, whatever those of the source are.
+    is_folder = (Path(sibling).expanduser() / ITEMS_FILE).is_file()
+    other = open_items(sibling, None if is_folder else columns)
     pairs = list(pair_siblings(table, other))
     if not any(pair.source and pair.target for pair in pairs):
         raise UsageError(
@@ -179,9 +182,11 @@ def check_sibling(
     return summary
 
 
-def sibling_name(data: str | Path, plan: TranslationPlan) -> str:
+def sibling_name(
+    data: str | Path, plan: TranslationPlan, columns: Mapping[str, str] | None = None
+) -> str:
     """The usual name of a sibling: `eyechart-zh`."""
-    return f"{open_items(data).name}-{plan.target.tag}"
+    return f"{open_items(data, columns).name}-{plan.target.tag}"
 
 
 def _some_ids(pairs: list[SiblingPair]) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add_metadata(parser: ArgumentParser) -> None:
     """Add the flags that only `--from-metadata` uses; it also takes --out, --writer, --seed,
-    --require-license and those of asking."""
+    --require-licence and those of asking."""
     group = parser.add_argument_group("from metadata")
     group.add_argument(
         "--from-metadata", action="append", metavar="FILE",
@@ -59,7 +59,7 @@ def main_metadata(arguments: Namespace) -> int:
             per_subtask=arguments.per_subtask,
             seed=arguments.seed,
             alike_length=arguments.alike_length,
-            require_license=arguments.require_license,
+            require_license=arguments.require_licence,
             check_share=arguments.check,
         ),
         writer=arguments.writer or None,

@@ -26,7 +26,7 @@ def add(parser: ArgumentParser) -> None:
             help=f"{what}: a data set folder, data file, TOML file or benchmark",
         )  # fmt: skip
     parser.add_argument(
-        "--runs", nargs="+", default=[], metavar="RUN",
+        "--runs", nargs="+", action="extend", default=[], metavar="RUN",
         help=f"{RUNS}, on the earlier version: which of their scores still hold",
     )  # fmt: skip
     parser.add_argument(

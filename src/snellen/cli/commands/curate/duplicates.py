@@ -8,8 +8,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.api.options import VARIANT_FLAGS
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_json
+from snellen.cli.flags import add_flag, add_json
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def add(parser: ArgumentParser) -> None:
         help="also look in this benchmark, index, folder of pictures or manifest of training data; "
             "repeat for several",
     )  # fmt: skip
-    parser.add_argument("-o", "--out", metavar="DIR",
+    parser.add_argument("--out", metavar="DIR",
                         help="write the data set folder, with a decision per item")  # fmt: skip
+    add_flag(parser, VARIANT_FLAGS["columns"])
     parser.add_argument(
         "--drop", nargs="?", const=("duplicates",), default=(), type=_groups, metavar="WHAT,...",
         help=f"drop items instead of flagging them: {', '.join(_GROUPS)} (alone: duplicates)",
@@ -113,7 +115,7 @@ def _write_index(arguments: Namespace, ray: OnRay | None = None) -> int:
     from snellen.cli.printing import print_line
     from snellen.curate.duplicates.find import write_index
 
-    for flag in ("against", "out", "drop", "page", "exclude", "json"):
+    for flag in ("against", "out", "columns", "drop", "page", "exclude", "json"):
         if getattr(arguments, flag):
             raise UsageError(f"--write-index only hashes pictures; leave out --{flag}")
     started = time.perf_counter()
@@ -158,7 +160,8 @@ def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
     if arguments.drop and not arguments.out:
         raise UsageError("--drop needs --out DIR, where the data set without them is written")
     found = find_duplicates(
-        arguments.data, _settings(arguments), processes=arguments.processes,
+        arguments.data, _settings(arguments), columns=arguments.columns,
+        processes=arguments.processes,
         on_phase=lambda name, progress: _print_progress(arguments, name, progress),
         make_shards=ray.make_shards if ray else None,
         search_blocks=ray.search_blocks if ray else None,

@@ -30,13 +30,16 @@ def add(parser: ArgumentParser) -> None:
     )
     texts = {
         "source": ("NAME", "name of the data set (default: after the path)"),
-        "license": ("NAME", "licence of what does not state its own"),
         "url": ("URL", "where the data set comes from"),
         "subtask": ("NAME", "subtask of all records (default: any)"),
         "task": ("NAME", "meta-task of all records"),
     }
     for name, (metavar, help) in texts.items():
         parser.add_argument(f"--{name}", default="", metavar=metavar, help=help)
+    parser.add_argument(
+        "--licence", "--license", default="", metavar="SPDX",
+        help="licence of what does not state its own, e.g. CC-BY-4.0",
+    )  # fmt: skip
     parser.add_argument(
         "--image-type", action="append", default=[], metavar="NAME",
         help='MMT-Bench\'s visual prompt type, e.g. "Natural Image"; repeat for several',
@@ -63,7 +66,7 @@ def main(arguments: Namespace) -> int:
             out=Path(arguments.output).expanduser(),
             pictures=Path(arguments.pictures).expanduser() if arguments.pictures else None,
             source=arguments.source,
-            license=arguments.license,
+            license=arguments.licence,
             url=arguments.url,
             subtask=arguments.subtask,
             task=arguments.task,
@@ -80,7 +83,7 @@ def main(arguments: Namespace) -> int:
         print_line(f"{counts.path}: {counts.records} records of {counts.source}")
         if counts.without_licence:
             print_line(
-                f"without a licence: {counts.without_licence}; name it with --license, if it has "
+                f"without a licence: {counts.without_licence}; name it with --licence, if it has "
                 "one"
             )
         if counts.with_problems:

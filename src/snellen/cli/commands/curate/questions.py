@@ -46,8 +46,8 @@ def add(parser: ArgumentParser) -> None:
             "one frame answers",
     )  # fmt: skip
     parser.add_argument(
-        "--text-only", action="append", default=[], metavar="MODEL",
-        help="drop questions that all these models answer without the picture; repeat for several",
+        "--text-only", nargs="+", action="extend", default=[], metavar="MODEL",
+        help="drop questions that all these models answer without the picture",
     )  # fmt: skip
     parser.add_argument(
         "--text-rule", metavar="RULE", default="text-all",
@@ -93,8 +93,9 @@ def _add_numbers(parser: ArgumentParser) -> None:
         help="drop questions of which two options share more of their words (default: 0.9)",
     )  # fmt: skip
     parser.add_argument(
-        "--require-license", action="store_true", help="drop pictures without a licence"
-    )
+        "--require-licence", "--require-license", action="store_true",
+        help="drop pictures without a licence",
+    )  # fmt: skip
 
 
 def _add_drawing(parser: ArgumentParser) -> None:
@@ -169,7 +170,7 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
         min_nouns=arguments.min_nouns,
         max_seconds=arguments.max_seconds,
         max_similarity=arguments.max_similarity,
-        require_license=arguments.require_license,
+        require_license=arguments.require_licence,
         seed=arguments.seed,
     )
     asking = read_options(arguments, StepOptions)
@@ -192,7 +193,7 @@ def _make_drawn(arguments: Namespace) -> QuestionsResult:
         generator=arguments.draw,
         checker=arguments.checker,
         drawing=split_drawing_options(Variant(options=given)).settings,
-        require_license=arguments.require_license,
+        require_license=arguments.require_licence,
         seed=arguments.seed,
     )
     asking = read_options(arguments, StepOptions)
@@ -208,7 +209,7 @@ def _make_next_images(arguments: Namespace) -> QuestionsResult:
         open_pictures(arguments.pictures),
         arguments.out,
         max_seconds=arguments.max_seconds,
-        require_license=arguments.require_license,
+        require_license=arguments.require_licence,
         seed=arguments.seed,
     )
 

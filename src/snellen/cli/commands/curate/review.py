@@ -6,7 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snellen.api.options import VARIANT_FLAGS
 from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.flags import RUNS, add_flag
 from snellen.cli.printing import print_line
 from snellen.report.format import plural
 
@@ -23,6 +25,7 @@ def add(parser: ArgumentParser) -> None:
         "--out", metavar="DIR",
         help="folder of the review and of the next version (default: DATA-reviewed)",
     )  # fmt: skip
+    add_flag(parser, VARIANT_FLAGS["columns"])
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--all", action="store_true",
@@ -32,8 +35,8 @@ def add(parser: ArgumentParser) -> None:
     which.add_argument("--sample", type=int, metavar="N", help="review N random items")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of --sample (default: 0)")
     parser.add_argument(
-        "--runs", action="append", default=[], metavar="RUN",
-        help="display what the models of these runs replied; repeat for several",
+        "--runs", nargs="+", action="extend", default=[], metavar="RUN",
+        help=f"{RUNS}: display what their models replied",
     )  # fmt: skip
     parser.add_argument(
         "--blind", action="store_true",
@@ -124,6 +127,7 @@ def _options(arguments: Namespace) -> dict[str, Any]:
         "blind": arguments.blind or None,
         "annotators": arguments.annotators,
         "mismatch": arguments.mismatch,
+        "columns": arguments.columns,
     }
     if arguments.ids is not None:
         options |= {"queue": "ids", "ids": read_ids(Path(arguments.ids))}

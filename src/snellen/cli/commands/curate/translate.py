@@ -6,8 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.api.options import VARIANT_FLAGS
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_json, add_options, fraction, read_options
+from snellen.cli.flags import add_flag, add_json, add_options, fraction, read_options
 from snellen.cli.printing import JSON, TABLE, exit_interrupted, line_printer, print_result
 from snellen.core.errors import UsageError
 
@@ -35,8 +36,9 @@ def add(parser: ArgumentParser) -> None:
         "--check", metavar="SIBLING",
         help="check this translation of DATA by the rules; nothing is asked",
     )  # fmt: skip
-    parser.add_argument("-o", "--out", metavar="DIR",
+    parser.add_argument("--out", metavar="DIR",
                         help="folder of the translated data (default: NAME-TAG)")  # fmt: skip
+    add_flag(parser, VARIANT_FLAGS["columns"])
     parser.add_argument(
         "--fields", default="question,hint,options", metavar="LIST",
         help="what is translated: some of question, hint, options, answer (of open questions); "
@@ -81,7 +83,9 @@ def _check(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
     asked = [name for name in ("model", "back", "judge") if getattr(arguments, name)]
     if asked:
         raise UsageError(f"--check asks nothing; leave out --{asked[0]}, or --check")
-    return check_sibling(arguments.data, arguments.check, plan, arguments.out)
+    return check_sibling(
+        arguments.data, arguments.check, plan, arguments.out, columns=arguments.columns
+    )
 
 
 def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
@@ -99,7 +103,7 @@ def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummar
         )
     named = {TRANSLATOR: arguments.model, BACK: arguments.back, JUDGE: arguments.judge}
     models = {role: model for role, model in named.items() if model}
-    out = Path(arguments.out or sibling_name(arguments.data, plan))
+    out = Path(arguments.out or sibling_name(arguments.data, plan, arguments.columns))
     console = Terminal(stderr=True)
     try:
         with show_progress(console) as progress:
@@ -109,6 +113,7 @@ def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummar
                 plan,
                 models,
                 read_options(arguments, StepOptions),
+                columns=arguments.columns,
                 progress=progress,
                 notify=line_printer(console),
             )
