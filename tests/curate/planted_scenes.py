@@ -124,7 +124,7 @@ EXPECTED = {
     "studio.png/scene-understanding/1": "missing-parts",
     "shop.png/scene-understanding/1": "missing-parts",
     "library.png/scene-understanding/1": "answer-given-away",
-    "station.png/scene-understanding/1": "speaks-of-the-description",
+    "station.png/scene-understanding/1": "mentions-description",
     "beach.png/scene-understanding/1": "text-only",
     "museum.png/scene-understanding": "no-question",
     "still.mp4/global-video-understanding/1": "single-frame",

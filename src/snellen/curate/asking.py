@@ -125,6 +125,7 @@ class Models:
         fresh: str,
         folder: Path,
     ) -> None:
+        """Take models that are open. `folder` is where spending is noted."""
         self._models = dict(models)
         self._folder = folder
         self._start = uuid4().hex
@@ -170,6 +171,8 @@ class Models:
         title: str,
         total: int,
     ) -> None:
+        """Drive jobs in the event loop: report progress with each result, and note spending every
+        few seconds and at the end."""
         prices = {role: self._prices.price(model) for role, model in self._models.items()}
         known = {role: price for role, price in prices.items() if price is not None}
         broker = RequestBroker(self._models, self._store, self._limits, known, self._fresh)

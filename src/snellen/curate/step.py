@@ -15,21 +15,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from filelock import FileLock, Timeout
 from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen import __version__
 from snellen.benchmarks.declaration.data_file import STEP_FILE as STEP_FILE
 from snellen.core.atomic_write import atomic_file, save
-from snellen.core.errors import DataError, MediaError, RunLocked, StorageError, UsageError
+from snellen.core.errors import DataError, MediaError, StorageError, UsageError
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.curate.decisions import DECISIONS_FILE, Decision, read_decisions, utc_now
+from snellen.curate.folder_lock import LOCK_FILE, lock_folder
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, item_record
 
 MEDIA_FOLDER = "media"
-_LOCK_FILE = ".lock"
 _SYNC_EVERY = 64
 """Decisions between two flushes to the disk: a crash of the machine loses at most so many, the end
 of the process none."""
@@ -151,16 +150,9 @@ def open_step(
     folder = Path(out).expanduser()
     described = tuple(map(describe_source, sources))
     plain = msgspec.to_builtins(dict(settings))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / _LOCK_FILE)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise RunLocked(
-            f"another process is writing {folder}; wait for it, or use another --out"
-        ) from None
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+    lock = lock_folder(
+        folder, f"another process is writing {folder}; wait for it, or use another --out"
+    )
     opened = None
     try:
         info = _resumed_info(folder, step, plain, described)
@@ -339,7 +331,7 @@ def _has_decided(folder: Path, info: StepInfo) -> bool:
 
 def _is_from_killed_start(name: str) -> bool:
     """Whether a file may come from a start that was killed before it had written `step.json`."""
-    return name in (_LOCK_FILE, DECISIONS_FILE) or name.endswith(".part")
+    return name in (LOCK_FILE, DECISIONS_FILE) or name.endswith(".part")
 
 
 def _inherit(folder: Path, sources: Iterable[ItemTable | SourceInfo]) -> int:

@@ -103,7 +103,7 @@ def test_what_is_foretold_is_what_the_command_asks(data, new_version, tmp_path, 
     _, [scores] = find_stored_scores(data.data, later, [tmp_path])
     failed = data.ids_of("broken_picture", "lost_picture")
     assert set(scores.ask) == {"101", "102", "103", "104", "900"} | failed
-    assert (scores.rescored, scores.regrouped, scores.gone) == (1, 1, 2)
+    assert (scores.rescored, scores.regrouped, scores.removed) == (1, 1, 2)
     assert scores.valid + scores.rescored + len(scores.ask) == len(data.ids) - 2 + 1
 
     [old] = find_runs(tmp_path)
@@ -159,7 +159,7 @@ def test_json_has_everything(data, new_version, tmp_path, capsys) -> None:
     printed = json.loads(capsys.readouterr().out)
     assert len(printed["diff"]["changed"]) == 7
     [scores] = printed["runs"]
-    assert scores["valid"] + scores["rescored"] + scores["gone"] <= 5
+    assert scores["valid"] + scores["rescored"] + scores["removed"] <= 5
     assert "with the same --limit" in scores["notes"][0]
 
 

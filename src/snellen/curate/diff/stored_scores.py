@@ -41,7 +41,7 @@ class StoredScores(Struct, frozen=True):
     further rotations have to be asked."""
     ask: list[str] = []
     """Ids to be asked: new, changed, or without a reply so far."""
-    gone: int = 0
+    removed: int = 0
     """Questions of the run that the new version does not have."""
     notes: list[str] = []
     command: str = ""
@@ -78,12 +78,12 @@ def _scores_of(run: RunFolder, diff: DataDiff, new: ItemTable, golds: _Golds) ->
         return StoredScores(str(run.path), info.model, problem)
     changes = {change.id: change for change in diff.changed}
     records = {record.id: record for record in run.records()}
-    valid = regrouped = rescored = more_passes = gone = 0
+    valid = regrouped = rescored = more_passes = removed = 0
     ask: list[str] = []
     for name, record in records.items():
         change = changes.get(name)
         if name not in golds:
-            gone += name not in diff.renamed
+            removed += name not in diff.renamed
         elif record.is_retryable or (change is not None and change.changes_prompt):
             ask.append(name)
         elif change is not None and KEY in change.fields:
@@ -104,7 +104,7 @@ def _scores_of(run: RunFolder, diff: DataDiff, new: ItemTable, golds: _Golds) ->
         rescored=rescored,
         more_passes=more_passes,
         ask=ask,
-        gone=gone,
+        removed=removed,
         notes=[*_notes(info.config, diff)],
         command=run_command(run, new.spec),
     )

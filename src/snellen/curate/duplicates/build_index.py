@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from filelock import FileLock, Timeout
 from msgspec.structs import replace
 
-from snellen.core.errors import RunLocked, StorageError, UsageError
+from snellen.core.errors import StorageError, UsageError
 from snellen.core.media import Source
 from snellen.curate.duplicates.hamming import MAX_BLOCK, HashTables
 from snellen.curate.duplicates.hashing import HashResult, open_hasher
@@ -41,6 +40,7 @@ from snellen.curate.duplicates.listing import Batch, Listing
 from snellen.curate.duplicates.picture_hashes import TURNS, BrokenPicture, PictureHash
 from snellen.curate.duplicates.picture_rule import THUMB_SHAPE
 from snellen.curate.duplicates.texts import band_keys, shingles, tokens
+from snellen.curate.folder_lock import LOCK_FILE, lock_folder
 
 SHARD_SIZE = 10_000
 MIN_CONTRAST = 2.0
@@ -111,7 +111,9 @@ def build_index(
     writes it, DataError for a list without entries, and StorageError.
     """
     wanted = IndexInfo(listing.spec, listing.kind, shard_size, has_turned, embedder)
-    lock = _lock(out)
+    lock = lock_folder(
+        out, f"another process is writing the index {out}; wait for it, or use another folder"
+    )
     try:
         info = _start(out, wanted)
         with open_hasher(processes) as hasher:
@@ -128,24 +130,10 @@ def build_index(
         lock.release()
 
 
-def _lock(out: Path) -> FileLock:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(out / ".lock")
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise RunLocked(
-            f"another process is writing the index {out}; wait for it, or use another folder"
-        ) from None
-    except OSError as error:
-        raise StorageError(f"cannot write to {out}: {error.strerror or error}") from error
-    return lock
-
-
 def _start(out: Path, wanted: IndexInfo) -> IndexInfo:
     """The index's info: new, or of an earlier start with the same settings."""
     if not (out / INDEX_FILE).exists():
-        if any(child.name != ".lock" for child in out.iterdir()):
+        if any(child.name != LOCK_FILE for child in out.iterdir()):
             raise UsageError(
                 f"{out} is not empty and holds no index of picture hashes; choose another folder"
             )

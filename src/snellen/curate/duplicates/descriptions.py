@@ -55,7 +55,7 @@ def share_row(share: Share) -> tuple[str, str, str, str, str]:
     span = fmt.NONE if interval is None else f"{100 * interval.low:.1f} – {100 * interval.high:.1f}"
     return (
         share.name, fmt.count_text(share.count), fmt.count_text(share.n),
-        f"{100 * share.share:.1f} %", span,
+        fmt.share_text(share.share), span,
     )  # fmt: skip
 
 

@@ -223,6 +223,7 @@ def is_benchmark(spec: str | Path) -> bool:
 def _report(
     read: ReadItems, index: HashIndex | None, settings: DuplicateSettings
 ) -> DuplicateReport:
+    """The duplicates within the data set; `against` is still empty."""
     digests = list(read.images)
     graph = PictureGraph(digests, index, settings.pictures)
     sizes: dict[str, int] = {}

@@ -200,6 +200,7 @@ class _CardWriter:
         return Cards(tuple(cards), len(pairs) - len(cards))
 
     def against(self, report: OverlapReport) -> dict[str, object]:
+        """The values of the section about one other data set."""
         other = self._found.others[report.name]
         theirs = {item.id: item for item in other.items} if isinstance(other, ReadItems) else {}
         cards = []

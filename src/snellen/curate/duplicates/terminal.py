@@ -37,6 +37,7 @@ def print_report(report: DuplicateReport, console: Console) -> None:
 
 
 def _lines(report: DuplicateReport) -> Iterator[str]:
+    """One line for each kind of finding, followed by its first pairs."""
     yield (
         f"{report.data}: {fmt.plural(report.items, 'item')}, "
         f"{fmt.plural(report.pictures, 'picture')}"

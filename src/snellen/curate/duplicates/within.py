@@ -149,6 +149,8 @@ def _candidates(
 def _pairs_among(
     items: Sequence[ItemFacts], positions: Sequence[int], threshold: float
 ) -> Iterator[tuple[int, int]]:
+    """Pairs of items about one picture whose texts may be alike: all pairs of few items, else those
+    that MinHash finds."""
     if len(positions) <= _MAX_PAIRED:
         yield from combinations(positions, 2)
         return

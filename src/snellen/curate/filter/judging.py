@@ -172,6 +172,8 @@ def _judge_rule(
     joined: Sequence[tuple[ModelKind, NDArray[int8]]],
     min_replies: int | None,
 ) -> JudgedRule:
+    """Apply a rule to the verdicts of the models of its kind, with the chance that guesses are
+    flagged. `joined` has verdicts of shape (items,)."""
     import numpy as np
 
     verdicts = np.stack([each for kind, each in joined if kind == rule.kind])  # (models, items)

@@ -123,6 +123,7 @@ def _run_options(
     budget: str | None,
     columns: dict[str, str],
 ) -> RunOptions:
+    """The options of a run by one kind of model; text-only models get the control `blind`."""
     return RunOptions(
         load=options.load,
         serve_timeout=options.serve_timeout,

@@ -137,6 +137,8 @@ def summarise(
 
 
 def _count_rule(each: JudgedRule, judged: JudgedItems, is_applied: bool) -> RuleCount:
+    """Count what a rule flags among the items that can be asked, and what it would flag if the
+    models guessed."""
     askable = judged.askable
     units = judged.index.units[askable]
     independent, once = each.guess_independent[askable], each.guess_once[askable]

@@ -93,7 +93,7 @@ def _group_cells(group: GroupCount, applied: list[RuleCount]) -> tuple[str, ...]
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else fmt.NONE
+    return fmt.share_text(part / whole if whole else None)
 
 
 def filter_lines(result: FilterResult) -> Iterator[str]:

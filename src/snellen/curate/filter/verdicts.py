@@ -300,8 +300,8 @@ def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their offsets; a torn last line is left out, as is a file that does
-    not exist."""
+    """The lines of a file with their offsets; an incomplete last line is left out. No lines if
+    there is no file."""
     try:
         with path.open("rb") as file:
             offset = 0

@@ -291,6 +291,8 @@ class _RecordDraw:
             self._draw(wanted)
 
     def _draw(self, wanted: Mapping[str, int]) -> None:
+        """Draft questions of the next records of each source, `wanted` by source, and note what
+        became of each record."""
         catalogue = self._build.catalogue
         sources: list[tuple[str, int]] = []
         jobs: list[Job[QuestionDraft | RecordProblem]] = []

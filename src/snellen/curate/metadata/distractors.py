@@ -173,6 +173,8 @@ def _nearest_labels(
 
 
 def _propose_other_items(context: DistractorContext, settings: OtherItemSettings) -> Iterator[str]:
+    """Answers of other records: any, or those near a hidden text to which the right answer is as
+    near as the others."""
     if not settings.near:
         for record in context.others.at_random(context.rng):
             texts = answer_texts(record, context.template.answer)

@@ -136,9 +136,6 @@ class Drafter:
 
         Raises AskFailed.
         """
-        template, seed = self._template, self._rules.seed
-        name = self.item_id(record, slot)
-        tree = self._pool.tree(record, self._rules.spaces)
         targets = self._targets(record)
         if slot >= len(targets):
             reason = "it has nothing that the template can ask for without ambiguity"
@@ -154,7 +151,23 @@ class Drafter:
             return problem
         if size[0]:
             record = structs.replace(record, width=size[0], height=size[1])
-        rng = seeded_random(seed, f"options/{name}")
+        return (
+            yield from self._draft_target(record, self.item_id(record, slot), target, media, size)
+        )
+
+    def _draft_target(
+        self,
+        record: MetadataRecord,
+        name: str,
+        target: QuestionTarget,
+        media: tuple[MediaRef, ...],
+        size: tuple[int, int],
+    ) -> Steps[QuestionDraft | RecordProblem]:
+        """The question `name` about a target, with wrong options. `size` is that of the picture in
+        pixels. Raises AskFailed."""
+        template = self._template
+        tree = self._pool.tree(record, self._rules.spaces)
+        rng = seeded_random(self._rules.seed, f"options/{name}")
         question = ask_question(record, template, target, tree, rng)
         if question is None:
             fields = question_fields(record, target, tree)

@@ -122,6 +122,8 @@ class RecordFile:
         return RecordLine(name, offset, record, RecordProblem(*broken) if broken else None)
 
     def _read_header(self) -> MetadataHeader:
+        """Read the first line if it is a header; without one, the header is empty. Raises
+        DataError."""
         try:
             with self.path.open("rb") as file:
                 first = file.readline(self._limits.row_mb * MB)

@@ -105,6 +105,7 @@ def true_labels(record: MetadataRecord, tree: CategoryTree) -> tuple[str, ...]:
 def _targets(
     record: MetadataRecord, answer: str, tree: CategoryTree, rng: Random
 ) -> Iterator[QuestionTarget]:
+    """The targets of one kind of answer; `_presence_targets` has those about presence."""
     if answer == "count":
         for label, count in count_labels(record).items():
             yield QuestionTarget(f"count-{label}", str(count), {"label": label})

@@ -30,7 +30,7 @@ class Layout:
 
 @dataclass(slots=True)
 class LayoutBuilder:
-    """Finds the columns while the items go by once."""
+    """Finds the columns in one pass over the items."""
 
     kept_columns: tuple[str, ...] = ()
     left_out: set[str] = field(default_factory=set)

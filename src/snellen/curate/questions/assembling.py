@@ -35,7 +35,7 @@ def candidates(records: PictureRecords, seed: int) -> Iterator[Candidate]:
 def build_items(
     pictures: PictureSource, records: PictureRecords, kept: frozenset[str], seed: int
 ) -> Iterator[Item]:
-    """The kept questions as items, in the order in which the pictures they show have gone by.
+    """The kept questions as items, in the order in which the last picture that each shows was read.
 
     Answers stand at each place equally often, whatever the dimension.
     """

@@ -20,8 +20,8 @@ from snellen.curate.questions.prompt_texts import DimensionPrompt
 from snellen.curate.questions.records import Draft, PictureRecord, RestatedCaption
 from snellen.curate.questions.rules import (
     GIVEN_AWAY,
+    MENTIONS_DESCRIPTION,
     MISSING,
-    NAMES_DESCRIPTION,
     NO_FACTS,
     NO_LICENSE,
     NO_QUESTION,
@@ -290,7 +290,7 @@ class PictureJobs:
         return {
             TOO_CLOSE: check_distractors(written, self.options.max_similarity),
             GIVEN_AWAY: check_giveaway(written),
-            NAMES_DESCRIPTION: check_description_mention(written),
+            MENTIONS_DESCRIPTION: check_description_mention(written),
             REPEATED: check_repetition(written, [one.written.question for one in result.questions]),
         }
 

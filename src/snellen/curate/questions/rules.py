@@ -25,7 +25,7 @@ FEW_NOUNS, UNREADABLE, NOT_JSON = "few-nouns", "unreadable", "not-json"
 NO_FACTS, TOO_LONG, NO_QUESTION = "nothing-to-ask", "too-long", "no-question"
 NO_LICENSE, UNANSWERED = "no-license", "unanswered"
 MISSING, TOO_CLOSE, GIVEN_AWAY = "missing-parts", "distractor-too-close", "answer-given-away"
-NAMES_DESCRIPTION, REPEATED = "speaks-of-the-description", "asked-before"
+MENTIONS_DESCRIPTION, REPEATED = "mentions-description", "asked-before"
 SINGLE_FRAME, TEXT_ONLY, BALANCE = "single-frame", "text-only", "balance"
 UNCHANGED, CHANGED_TOO_MUCH, NOT_DRAWN = "unchanged", "changed-too-much", "not-drawn"
 SAME_PICTURE, DRAWING_UNLIKE, NOTHING_CHANGES = "same-picture", "drawing-unlike", "nothing-changes"
@@ -43,7 +43,7 @@ RULES = {
     MISSING: "no question, no answer, or not three distractors (Sec. 3.4.1.2)",
     TOO_CLOSE: "a distractor too close to the answer, or to another one (Sec. 3.4.2)",
     GIVEN_AWAY: "the question contains the answer",
-    NAMES_DESCRIPTION: "the question speaks of captions, boxes or lists, which nobody sees",
+    MENTIONS_DESCRIPTION: "the question mentions captions, boxes or lists, which nobody sees",
     REPEATED: "the same question about the same picture",
     SINGLE_FRAME: "a video question that a single frame answers (Sec. 3.3.1)",
     TEXT_ONLY: "text-only models answer it without the picture (Sec. 3.4.1.3: all of three)",
@@ -190,7 +190,7 @@ def check_description_mention(written: WrittenQuestion) -> str:
     """Check that the question does not mention captions or boxes: whoever answers sees the picture
     alone."""
     match = _DESCRIPTION.search(written.question)
-    return f"the question speaks of {match[0]!r}" if match else ""
+    return f"the question mentions {match[0]!r}" if match else ""
 
 
 def check_repetition(written: WrittenQuestion, earlier: Sequence[str]) -> str:

@@ -17,10 +17,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Literal, TextIO
 
-from filelock import FileLock, Timeout
 from msgspec import Struct
 
-from snellen.core.errors import RunLocked, StorageError, UsageError
+from snellen.core.errors import StorageError, UsageError
+from snellen.curate.folder_lock import lock_folder
 from snellen.curate.items import ITEMS_FILE
 from snellen.curate.recipe.progress_state import (
     StepState,
@@ -380,14 +380,9 @@ class RecipePipeline:
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
-        try:
-            self.out.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.out / ".lock")
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise RunLocked(f"this recipe is being run in {self.out} by another process") from None
-        except OSError as error:
-            raise StorageError(f"cannot write to {self.out}: {error.strerror or error}") from error
+        lock = lock_folder(
+            self.out, f"this recipe is being run in {self.out} by another process; wait for it"
+        )
         try:
             yield
         finally:

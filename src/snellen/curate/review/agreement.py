@@ -85,6 +85,8 @@ def _measure(
     reviews: Mapping[str, ItemReviews],
     key: Callable[[QueuedItem], str] | None = None,
 ) -> FieldAgreement:
+    """Agreement on one field: `value` is what an entry says of it, None for nothing, and `key` what
+    the data have."""
     rows: list[tuple[QueuedItem, dict[str, str]]] = []
     for name, queued in queue.items.items():
         decisions = reviews[name].decisions() if name in reviews else {}

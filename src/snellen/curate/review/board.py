@@ -41,7 +41,7 @@ class NextItem(NamedTuple):
 
     item: str | None
     waiting: int = 0
-    """Without an item: those that others have in hand just now."""
+    """Without an item: those that others have claimed."""
 
 
 class ReviewBoard:
@@ -54,6 +54,8 @@ class ReviewBoard:
         settings: ReviewSettings,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        """`clock` counts seconds; an item that an annotator has opened is claimed for
+        `CLAIM_SECONDS`."""
         self.queue = queue
         self.settings = settings
         self.log = ReviewLog(folder)
@@ -112,8 +114,8 @@ class ReviewBoard:
     def next_item(self, by: str, after: str = "", role: Role = "annotator") -> NextItem:
         """The next item for somebody, from the one `after` on, and again from the first.
 
-        An annotator gets items that still need decisions and that not enough others have in hand;
-        an adjudicator gets conflicts. What an annotator is handed counts as in hand.
+        An annotator gets items that still need decisions and that not enough others have claimed,
+        and thereby claims them; an adjudicator gets conflicts.
         """
         with self._lock:
             self._read_new()
@@ -227,7 +229,7 @@ class ReviewBoard:
 
     def _others(self, name: str, by: str, now: float) -> tuple[int | None, int]:
         """Decisions of an item, None if `by` decided it or the item is resolved; and others who
-        have it in hand."""
+        have claimed it."""
         reviews = self._reviews.get(name)
         decisions = reviews.decisions() if reviews else {}
         if by in decisions or (reviews and reviews.resolution()):

@@ -179,9 +179,9 @@ def _check_item(item: Item) -> None:
         raise UsageError(f"item {item.id} would have no question")
     texts: dict[str, str] = {}
     for label, text in sample.options.items():
-        twin = texts.setdefault(" ".join(text.casefold().split()), label)
-        if twin != label:
-            raise UsageError(f"options {twin} and {label} of item {item.id} would be the same")
+        other = texts.setdefault(" ".join(text.casefold().split()), label)
+        if other != label:
+            raise UsageError(f"options {other} and {label} of item {item.id} would be the same")
     if sample.options and len(sample.options) < 2:
         raise UsageError(f"item {item.id} would have one option; expected two or more")
     if not sample.gold:

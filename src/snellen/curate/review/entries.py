@@ -96,7 +96,7 @@ class ReviewLog:
         self._offset = 0
         self._line = 0
         self.unreadable: list[int] = []
-        """Numbers, from 1, of lines that are no entries: torn by a killed process, or edited."""
+        """Numbers, from 1, of lines that are no entries: cut short by a kill, or edited."""
 
     def read_new(self) -> list[ReviewEntry]:
         """The entries since the last call. Raises StorageError."""

@@ -19,7 +19,7 @@ from snellen.curate.review.edits import apply_changes, changes_before_and_after
 from snellen.curate.review.entries import ItemReviews, ReviewEntry
 from snellen.curate.review.outcomes import ReviewOutcome
 from snellen.curate.step import Step
-from snellen.report.format import plural
+from snellen.report.format import plural, share_text
 
 STEP = "review"
 RULE = "person"
@@ -167,7 +167,8 @@ def agreement_lines(agreement: list[FieldAgreement]) -> Iterator[str]:
         yield f"  Krippendorff's alpha  {_text(each.alpha)}"
         for own in each.with_key:
             interval = f"{100 * own.interval.low:.0f}–{100 * own.interval.high:.0f}"
-            yield f"  chose the key         {100 * own.share:.1f} % ({interval})  {own.annotator}"
+            share = share_text(own.share)
+            yield f"  chose the key         {share} ({interval})  {own.annotator}"
 
 
 def _text(estimate: Any, percent: bool = False) -> str:

@@ -283,7 +283,7 @@ def _undo(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str,
 
 def _require_name(person: Person) -> str:
     if not person.name:
-        raise UsageError("say who you are first")
+        raise UsageError("enter your name first")
     return person.name
 
 

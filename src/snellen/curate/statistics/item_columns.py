@@ -219,6 +219,8 @@ class ItemColumns:
             self.unspaced += 1
 
     def _add_groups(self, item: Item, number: int) -> None:
+        """Add the labels of item `number`, counted from 0. Raises UsageError for a column of `by`
+        with more than `MAX_LABELS` labels."""
         groups = self.groups
         if self.by is None:
             for name in item.sample.groups:

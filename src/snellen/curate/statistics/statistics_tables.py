@@ -158,6 +158,7 @@ def _number(value: float) -> str:
 
 
 def _option_counts(statistics: DatasetStatistics) -> ResultTable:
+    """Items by number of options, and those whose options are in order or equal."""
     options = statistics.options
     total = sum(options.counts.values())
     rows = [
@@ -221,6 +222,7 @@ def _videos(videos: VideoStatistics) -> ResultTable:
 
 
 def _positions(positions: PositionBalance) -> ResultTable:
+    """Right answers by place, for each number of options, with the chi-square test."""
     most = max(positions.counts)
     rows = [
         (

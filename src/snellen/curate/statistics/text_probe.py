@@ -288,6 +288,7 @@ def _fold_of_question(cluster_of: Sequence[int]) -> tuple[NDArray[int64], NDArra
 
 
 def _option_rows(questions: Sequence[SampledQuestion]) -> OptionRows:
+    """A row for each option of each question. Each feature of words numbers its own terms."""
     import numpy as np
 
     sizes = np.array([len(question.options) for question in questions])

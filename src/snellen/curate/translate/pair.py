@@ -16,7 +16,8 @@ from snellen.curate.translate.spans import Spans, find_spans
 from snellen.curate.translate.terms import TermGroup, terms_of
 
 Level = Literal["wrong", "doubtful"]
-"""`wrong`: the model is told and asked again. `doubtful`: often right, so only recorded."""
+"""`wrong`: the model is sent the mistake and asked again. `doubtful`: often right, so only
+recorded."""
 
 _LABEL = re.compile(r"[A-Z]")
 

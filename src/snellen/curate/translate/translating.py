@@ -89,7 +89,7 @@ class TranslationPlan:
 
 @dataclass(frozen=True)
 class TranslatedItem:
-    """A translation with all that speaks against it."""
+    """A translation with its mismatches."""
 
     source: Mapping[str, str]
     texts: Mapping[str, str]

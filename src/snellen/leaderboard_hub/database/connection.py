@@ -92,6 +92,8 @@ def unreachable(error: SQLAlchemyError) -> StorageError:
 
 
 def _create_engine(url: str) -> Engine:
+    """The engine of a URL. Raises MissingExtra without the driver, UsageError for a URL that no
+    driver takes."""
     settings: dict[str, Any] = {"pool_pre_ping": True}
     try:
         parsed = make_url(url)

@@ -112,6 +112,7 @@ def _sample_scores(records: Sequence[Record]) -> RowScores:
 def _write_score(
     session: Session, hub: Hub, job: LeasedJob, scored: Scored, samples: RowScores, key: str
 ) -> None:
+    """Write the score of a submission, and the number that its board shows."""
     submission = session.get_one(Submission, job.submission_id)
     # One score of an account after the other: two at once would both find no earlier one.
     session.get_one(Account, submission.account_id, with_for_update=True)

@@ -53,6 +53,8 @@ class Worker:
         return done
 
     def _run_job(self, job: LeasedJob) -> bool:
+        """Score one submission while another thread renews the lease; returns whether this
+        worker did the job. Raises StorageError."""
         ended = threading.Event()
         renewing = threading.Thread(target=self._renew, args=(job, ended), daemon=True)
         renewing.start()

@@ -208,6 +208,7 @@ def _describe(row: HostedBenchmark) -> dict[str, Any]:
 
 
 def _submission(session: Session, hub: Hub, row: Submission) -> dict[str, Any]:
+    """A submission as JSON, with its score as readers may see it."""
     benchmark = row.benchmark
     value: dict[str, Any] = {
         "id": row.public_id,

@@ -59,6 +59,8 @@ class BodyLimit:
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a body whose declared length is too long, and stop reading one that grows too
+        long."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -75,14 +77,18 @@ class BodyLimit:
             message = await receive()
             received += len(message.get("body", b""))
             if received > self._limit:
-                raise HTTPException(413, f"at most {self._limit:,} bytes are taken")
+                raise HTTPException(413, _too_long(self._limit))
             return message
 
         await self._app(scope, receive_within_limit, send)
 
 
 def _refuse_body(limit: int) -> JSONResponse:
-    return JSONResponse({"detail": f"at most {limit:,} bytes are taken"}, 413, _HEADERS)
+    return JSONResponse({"detail": _too_long(limit)}, 413, _HEADERS)
+
+
+def _too_long(limit: int) -> str:
+    return f"the body of the request is too long; expected at most {limit:,} bytes"
 
 
 def _add_operation(app: FastAPI, hub: Hub) -> None:
@@ -98,6 +104,7 @@ def _add_operation(app: FastAPI, hub: Hub) -> None:
     async def observe(
         request: Request, call_next: Callable[[Request], Awaitable[Response]]
     ) -> Response:
+        """Count and log each request with its status and duration."""
         started, name = time.monotonic(), token_hex(8)
         status = 500
         try:
@@ -142,18 +149,18 @@ def _add_operation(app: FastAPI, hub: Hub) -> None:
 def _add_errors(app: FastAPI) -> None:
     """Every error is one sentence, in the field `detail`."""
 
-    async def http_error(_: Request, error: Exception) -> Response:
+    async def answer_http_error(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         return JSONResponse({"detail": error.detail}, error.status_code, error.headers)
 
-    async def invalid(_: Request, error: Exception) -> Response:
+    async def answer_invalid_request(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         problems = [
             f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()
         ]
         return JSONResponse({"detail": "; ".join(problems)}, 422)
 
-    async def usage(_: Request, error: Exception) -> Response:
+    async def answer_usage_error(_: Request, error: Exception) -> Response:
         status = 422
         if isinstance(error, TooManySubmissions):
             status = 429
@@ -161,16 +168,16 @@ def _add_errors(app: FastAPI) -> None:
             status = 503
         return JSONResponse({"detail": str(error)}, status)
 
-    async def database_error(_: Request, error: Exception) -> Response:
+    async def answer_database_error(_: Request, error: Exception) -> Response:
         assert isinstance(error, SQLAlchemyError)
         _log.error(json.dumps({"error": type(error).__name__}))
         return JSONResponse({"detail": str(unreachable(error))}, 503)
 
     handlers: dict[Any, Any] = {
-        HTTPException: http_error,
-        RequestValidationError: invalid,
-        UsageError: usage,
-        SQLAlchemyError: database_error,
+        HTTPException: answer_http_error,
+        RequestValidationError: answer_invalid_request,
+        UsageError: answer_usage_error,
+        SQLAlchemyError: answer_database_error,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)

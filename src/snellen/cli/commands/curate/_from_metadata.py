@@ -43,6 +43,7 @@ def add_metadata(parser: ArgumentParser) -> None:
 
 
 def main_metadata(arguments: Namespace) -> int:
+    """Make questions of metadata records, and print what was made."""
     from snellen.curate.asking import StepOptions
     from snellen.curate.metadata.build import MetadataQuestionOptions, build_questions
 

@@ -134,8 +134,8 @@ def _print_scores(scores: StoredScores) -> None:
         print_line(
             f"  {scores.more_passes} of these need further rotations, which early stop saved"
         )
-    if scores.gone:
-        print_line(f"  {scores.gone} are of questions that are gone")
+    if scores.removed:
+        print_line(f"  {scores.removed} are of questions that were removed")
     print_line(f"  {len(scores.ask)} questions are to be asked")
     for note in scores.notes:
         print_line(f"  note: {note}")

@@ -22,6 +22,7 @@ _GROUPS = ("contradictions", "duplicates", "against", "broken")
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen curate duplicates`."""
     parser.add_argument(
         "data", metavar="DATA",
         help="a benchmark, a data file or a data set folder; with --write-index also a folder of "
@@ -143,6 +144,7 @@ def _write_index(arguments: Namespace, ray: OnRay | None = None) -> int:
 
 
 def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
+    """Find duplicates, print the report, and write what was asked for."""
     from snellen.cli.printing import print_line
     from snellen.curate.duplicates.decide import (
         exclusion_list,

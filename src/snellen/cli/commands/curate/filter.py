@@ -20,6 +20,7 @@ from snellen.core.errors import UsageError
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen curate filter`."""
     from snellen.curate.filter.model_runs import FilterOptions
 
     parser.add_argument(

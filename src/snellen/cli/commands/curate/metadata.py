@@ -12,6 +12,7 @@ from snellen.cli.printing import print_line
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen curate metadata`."""
     parser.add_argument(
         "importer", metavar="IMPORTER",
         help="coco, image-folder, table (Parquet, JSON Lines, CSV, Hugging Face), visual-genome, "
@@ -55,6 +56,7 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Import a data set and print how many records were written."""
     from snellen.curate.metadata.importers.importer import ImportRequest, import_metadata
 
     counts = import_metadata(

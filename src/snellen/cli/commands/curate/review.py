@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen curate review`."""
     parser.add_argument(
         "data", metavar="DATA", help="data set folder, data file, or name of a benchmark"
     )
@@ -84,6 +85,7 @@ def _add_tasks(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Do the task that was named, or serve the page."""
     from snellen.curate.review.finishing import agreement_lines, finished_lines
     from snellen.curate.review.importing import import_reviews
     from snellen.curate.review.opening import default_folder, open_review

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen curate statistics`."""
     parser.add_argument(
         "data", metavar="DATA", help="a benchmark, a data file, or a data set folder"
     )

@@ -14,6 +14,7 @@ from snellen.core.errors import UsageError
 
 
 def add(parser: ArgumentParser) -> None:
+    """Declare the arguments of `snellen hub benchmark`."""
     add_folder(parser)
     parser.add_argument("name", metavar="NAME", help="its name in addresses, such as signs")
     parser.add_argument("--data", required=True, metavar="FILE", help="the complete data file")

@@ -21,6 +21,8 @@ _LISTINGS = ("metadata.jsonl", "metadata.csv")
 
 
 def _read(request: ImportRequest) -> ImportedMetadata:
+    """Read a folder of pictures; one with a `metadata.csv` or `metadata.jsonl` is read as a table.
+    Raises DataError."""
     if len(request.paths) != 1:
         raise DataError(f"one folder of pictures at a time; got {', '.join(request.paths)}")
     folder = Path(request.paths[0]).expanduser()

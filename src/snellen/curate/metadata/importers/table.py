@@ -96,6 +96,7 @@ def _record(
     has_space: bool,
     pictures: PictureWriter,
 ) -> MetadataRecord:
+    """The record of a row. Columns that are no field become its annotation."""
     cells = {
         name: _named_labels(cell, label_names[name]) if name in label_names else cell
         for name, cell in row.cells.items()

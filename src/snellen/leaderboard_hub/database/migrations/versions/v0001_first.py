@@ -14,6 +14,7 @@ depends_on = None
 
 
 def upgrade() -> None:
+    """Create all tables and indices."""
     op.create_table(
         "accounts",
         sa.Column("id", sa.Integer(), nullable=False),
