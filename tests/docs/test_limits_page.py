@@ -18,7 +18,7 @@ from snellen.models.hf import template_limit, template_trial
 from snellen.models.remote import http, media, options, probe
 from snellen.scoring import mathematics, tablevqabench, terms
 from snellen.settings import Settings
-from snellen.view import server
+from snellen.view import local_server
 
 TEXT = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
 ROWS = [line for line in TEXT.splitlines() if line.startswith("|")]
@@ -63,7 +63,7 @@ def test_an_option_on_the_page_exists() -> None:
         (media.LIMIT / MB, "for servers | 64 MB |"),
         (RATIO_FROM / MB, "from 256 MB on"),
         ((unpack._MIN_FREE + unpack._CHECK_INTERVAL) / 1e9, "less than\n0.3 GB is left"),
-        (server.IDLE_SECONDS, "silent for 10 s"),
+        (local_server.IDLE_SECONDS, "silent for 10 s"),
         (template_trial._MEMORY / GB, "4 GB of memory"),
         (template_limit._TRIALS_PER_TEMPLATE, "the first three prompts"),
         (mathematics._MAX_LENGTH, "| 160 characters, brackets"),

@@ -97,6 +97,10 @@ def test_no_command_shows_a_key(
         ["dev", "new-benchmark", "my-benchmark"],
         ["watch", "no-checkpoints", "-b", "q.tsv", "--once"],
         ["completion", "bash"],
+        ["curate", "translate", "q.tsv", "--to", "zh", "-m", tiny, "--out", "q-zh"],
+        ["curate", "filter", "q.tsv", "--vision", tiny, "--out", "filtered", "--circular", "off"],
+        ["hub", "upgrade", "no-hub"],
+        ["submit", "RUN", "--to", server.url],
         ["view", "snellen-results"],
         ["mcp", "snellen-results"],
     ]  # fmt: skip

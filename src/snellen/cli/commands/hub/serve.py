@@ -20,7 +20,9 @@ def add(parser: ArgumentParser) -> None:
     add_folder(parser)
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
                         help="address to listen on (default: this machine alone)")  # fmt: skip
-    parser.add_argument("--port", type=int, default=8440, metavar="N")
+    parser.add_argument(
+        "--port", type=int, default=8440, metavar="N", help="port to listen on (default: 8440)"
+    )
 
 
 def main(arguments: Namespace) -> int:
