@@ -205,6 +205,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=8642)
     port = parser.parse_args().port
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+    try:
+        listening = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    except OSError as error:
+        parser.exit(2, f"port {port} cannot be used ({error.strerror}); choose another: --port N\n")
+    with listening as server:
         print(f"http://127.0.0.1:{port}/v1", flush=True)
         server.serve_forever()
