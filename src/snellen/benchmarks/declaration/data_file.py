@@ -31,6 +31,7 @@ from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.sample import Origin
 from snellen.data.columns import canonical_keys, is_video_column
+from snellen.data.media.image_files import is_file
 from snellen.data.tables.open_table import open_table
 
 VERSION = "3"
@@ -98,7 +99,7 @@ def data_file_declaration(path: str) -> Declaration:
 def is_data_set_folder(path: str) -> bool:
     """Whether a step of `snellen curate` wrote this folder, and has ended."""
     folder = Path(path).expanduser()
-    return (folder / STEP_FILE).is_file() and (folder / ITEMS_FILE).is_file()
+    return is_file(folder / STEP_FILE) and is_file(folder / ITEMS_FILE)
 
 
 def adapt_to_columns(data: UserFile, declaration: Declaration, variant: Variant) -> Declaration:
