@@ -130,6 +130,21 @@ def test_a_job_that_kills_its_workers_fails_for_good(database: Database) -> None
         assert (row.status, row.problem) == ("failed", "out of memory")
 
 
+def test_a_submission_whose_workers_die_fails_for_good(database: Database) -> None:
+    add_jobs(database, 2)
+    for _ in range(MAX_ATTEMPTS):
+        job = take_job(database, "dies", timedelta(0))
+        assert job is not None
+    # The next worker does not try it again, and goes on with the other job.
+    other = take_job(database, "w")
+    assert other is not None
+    assert other.id != job.id
+    with database.reading() as session:
+        row = session.get_one(ScoringJob, job.id)
+        assert (row.status, row.submission.status) == ("failed", "failed")
+        assert "ended its worker 3 times" in row.submission.problem
+
+
 def test_what_cannot_be_written_leaves_the_job_open(database: Database) -> None:
     add_jobs(database, 1)
     job = take_job(database, "w", SHORT)

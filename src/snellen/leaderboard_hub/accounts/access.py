@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
@@ -159,11 +159,19 @@ def token_caller(session: Session, secret: str) -> Caller | None:
     return Caller(account.id, account.name, account.role, scopes)
 
 
+def is_use_outdated(session: Session, secret: str) -> bool:
+    """Whether a token was used although its last noted use is older than five minutes."""
+    used = session.scalar(
+        select(AccessToken.used).where(AccessToken.digest == secret_digest(secret))
+    )
+    return used is None or now() - used > _USED_EVERY
+
+
 def note_token_use(session: Session, secret: str) -> None:
-    """Note that a token was used, at most every five minutes."""
-    row = session.scalar(select(AccessToken).where(AccessToken.digest == secret_digest(secret)))
-    if row is not None and (row.used is None or now() - row.used > _USED_EVERY):
-        row.used = now()
+    """Note that a token is used now."""
+    session.execute(
+        update(AccessToken).where(AccessToken.digest == secret_digest(secret)).values(used=now())
+    )
 
 
 def invite(session: Session, role: str, invited_by: int, limits: SessionLimits) -> str:

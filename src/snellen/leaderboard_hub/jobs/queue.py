@@ -24,6 +24,9 @@ MAX_ATTEMPTS = 3
 """Leases of a job after which it fails: a job that ends its worker would otherwise end them all."""
 
 
+_WORKERS_DIED = f"scoring ended its worker {MAX_ATTEMPTS} times; tell the owner of the hub"
+
+
 class LeaseLost(Exception):
     """The lease ended before the job did, and another worker may have it."""
 
@@ -59,7 +62,10 @@ def add_job(session: Session, submission_id: int, version: int) -> None:
 
 
 def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> LeasedJob | None:
-    """Take the oldest job that waits, or whose worker has died; None if there is none."""
+    """Take the oldest job that waits, or whose worker has died; None if there is none.
+
+    A job whose workers died `MAX_ATTEMPTS` times fails, and so does its submission.
+    """
     with database.writing() as session:
         free = or_(
             ScoringJob.status == "queued",
@@ -67,7 +73,12 @@ def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> Lease
         )
         query = select(ScoringJob).where(free).order_by(ScoringJob.id).limit(1)
         # PostgreSQL: two workers never wait for the same row. SQLite has one writer anyway.
-        row = session.scalar(query.with_for_update(skip_locked=True))
+        while (row := session.scalar(query.with_for_update(skip_locked=True))) is not None:
+            if row.attempts < MAX_ATTEMPTS:
+                break
+            row.status, row.problem, row.finished = "failed", _WORKERS_DIED, now()
+            row.submission.status, row.submission.problem = "failed", _WORKERS_DIED
+            session.flush()
         if row is None:
             return None
         row.status, row.worker, row.lease = "leased", worker[:128], token_hex(16)

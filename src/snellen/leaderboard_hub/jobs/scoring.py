@@ -59,10 +59,10 @@ def score_submission(hub: Hub, job: LeasedJob) -> None:
         samples = _sample_scores(scored.records)
         key = hub.storage.put(msgspec.json.encode(samples), seal=work.benchmark.is_hidden)
     except StorageError as error:
-        _fail(hub, job, str(error), may_retry=True)
+        fail_submission(hub, job, str(error), may_retry=True)
         return
     except SnellenError as error:
-        _fail(hub, job, str(error), may_retry=False)
+        fail_submission(hub, job, str(error), may_retry=False)
         return
     finish_job(
         hub.database, job, lambda session: _write_score(session, hub, job, scored, samples, key)
@@ -183,7 +183,10 @@ def _read_samples(storage: Storage, key: str) -> RowScores:
     return msgspec.json.decode(storage.get(key), type=RowScores)
 
 
-def _fail(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) -> None:
+def fail_submission(hub: Hub, job: LeasedJob, problem: str, *, may_retry: bool) -> None:
+    """End an attempt at a job: it waits again, or fails for good with its submission. Raises
+    LeaseLost."""
+
     def write(session: Session) -> None:
         submission = session.get_one(Submission, job.submission_id)
         submission.status, submission.problem = (

@@ -15,11 +15,10 @@ from snellen.leaderboard_hub.jobs.queue import (
     LEASE,
     LeasedJob,
     LeaseLost,
-    fail_job,
     renew_lease,
     take_job,
 )
-from snellen.leaderboard_hub.jobs.scoring import score_submission
+from snellen.leaderboard_hub.jobs.scoring import fail_submission, score_submission
 
 Notify = Callable[[str], object]
 _PAUSE = 1.0
@@ -69,7 +68,7 @@ class Worker:
             # A mistake of ours: the job fails with it, and the worker goes on with the next one.
             with suppress(LeaseLost):
                 problem = f"{type(error).__name__}: {error}"
-                fail_job(self._hub.database, job, problem, lambda _: None, may_retry=True)
+                fail_submission(self._hub, job, problem, may_retry=True)
             self._notify(f"job {job.id} failed: {type(error).__name__}: {error}")
             return False
         finally:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Depends, HTTPException, Request
 
 from snellen.leaderboard_hub.accounts.access import (
+    is_use_outdated,
     note_attempt,
     note_token_use,
     recent_attempts,
@@ -57,6 +58,7 @@ def identify(request: Request) -> Caller | None:
     with hub.database.reading() as session:
         identity = token_caller(session, secret) if secret else None
         tried = recent_attempts(session, key, _WINDOW) if identity is None else 0
+        must_note = identity is not None and is_use_outdated(session, secret)
     if identity is None:
         if tried >= _MAX_BAD_TOKENS:
             raise HTTPException(429, "too many unknown tokens from this address; try again later")
@@ -67,8 +69,9 @@ def identify(request: Request) -> Caller | None:
             "this token is unknown, expired or revoked; make one with: snellen hub token",
             {"WWW-Authenticate": "Bearer"},
         )
-    with hub.database.writing() as session:
-        note_token_use(session, secret)
+    if must_note:
+        with hub.database.writing() as session:
+            note_token_use(session, secret)
     return identity
 
 
