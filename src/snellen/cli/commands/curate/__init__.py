@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from importlib import import_module
-from typing import Any
 
-from snellen.cli.flags import add_action
+from snellen.cli.actions import add_actions, run_action
 
 ACTIONS: dict[str, str] = {
     "questions": "make questions from pictures, videos, captions or labelled data",
@@ -24,15 +22,8 @@ ACTIONS: dict[str, str] = {
 
 
 def add(parser: ArgumentParser) -> None:
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
-    for name, help in ACTIONS.items():
-        _module(name).add(add_action(actions, name, help))
+    add_actions(parser, __name__, ACTIONS)
 
 
 def main(arguments: Namespace) -> int:
-    code: int = _module(arguments.action).main(arguments)
-    return code
-
-
-def _module(name: str) -> Any:
-    return import_module(f"{__name__}.{name}")
+    return run_action(arguments, __name__)

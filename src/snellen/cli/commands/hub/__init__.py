@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from importlib import import_module
-from typing import Any
 
-from snellen.cli.flags import add_action
+from snellen.cli.actions import add_actions, run_action
 
 ACTIONS: dict[str, str] = {
     "init": "make a hub in a folder: configuration, database, storage, first account",
@@ -22,20 +20,13 @@ ACTIONS: dict[str, str] = {
 
 
 def add(parser: ArgumentParser) -> None:
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
-    for name, help in ACTIONS.items():
-        _module(name).add(add_action(actions, name, help))
+    add_actions(parser, __name__, ACTIONS)
 
 
 def main(arguments: Namespace) -> int:
-    code: int = _module(arguments.action).main(arguments)
-    return code
+    return run_action(arguments, __name__)
 
 
 def add_folder(parser: ArgumentParser) -> None:
     """Add the hub's folder to an action."""
     parser.add_argument("folder", metavar="HUB", help="the hub's folder")
-
-
-def _module(name: str) -> Any:
-    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,25 @@
+"""Commands with actions, such as `snellen curate ACTION`: a package with a module per action, each
+with `add(parser)` and `main(arguments)`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from importlib import import_module
+
+from snellen.cli.flags import add_action
+
+
+def add_actions(parser: ArgumentParser, package: str, actions: Mapping[str, str]) -> None:
+    """Add the actions of a package; `actions` are their names and help lines."""
+    subparsers = parser.add_subparsers(
+        title="actions", metavar="ACTION", required=True, dest="action"
+    )
+    for name, help in actions.items():
+        import_module(f"{package}.{name}").add(add_action(subparsers, name, help))
+
+
+def run_action(arguments: Namespace, package: str) -> int:
+    """Run the action that was typed; returns its exit code."""
+    code: int = import_module(f"{package}.{arguments.action}").main(arguments)
+    return code
