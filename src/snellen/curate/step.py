@@ -27,6 +27,8 @@ from snellen.core.sample import MediaRef
 from snellen.curate.decisions import DECISIONS_FILE, Decision, read_decisions, utc_now
 from snellen.curate.folder_lock import LOCK_FILE, lock_folder
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, item_record
+from snellen.models.remote.media import media_type
+from snellen.store.runs import end_of_last_line
 
 MEDIA_FOLDER = "media"
 _SYNC_EVERY = 64
@@ -257,27 +259,22 @@ class MediaWriter:
         return name
 
 
-_SUFFIXES = (
-    (b"\xff\xd8\xff", ".jpg"),
-    (b"\x89PNG\r\n\x1a\n", ".png"),
-    (b"GIF8", ".gif"),
-    (b"BM", ".bmp"),
-    (b"II*\0", ".tiff"),
-    (b"MM\0*", ".tiff"),
-    (b"\x1aE\xdf\xa3", ".webm"),
-)
+_SUFFIXES = {
+    "image/jpeg": ".jpg",
+    "image/png": ".png",
+    "image/gif": ".gif",
+    "image/bmp": ".bmp",
+    "image/tiff": ".tiff",
+    "image/webp": ".webp",
+    "image/avif": ".avif",
+    "video/webm": ".webm",
+    "video/x-msvideo": ".avi",
+}
 
 
 def media_suffix(data: bytes, kind: str) -> str:
     """The suffix of a file with these bytes, by its first bytes; `.img` or `.mp4` if unknown."""
-    for magic, suffix in _SUFFIXES:
-        if data.startswith(magic):
-            return suffix
-    if data.startswith(b"RIFF"):
-        return {b"WEBP": ".webp", b"AVI ": ".avi"}.get(data[8:12], ".img")
-    if data[4:8] == b"ftyp" and data[8:12] in (b"avif", b"avis"):
-        return ".avif"
-    return ".mp4" if kind == "video" else ".img"
+    return _SUFFIXES.get(media_type(data), ".mp4" if kind == "video" else ".img")
 
 
 def _resumed_info(
@@ -361,12 +358,7 @@ def _open_log(path: Path) -> int:
     Raises StorageError."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        size = os.fstat(descriptor).st_size
-        end = size
-        while end and os.pread(descriptor, 1, end - 1) != b"\n":
-            end -= 1
-        if end < size:
-            os.ftruncate(descriptor, end)
+        os.ftruncate(descriptor, end_of_last_line(descriptor))
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return descriptor

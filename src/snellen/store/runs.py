@@ -201,7 +201,7 @@ class RunWriter:
             return []
         try:
             with samples.open("rb+") as file:
-                file.truncate(_end_of_last_line(file.fileno()))
+                file.truncate(end_of_last_line(file.fileno()))
         except OSError as error:
             raise StorageError(f"cannot write {samples}: {error.strerror or error}") from error
         return list(_read_lines(samples, _resume_decoder))
@@ -406,7 +406,7 @@ def _read_json(path: Path, kind: type[S]) -> S:
         raise DataError(f"{path} is not what Snellen writes there: {error}") from error
 
 
-def _end_of_last_line(descriptor: int, block: int = 1 << 16) -> int:
+def end_of_last_line(descriptor: int, block: int = 1 << 16) -> int:
     """Offset after the last newline, where a torn last line begins. Reads backwards by blocks."""
     end = os.fstat(descriptor).st_size
     while end > 0:

@@ -101,7 +101,7 @@ def evidence_level(name: str) -> str:
 
 @cache
 def load_evidence() -> dict[str, BenchmarkEvidence]:
-    """BenchmarkEvidence by the registered name of the benchmark."""
+    """Evidence by the registered name of the benchmark."""
     text = (files("snellen.benchmarks") / "data" / _FILE).read_bytes()
     return msgspec.json.decode(text, type=dict[str, BenchmarkEvidence])
 

@@ -40,6 +40,7 @@ _BRANDS = {
     b"heix": "image/heic",
     b"mif1": "image/heif",
     b"avif": "image/avif",
+    b"avis": "image/avif",
 }
 
 
