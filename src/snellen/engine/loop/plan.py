@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import hashlib
 import re
@@ -29,6 +30,7 @@ from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
+from snellen.models.frequent import Frequent
 from snellen.store.runs import find_runs
 
 
@@ -60,6 +62,16 @@ class RunPlan:
     """How often each question is asked."""
     sampling: Mapping[str, Sampling] = field(default_factory=dict)
     """Sampling by role; a role that is absent is sampled as the benchmark declares."""
+
+
+def bind_to_data(plan: RunPlan) -> RunPlan:
+    """The plan with the model for its data: another one only where a baseline reads the answers.
+    Opens the data. Raises DataError and UsageError."""
+    if not isinstance(plan.model, Frequent):
+        return plan
+    table = plan.benchmark.open()
+    model = plan.model.for_samples(plan.benchmark.samples(table), table.digest)
+    return dataclasses.replace(plan, model=model)
 
 
 def select_ids(plan: RunPlan, table: Table) -> set[str]:
