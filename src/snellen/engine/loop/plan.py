@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import hashlib
 import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -13,7 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
@@ -133,16 +131,6 @@ def run_config(plan: RunPlan, table: Table) -> RunConfig:
         fresh=plan.fresh,
         sampling=dict(plan.sampling),
     )
-
-
-def folder_name(plan: RunPlan, config: RunConfig) -> str:
-    """<model>--<benchmark>--<8 hex of the config digest>."""
-    digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
-    model, benchmark = (
-        re.sub(r"[^A-Za-z0-9._+-]+", "_", name).strip("_.")[-80:]
-        for name in (plan.model_name, plan.benchmark.name)
-    )
-    return f"{model}--{benchmark}--{digest[:8]}"
 
 
 def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
