@@ -24,8 +24,10 @@ from snellen.leaderboard_hub.database.connection import unreachable
 from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
+from snellen.leaderboard_hub.publishing import PublicationRefused
 from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.api import router
+from snellen.leaderboard_hub.web.board_api import board_router
 
 _FORM_BYTES = 2_000_000
 """Bytes of a request beside the uploaded file."""
@@ -44,6 +46,7 @@ def create_app(hub: Hub) -> FastAPI:
                   openapi_url="/api/v1/openapi.json")  # fmt: skip
     app.state.hub = hub
     app.include_router(router)
+    app.include_router(board_router)
     _add_operation(app, hub)
     _add_errors(app)
     limit = hub.config.submissions.megabytes * 1_000_000 + _FORM_BYTES
@@ -164,6 +167,8 @@ def _add_errors(app: FastAPI) -> None:
         status = 422
         if isinstance(error, TooManySubmissions):
             status = 429
+        elif isinstance(error, PublicationRefused):
+            status = 409
         elif isinstance(error, StorageError):
             status = 503
         return JSONResponse({"detail": str(error)}, status)
