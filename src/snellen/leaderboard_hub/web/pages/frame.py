@@ -52,15 +52,15 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
     browser = browser_of(request)
     language = language_of(request)
     page = _environment(language).get_template(template)
-    text = page.render(
-        hub=hub_of(request).config,
-        caller=None if browser is None else browser.caller,
-        csrf="" if browser is None else browser.csrf,
-        language=language,
-        theme=_choice(request.cookies.get(_THEME_COOKIE, ""), THEMES),
-        here=local_target(request),
-        **context,
-    )
+    shared: dict[str, Any] = {
+        "hub": hub_of(request).config,
+        "caller": None if browser is None else browser.caller,
+        "csrf": "" if browser is None else browser.csrf,
+        "language": language,
+        "theme": _choice(request.cookies.get(_THEME_COOKIE, ""), THEMES),
+        "here": local_target(request),
+    }
+    text = page.render(shared | context)
     return HTMLResponse(text, status, PAGE_HEADERS)
 
 
@@ -169,6 +169,8 @@ def _environment(language: str) -> Environment:
         "points": fmt.score_text,
         "number": fmt.count_text,
         "words": fmt.display_name,
+        "day": lambda when: when.strftime("%Y-%m-%d"),
+        "moment": lambda when: when.strftime("%Y-%m-%d %H:%M"),
     }
     return environment
 
