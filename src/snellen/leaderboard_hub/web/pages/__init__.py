@@ -7,8 +7,27 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from snellen.leaderboard_hub.web.pages import errors, frame, home
+from snellen.leaderboard_hub.web.pages import (
+    account,
+    errors,
+    frame,
+    home,
+    manage,
+    manage_accounts,
+    own_submissions,
+    sign_in,
+    submit,
+)
 
-ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    frame.router,
+    home.router,
+    sign_in.router,
+    account.router,
+    own_submissions.router,
+    submit.router,
+    manage.router,
+    manage_accounts.router,
+)
 
 __all__ = ["ROUTERS", "errors"]
