@@ -14,6 +14,7 @@ from snellen.leaderboard_hub.web.pages import (
     home,
     manage,
     manage_accounts,
+    openid,
     own_submissions,
     sign_in,
     submit,
@@ -28,6 +29,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     submit.router,
     manage.router,
     manage_accounts.router,
+    openid.router,
 )
 
 __all__ = ["ROUTERS", "errors"]
