@@ -36,7 +36,7 @@ from snellen.leaderboard_hub.jobs.scoring_process import (
     ScoringAbandoned,
     ScoringDied,
     ScoringTask,
-    score_apart,
+    score_in_process,
 )
 from snellen.leaderboard_hub.jobs.supervisor import WorkerGroup
 from snellen.leaderboard_hub.jobs.worker import Worker
@@ -135,7 +135,7 @@ def task_in(folder: Path, rows: int = 0) -> ScoringTask:
 
 
 def test_scoring_apart_gives_the_numbers(tmp_path: Path) -> None:
-    result = score_apart(tmp_path, task_in(tmp_path), WIDE, lambda: False)
+    result = score_in_process(tmp_path, task_in(tmp_path), WIDE, lambda: False)
     assert (result.headline, result.count, len(result.ids)) == (75.0, 60, 60)
     assert sum(result.samples) == 45
 
@@ -143,27 +143,27 @@ def test_scoring_apart_gives_the_numbers(tmp_path: Path) -> None:
 def test_a_file_that_needs_too_much_memory_is_a_sentence(tmp_path: Path) -> None:
     task = task_in(tmp_path, rows=60_000)
     with pytest.raises((UsageError, ScoringDied), match="memory"):
-        score_apart(tmp_path, task, ScoringLimits(memory_mb=30), lambda: False)
+        score_in_process(tmp_path, task, ScoringLimits(memory_mb=30), lambda: False)
 
 
 def test_scoring_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     task = task_in(tmp_path, rows=100_000)
     started = time.monotonic()
     with pytest.raises(UsageError, match=r"took longer than the 0.001 minutes"):
-        score_apart(tmp_path, task, ScoringLimits(minutes=0.001), lambda: False)
+        score_in_process(tmp_path, task, ScoringLimits(minutes=0.001), lambda: False)
     assert time.monotonic() - started < 10
 
 
 def test_scoring_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
     with pytest.raises(ScoringAbandoned):
-        score_apart(tmp_path, task_in(tmp_path, rows=100_000), WIDE, lambda: True)
+        score_in_process(tmp_path, task_in(tmp_path, rows=100_000), WIDE, lambda: True)
 
 
 def test_paths_of_the_worker_are_in_no_sentence(tmp_path: Path) -> None:
     task = task_in(tmp_path)
     (tmp_path / "data.tsv").write_text("nothing\n")
     with pytest.raises(UsageError) as error:
-        score_apart(tmp_path, task, WIDE, lambda: False)
+        score_in_process(tmp_path, task, WIDE, lambda: False)
     assert str(tmp_path) not in str(error.value)
 
 
@@ -298,7 +298,7 @@ def test_scoring_ends_with_its_worker(tmp_path: Path) -> None:
         "from snellen.leaderboard_hub.hosting import Protocol\n"
         "f = pathlib.Path(sys.argv[1])\n"
         "t = s.ScoringTask('', Protocol(), 'data.tsv', 'predictions.jsonl', 'm')\n"
-        "s.score_apart(f, t, ScoringLimits(), lambda: False)\n"
+        "s.score_in_process(f, t, ScoringLimits(), lambda: False)\n"
     )
     # A pipe that nobody writes to: reading the predictions does not end.
     os.mkfifo(folder / "predictions.jsonl")

@@ -87,7 +87,7 @@ class Storage:
         with _outages_as_sentences("read"), suppress(FileNotFoundError):
             self._files.invalidate_cache()
             for path, info in self._files.find(self._root, detail=True).items():
-                yield StoredFile(str(path).rsplit("/", 1)[-1], int(info["size"]), _changed(info))
+                yield StoredFile(str(path).rsplit("/", 1)[-1], int(info["size"]), _change_time(info))
 
     def describe(self, key: str) -> StoredFile | None:
         """Size and date of a file; None if it is missing."""
@@ -97,7 +97,7 @@ class Storage:
                 info = self._files.info(self._path(key))
             except FileNotFoundError:
                 return None
-        return StoredFile(key, int(info["size"]), _changed(info))
+        return StoredFile(key, int(info["size"]), _change_time(info))
 
     def open_stored(self, key: str) -> BinaryIO:
         """A file as it is stored, sealed ones encrypted. Raises StorageError if it is missing."""
@@ -208,7 +208,7 @@ def _outages_as_sentences(what: str) -> Iterator[None]:
         raise HubUnavailable(f"the storage cannot be {what}: {error}") from error
 
 
-def _changed(info: dict[str, Any]) -> datetime:
+def _change_time(info: dict[str, Any]) -> datetime:
     """When a file was changed, as the file systems of fsspec say it: as seconds or as a date."""
     value = info.get("LastModified") or info.get("mtime") or info.get("created") or 0
     return value if isinstance(value, datetime) else datetime.fromtimestamp(float(value), UTC)

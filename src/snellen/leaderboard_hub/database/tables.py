@@ -177,6 +177,23 @@ class HostedBenchmark(HubTable):
     rows: Mapped[int]
     version: Mapped[int]
     """Counts changes of the data or of the way they are scored."""
+    layout: Mapped[str] = mapped_column(String(16), server_default="")
+    """How its board is laid out: `table`, `mme`, `seed` or `mmt`; empty: by `spec`."""
+    created: Mapped[datetime]
+
+
+class HostedSuite(HubTable):
+    """Benchmarks whose scores stand side by side on one board, with their average."""
+
+    __tablename__ = "suites"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    """In URLs: lower-case letters, digits, - and _."""
+    title: Mapped[str]
+    description: Mapped[str]
+    members: Mapped[list[Any]]
+    """In the order of the columns: `{"benchmark": NAME, "weight": 1, "scale": 1}`."""
     created: Mapped[datetime]
 
 
@@ -213,6 +230,10 @@ class Submission(HubTable):
     run: Mapped[dict[str, Any]]
     """`run.json` of a run folder, if one was submitted."""
     replaces_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    source: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """Where a reported number is from: title, url, table, note."""
+    other_protocol: Mapped[str] = mapped_column(server_default="")
+    """How a reported number was made, if otherwise than the benchmark's protocol: a sentence."""
     created: Mapped[datetime]
     published: Mapped[datetime | None]
 
@@ -297,6 +318,26 @@ class WorkerHeartbeat(HubTable):
     """Jobs done since it started."""
     job_id: Mapped[int | None]
     """What it works on."""
+
+
+class BoardChange(HubTable):
+    """Something that changed what a board shows. Rows are only added."""
+
+    __tablename__ = "board_changes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), index=True)
+    submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    """None for a change of the benchmark itself."""
+    kind: Mapped[str] = mapped_column(String(16))
+    """`published`, `withdrawn`, `scored`, `data-replaced` or `imported`."""
+    before: Mapped[dict[str, Any]]
+    """What the board showed of the submission; empty if nothing. Never what it may not show."""
+    after: Mapped[dict[str, Any]]
+
+    benchmark: Mapped[HostedBenchmark] = relationship()
+    submission: Mapped[Submission | None] = relationship()
 
 
 class WrongLabelFlag(HubTable):

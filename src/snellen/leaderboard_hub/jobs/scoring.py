@@ -29,7 +29,7 @@ from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
 from snellen.leaderboard_hub.jobs.scoring_process import (
     ScoringResult,
     ScoringTask,
-    score_apart,
+    score_in_process,
 )
 from snellen.leaderboard_hub.ladder import EarlierScore, ladder_score
 from snellen.leaderboard_hub.storage import Storage
@@ -114,7 +114,7 @@ def _score(
                 predictions=_PREDICTIONS,
                 model=submission.model,
             )
-            return score_apart(folder, task, limits, is_abandoned)
+            return score_in_process(folder, task, limits, is_abandoned)
     except OSError as error:
         raise HubUnavailable(f"this worker's temporary folder cannot be used: {error}") from error
 

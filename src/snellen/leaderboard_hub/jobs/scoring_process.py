@@ -28,14 +28,9 @@ from msgspec import Struct
 from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.record import Record
-from snellen.leaderboard_hub.config import (
-    DATABASE_VARIABLE,
-    STORAGE_VARIABLE,
-    ScoringLimits,
-)
+from snellen.leaderboard_hub.config import ScoringLimits
 from snellen.leaderboard_hub.errors import HubUnavailable
 from snellen.leaderboard_hub.hosting import Protocol
-from snellen.leaderboard_hub.storage import KEY_VARIABLE
 
 _TASK, _RESULT, _PART = "task.json", "result.json", "result.part"
 _LOOK = 0.2
@@ -82,7 +77,7 @@ class ScoringResult(Struct, frozen=True, omit_defaults=True):
     """Scores of the samples, in the order of the data; what has none counts 0."""
 
 
-def score_apart(
+def score_in_process(
     folder: Path, task: ScoringTask, limits: ScoringLimits, is_abandoned: Callable[[], bool]
 ) -> ScoringResult:
     """Score the files of a folder in a process of its own.
@@ -152,8 +147,6 @@ def _score_folder(name: str, memory_mb: int) -> None:
     # Ctrl-C reaches every process of a terminal, and the worker decides what becomes of the job.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_worker()
-    for variable in (KEY_VARIABLE, DATABASE_VARIABLE, STORAGE_VARIABLE):
-        os.environ.pop(variable, None)
     _limit_memory(memory_mb)
     folder = Path(name)
     try:
