@@ -87,7 +87,8 @@ class Storage:
         with _outages_as_sentences("read"), suppress(FileNotFoundError):
             self._files.invalidate_cache()
             for path, info in self._files.find(self._root, detail=True).items():
-                yield StoredFile(str(path).rsplit("/", 1)[-1], int(info["size"]), _change_time(info))
+                key = str(path).rsplit("/", 1)[-1]
+                yield StoredFile(key, int(info["size"]), _change_time(info))
 
     def describe(self, key: str) -> StoredFile | None:
         """Size and date of a file; None if it is missing."""
