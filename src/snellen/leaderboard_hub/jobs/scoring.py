@@ -16,17 +16,19 @@ from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
 from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.benchmark_data import Protocol, scoring_file
 from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     Account,
     HostedBenchmark,
+    HostedItem,
     Submission,
     SubmissionScore,
 )
-from snellen.leaderboard_hub.hosting import Protocol
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
 from snellen.leaderboard_hub.ladder import EarlierScore, ladder_score
+from snellen.leaderboard_hub.samples.replies import encode_replies
 from snellen.leaderboard_hub.storage import Storage
 
 
@@ -35,6 +37,16 @@ class RowScores(NamedTuple):
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
+
+
+class _StoredSamples(NamedTuple):
+    """The samples of a score, and where they were stored."""
+
+    scores: RowScores
+    records: str
+    """Key of `scores`."""
+    replies: str | None
+    """Key of the file of replies, of a public split."""
 
 
 class _Work(NamedTuple):
@@ -57,16 +69,19 @@ def score_submission(hub: Hub, job: LeasedJob) -> None:
     try:
         scored = _score(hub.storage, work)
         samples = _sample_scores(scored.records)
-        key = hub.storage.put(msgspec.json.encode(samples), seal=work.benchmark.is_hidden)
+        content = msgspec.json.encode(samples)
+        stored = _StoredSamples(
+            samples,
+            hub.storage.put(content, seal=work.benchmark.is_hidden),
+            _store_replies(hub, work.benchmark, scored.records),
+        )
     except StorageError as error:
         fail_submission(hub, job, str(error), may_retry=True)
         return
     except SnellenError as error:
         fail_submission(hub, job, str(error), may_retry=False)
         return
-    finish_job(
-        hub.database, job, lambda session: _write_score(session, hub, job, scored, samples, key)
-    )
+    finish_job(hub.database, job, lambda session: _write_score(session, hub, job, scored, stored))
 
 
 def _read_work(database: Database, job: LeasedJob) -> _Work | None:
@@ -87,8 +102,7 @@ def _score(storage: Storage, work: _Work) -> Scored:
         raise UsageError("this submission has no predictions")
     protocol = msgspec.convert(benchmark.protocol, Protocol)
     with tempfile.TemporaryDirectory(prefix="snellen-scoring-") as folder:
-        data = Path(folder) / f"data{''.join(Path(benchmark.data_name).suffixes[-2:])}"
-        data.write_bytes(storage.get(benchmark.data))
+        data = scoring_file(storage, benchmark, Path(folder))
         predictions = Path(folder) / "predictions.jsonl"
         predictions.write_bytes(storage.get(submission.file))
         return score(
@@ -109,8 +123,18 @@ def _sample_scores(records: Sequence[Record]) -> RowScores:
     )
 
 
+def _store_replies(hub: Hub, benchmark: HostedBenchmark, records: Sequence[Record]) -> str | None:
+    """Store the replies to the questions of a public split; returns their key."""
+    if benchmark.is_hidden:
+        return None
+    with hub.database.reading() as session:
+        query = select(HostedItem.name).where(HostedItem.benchmark_id == benchmark.id)
+        names = session.scalars(query.order_by(HostedItem.position)).all()
+    return hub.storage.put(encode_replies(records, names)) if names else None
+
+
 def _write_score(
-    session: Session, hub: Hub, job: LeasedJob, scored: Scored, samples: RowScores, key: str
+    session: Session, hub: Hub, job: LeasedJob, scored: Scored, stored: _StoredSamples
 ) -> None:
     """Write the score of a submission, and the number that its board shows."""
     submission = session.get_one(Submission, job.submission_id)
@@ -121,7 +145,7 @@ def _write_score(
     displayed, same_as = headline.value, None
     if submission.benchmark.is_hidden and hub.config.hidden.ladder and headline.value is not None:
         displayed, same_as = _displayed_value(
-            session, hub, submission, job.version, samples, headline.top
+            session, hub, submission, job.version, stored.scores, headline.top
         )
     session.add(
         SubmissionScore(
@@ -134,7 +158,8 @@ def _write_score(
             samples=headline.n,
             displayed=displayed,
             same_as_id=same_as,
-            records=key,
+            records=stored.records,
+            replies=stored.replies,
             summary=msgspec.to_builtins(scored.summary),
             created=now(),
         )

@@ -24,7 +24,9 @@ from snellen.leaderboard_hub.database.connection import unreachable
 from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
-from snellen.leaderboard_hub.web import api
+from snellen.leaderboard_hub.samples.browsing import NoSuchItem
+from snellen.leaderboard_hub.samples.flags import TooManyFlags
+from snellen.leaderboard_hub.web import api, samples_api
 from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.browser import SignInNeeded
 from snellen.leaderboard_hub.web.pages import ROUTERS
@@ -48,6 +50,7 @@ def create_app(hub: Hub) -> FastAPI:
                   openapi_url="/api/v1/openapi.json")  # fmt: skip
     app.state.hub = hub
     app.include_router(api.router)
+    app.include_router(samples_api.router)
     for router in ROUTERS:
         app.include_router(router)
     _add_operation(app, hub)
@@ -177,8 +180,10 @@ def _add_errors(app: FastAPI) -> None:
 
     def answer_usage_error(request: Request, error: Exception) -> Response:
         status = 422
-        if isinstance(error, TooManySubmissions):
+        if isinstance(error, TooManySubmissions | TooManyFlags):
             status = 429
+        elif isinstance(error, NoSuchItem):
+            status = 404
         elif isinstance(error, StorageError):
             status = 503
         return answer(request, status, str(error))
