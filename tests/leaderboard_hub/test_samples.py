@@ -105,20 +105,20 @@ def test_questions_are_found_by_text_category_and_result(hub: Hub) -> None:
     work(hub)
     publish(hub, good, bad)
     everything = page_of(hub)
-    assert (everything.count, everything.pages, len(everything.items)) == (QUESTIONS, 2, 50)
+    assert (everything.total, everything.pages, len(everything.items)) == (QUESTIONS, 2, 50)
     assert [each.score for each in everything.submissions] == [75.0, pytest.approx(16.67, abs=0.1)]
     first, last = everything.items[0], page_of(hub, page=2).items[-1]
     assert (first.name, first.right, first.wrong) == ("0", 2, 0)
     assert (last.name, last.right, last.wrong) == ("59", 0, 2)
     assert first.content.gold == ("A",)
-    assert page_of(hub, category="odd").count == 30
+    assert page_of(hub, category="odd").total == 30
     assert [item.name for item in page_of(hub, search="IS 1?").items] == ["1"]
-    assert page_of(hub, search="What is 1", category="odd").count == 6
-    assert page_of(hub, search="100%_").count == 0
+    assert page_of(hub, search="What is 1", category="odd").total == 6
+    assert page_of(hub, search="100%_").total == 0
     mine = public_id(hub, good)
     wrong = page_of(hub, submission=mine, result="wrong")
     assert [item.name for item in wrong.items] == [str(n) for n in range(45, 60)]
-    assert page_of(hub, submission=mine, result="right", category="odd").count == 22
+    assert page_of(hub, submission=mine, result="right", category="odd").total == 22
     assert page_of(hub, page=99).query.page == 2
     with hub.database.reading() as session:
         row = benchmark(session, "open-signs")
@@ -319,7 +319,7 @@ def test_new_scoring_code_scores_everything_again(
     assert new.snellen != "0.1"
     assert new.score.headline == old.score.headline
     page = page_of(hub)
-    assert (page.count, len(page.submissions)) == (QUESTIONS, 1)
+    assert (page.total, len(page.submissions)) == (QUESTIONS, 1)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedMedium
 from snellen.leaderboard_hub.samples.content import IndexedItem, index_sample
 from snellen.leaderboard_hub.samples.media import MediaStore
-from snellen.leaderboard_hub.samples.sealed_answers import held_out_file, join_answers
+from snellen.leaderboard_hub.samples.sealed_answers import find_held_out, join_answers
 from snellen.leaderboard_hub.storage import Storage
 
 
@@ -101,7 +101,7 @@ def store_data(storage: Storage, new: NewBenchmark) -> StoredData:
             "answers that were kept back belong to a published file in Snellen's own columns: "
             "leave out --spec, --columns and --public"
         )
-    questions = held_out_file(new.data)
+    questions = find_held_out(new.data)
     with TemporaryDirectory(prefix="snellen-answers-") as folder:
         complete = Path(folder) / ITEMS_FILE
         complete.write_bytes(join_answers(questions, new.answers, new.seal_key))
@@ -213,7 +213,7 @@ def _store_complete(
 def _link_public(storage: Storage, new: NewBenchmark, public: Path) -> MediaStore:
     """Store the media beside public data. Raises DataError if the public data of a hidden split
     have answers."""
-    media = MediaStore(storage, public.parent, only_beside=True)
+    media = MediaStore(storage, public.parent, with_inner=False)
     benchmark = open_hosted(new.spec, new.protocol, public)
     for sample in benchmark.samples(benchmark.open()):
         if new.is_hidden and sample.gold:

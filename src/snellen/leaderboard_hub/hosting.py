@@ -24,6 +24,7 @@ from snellen.leaderboard_hub.benchmark_data import (
     store_data,
     unpack_data,
 )
+from snellen.leaderboard_hub.boards.changes import note_data_change
 from snellen.leaderboard_hub.database.tables import (
     HostedBenchmark,
     HostedItem,
@@ -112,6 +113,7 @@ def replace_data(
     note_version(session, row, "data", msgspec.structs.replace(changes, settings=settings))
     decisions = read_decisions(new.data) if new.data.is_dir() else ()
     settle_by_data(session, row, changes, decisions)
+    note_data_change(session, row, row.version - 1)
     return _queue_all(session, row)
 
 
@@ -128,6 +130,7 @@ def rescore(session: Session, storage: Storage, row: HostedBenchmark, *, always:
         return 0
     row.version += 1
     note_version(session, row, "scoring", VersionChanges())
+    note_data_change(session, row, row.version - 1)
     return _queue_all(session, row)
 
 

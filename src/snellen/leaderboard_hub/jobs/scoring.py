@@ -17,6 +17,7 @@ from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.benchmark_data import Protocol, scoring_file
+from snellen.leaderboard_hub.boards.changes import note_change
 from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     Account,
@@ -165,6 +166,8 @@ def _write_score(
         )
     )
     submission.status, submission.problem = "scored", ""
+    if submission.visibility == "published":
+        note_change(session, hub.config.hidden, submission, "scored")
 
 
 def _displayed_value(

@@ -17,7 +17,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
-from snellen.leaderboard_hub.boards import latest_scores
+from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.database.tables import (
     HostedBenchmark,
     HostedItem,
@@ -79,7 +79,7 @@ class ItemsPage(NamedTuple):
     """A page of questions."""
 
     query: SampleQuery
-    count: int
+    total: int
     """Questions that the query finds."""
     pages: int
     items: Sequence[ItemOnPage]
@@ -244,7 +244,7 @@ def _positions(
     if query.category:
         found = found.where(HostedItem.category == query.category)
     if query.search:
-        found = found.where(HostedItem.text.contains(_escaped(query.search), escape=_ESCAPE))
+        found = found.where(HostedItem.text.contains(_like_pattern(query.search), escape=_ESCAPE))
     if query.category or query.search:
         rows = session.scalars(found.order_by(HostedItem.position)).all()
         positions = np.array(rows, dtype=np.int64)
@@ -260,10 +260,11 @@ def _positions(
     is_right = results == RESULTS.index("right")
     mask = is_right if query.result == "right" else ~is_right
     positions = positions[positions < len(mask)]
-    return positions[mask[positions]]
+    kept: NDArray[np.int64] = positions[mask[positions]]
+    return kept
 
 
-def _escaped(search: str) -> str:
+def _like_pattern(search: str) -> str:
     """The searched text as a pattern of LIKE finds it."""
     text = search.lower().replace("\x00", "")
     for sign in (_ESCAPE, "%", "_"):

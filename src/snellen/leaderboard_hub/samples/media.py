@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ from snellen.models.remote.media import media_type
 
 _MAX_FRAMES = 64
 """Frames of a video in a folder that a page shows."""
-SHOWN_TYPES = frozenset(
+DISPLAYABLE_TYPES = frozenset(
     {
         "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif",
         "video/mp4", "video/webm",
@@ -46,12 +46,12 @@ class StoredMedium(Struct):
 class MediaStore:
     """Puts the media of a data file into the storage, each once."""
 
-    def __init__(self, storage: Storage, folder: Path, *, only_beside: bool = False) -> None:
-        """`folder` is that of the data file; with `only_beside`, media inside of the data file are
-        left there."""
+    def __init__(self, storage: Storage, folder: Path, *, with_inner: bool = True) -> None:
+        """`folder` is that of the data file; without `with_inner`, media inside of the data file
+        are left there."""
         self._storage = storage
         self._folder = Path(os.path.normpath(folder.absolute()))
-        self._only_beside = only_beside
+        self._with_inner = with_inner
         self._digests: dict[str, str] = {}
         self.media: dict[str, StoredMedium] = {}
         self.unreadable = 0
@@ -82,9 +82,9 @@ class MediaStore:
             self._put_subtitles(source.subtitles)
             frames = [link for frame in source.frames for link in self._links(frame)]
             return frames[:_MAX_FRAMES]
-        kind = "video" if ref.kind == "video" else "image"
+        kind: Literal["image", "video"] = "video" if ref.kind == "video" else "image"
         path = source.path if isinstance(source, FileSource | VideoFile) else None
-        if path is None and self._only_beside:
+        if path is None and not self._with_inner:
             return []
         # Of a clip, the digest of the reference is that of the part.
         name = path or ref.digest
@@ -108,7 +108,7 @@ class MediaStore:
         place = None if path is None else self._place(path)
         digest = self._storage.put(data)
         stored = self.media.setdefault(
-            digest, StoredMedium(digest, kind, shown_type(data), len(data), [])
+            digest, StoredMedium(digest, kind, displayable_type(data), len(data), [])
         )
         if place is not None and place not in stored.paths:
             stored.paths.append(place)
@@ -126,7 +126,7 @@ class MediaStore:
             ) from None
 
 
-def shown_type(data: bytes) -> str:
+def displayable_type(data: bytes) -> str:
     """The content type by which a browser may show these bytes; "" if it must not."""
     named = media_type(data[:64])
-    return named if named in SHOWN_TYPES else ""
+    return named if named in DISPLAYABLE_TYPES else ""

@@ -94,16 +94,16 @@ def encode_replies(records: Iterable[Record], names: Sequence[str]) -> bytes:
     for first in range(0, len(names), CHUNK):
         chunk = [by_name.get(name) for name in names[first : first + CHUNK]]
         results += bytes(map(_result_code, chunk))
-        stored = [None if record is None else stored_reply(record) for record in chunk]
+        stored = [None if record is None else reduce_record(record) for record in chunk]
         chunks.append(zlib.compress(_encode(stored)))
         offsets.append(offsets[-1] + len(chunks[-1]))
     index = zlib.compress(_encode(_Index(offsets, bytes(results))))
     return b"".join((_HEAD.pack(_MAGIC, len(index)), index, *chunks))
 
 
-def stored_reply(record: Record) -> StoredReply:
+def reduce_record(record: Record) -> StoredReply:
     """What is stored of a record."""
-    passes = tuple(map(_stored_pass, record.passes[:MAX_PASSES]))
+    passes = tuple(map(_reduce_pass, record.passes[:MAX_PASSES]))
     return StoredReply(record.outcome, record.score, record.answer, passes)
 
 
@@ -136,7 +136,7 @@ class RepliesReader:
             try:
                 chunk = _decode_chunk(zlib.decompress(data))
             except (zlib.error, msgspec.DecodeError) as error:
-                raise _damaged(key) from error
+                raise _damage_error(key) from error
             for position in wanted:
                 if position % CHUNK >= len(chunk):
                     continue
@@ -151,14 +151,14 @@ class RepliesReader:
         try:
             magic, length = _HEAD.unpack_from(head)
             if magic != _MAGIC:
-                raise _damaged(key)
+                raise _damage_error(key)
             start = _HEAD.size + length
             data = head[_HEAD.size : start]
             if len(data) < length:
                 data = self._read(key, _HEAD.size, length)
             return _decode_index(zlib.decompress(data)), start
         except (struct.error, zlib.error, msgspec.DecodeError) as error:
-            raise _damaged(key) from error
+            raise _damage_error(key) from error
 
     def _read(self, key: str, start: int, length: int) -> bytes:
         """Bytes of a file, compressed as they stand."""
@@ -178,7 +178,7 @@ class RepliesReader:
         return data
 
 
-def _damaged(key: str) -> StorageError:
+def _damage_error(key: str) -> StorageError:
     return StorageError(f"the file of replies {key} in the storage is damaged")
 
 
@@ -186,7 +186,7 @@ def _result_code(record: Record | None) -> int:
     return RESULTS.index("none" if record is None else record_result(record))
 
 
-def _stored_pass(turn: Pass) -> StoredPass:
+def _reduce_pass(turn: Pass) -> StoredPass:
     output, answer = turn.output, turn.answer
     text = rule = ""
     if isinstance(output, Generated):

@@ -16,7 +16,7 @@ from snellen.curate.publish.sealing import SealedAnswers, open_sealed, read_key
 _EXAMPLES = 3
 
 
-def held_out_file(data: Path) -> Path:
+def find_held_out(data: Path) -> Path:
     """The held-out questions of a publication, if `data` is its folder; else `data` itself.
 
     Raises UsageError for another folder.
@@ -41,10 +41,10 @@ def join_answers(questions: Path, answers: Path, key_file: Path | None) -> bytes
     sealed = open_sealed(answers, read_key(key_file))
     table = open_items(questions)
     _check_match(table, questions, sealed, answers)
-    return b"".join(_encode(record) + b"\n" for record in _answered(table, sealed))
+    return b"".join(_encode(record) + b"\n" for record in _join_records(table, sealed))
 
 
-def _answered(table: ItemTable, sealed: SealedAnswers) -> Iterator[dict[str, object]]:
+def _join_records(table: ItemTable, sealed: SealedAnswers) -> Iterator[dict[str, object]]:
     for item in table:
         gold = sealed.answers[item.id]
         yield item_record(

@@ -113,7 +113,7 @@ class _Outlet:
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes, /) -> int:
         self._pieces.append(bytes(data))
         return len(data)
 

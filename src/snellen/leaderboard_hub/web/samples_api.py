@@ -29,11 +29,11 @@ from snellen.leaderboard_hub.samples.flags import MAX_REASON, flag_json, raise_f
 from snellen.leaderboard_hub.samples.replies import RepliesReader, StoredReply
 from snellen.leaderboard_hub.web.access import client_address, require
 from snellen.leaderboard_hub.web.api import HubOf, Name
+from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.downloads import send_medium
-from snellen.leaderboard_hub.web.hosted import find_benchmark
 from snellen.leaderboard_hub.web.item_addresses import item_path, medium_path
 
-router = APIRouter()
+samples_router = APIRouter()
 
 Submitter = Annotated[Caller, Depends(require("submit"))]
 
@@ -75,7 +75,7 @@ def sample_query(
 Asked = Annotated[SampleQuery, Depends(sample_query)]
 
 
-@router.get("/api/v1/benchmarks/{name}/samples")
+@samples_router.get("/api/v1/benchmarks/{name}/samples")
 def list_samples(
     name: Name, hub: HubOf, reader: Reader, query: Asked, replies: bool = False
 ) -> Response:
@@ -100,7 +100,7 @@ def list_samples(
         {
             "benchmark": name,
             "version": benchmark.version,
-            "samples": page.count,
+            "samples": page.total,
             "page": page.query.page,
             "pages": page.pages,
             "categories": categories,
@@ -111,7 +111,7 @@ def list_samples(
     )
 
 
-@router.get("/api/v1/benchmarks/{name}/samples/{item:path}")
+@samples_router.get("/api/v1/benchmarks/{name}/samples/{item:path}")
 def show_sample(name: Name, item: str, hub: HubOf, reader: Reader) -> Response:
     """One question with the reply of every published submission."""
     with hub.database.reading() as session:
@@ -126,7 +126,7 @@ def show_sample(name: Name, item: str, hub: HubOf, reader: Reader) -> Response:
                   **value})  # fmt: skip
 
 
-@router.get("/benchmarks/{name}/media/{digest}", include_in_schema=False)
+@samples_router.get("/benchmarks/{name}/media/{digest}", include_in_schema=False)
 def show_medium(request: Request, name: Name, digest: str, hub: HubOf) -> Response:
     """A picture or video of a public split."""
     with hub.database.reading() as session:
@@ -134,7 +134,7 @@ def show_medium(request: Request, name: Name, digest: str, hub: HubOf) -> Respon
     return send_medium(hub.storage, medium, request.headers.get("range"))
 
 
-@router.post("/api/v1/benchmarks/{name}/flags", status_code=201)
+@samples_router.post("/api/v1/benchmarks/{name}/flags", status_code=201)
 def add_flag(
     request: Request, name: Name, hub: HubOf, identity: Submitter, flag: NewFlag
 ) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def add_flag(
         return flag_json(row)
 
 
-@router.get("/api/v1/benchmarks/{name}/flags")
+@samples_router.get("/api/v1/benchmarks/{name}/flags")
 def list_flags(name: Name, hub: HubOf, identity: Submitter) -> Response:
     """The open flags by item for the hub's owner; for others those that they raised, with what
     became of them."""
