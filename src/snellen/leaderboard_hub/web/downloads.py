@@ -120,6 +120,9 @@ class _Outlet:
     def flush(self) -> None:
         """Nothing is kept back."""
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def take(self) -> bytes:
         """What was written since the last call."""
         data = b"".join(self._pieces)
