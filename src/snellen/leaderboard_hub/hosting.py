@@ -123,7 +123,7 @@ def rescore(session: Session, storage: Storage, row: HostedBenchmark, *, always:
 
     Samples of a public split that an earlier version of Snellen did not store are stored now.
     """
-    if not row.is_hidden and not _has_items(session, row):
+    if row.data and not row.is_hidden and not _has_items(session, row):
         items, media = _index_items(session, storage, row)
         _write_items(session, row, items, media)
     if not (always or _is_outdated(session, row)):
@@ -194,6 +194,9 @@ def _read_contents(
     stored = session.scalars(query.order_by(HostedItem.position)).all()
     if stored:
         return {item.name: read_content(item) for item in stored}
+    if not row.data:
+        # A benchmark of reported numbers alone.
+        return {}
     with TemporaryDirectory(prefix="snellen-comparing-") as folder:
         path = scoring_file(storage, row, Path(folder))
         benchmark = open_hosted(row.spec, msgspec.convert(row.protocol, Protocol), path)

@@ -249,8 +249,7 @@ def _positions(
         rows = session.scalars(found.order_by(HostedItem.position)).all()
         positions = np.array(rows, dtype=np.int64)
     else:
-        total = session.scalar(select(func.count()).where(HostedItem.benchmark_id == benchmark.id))
-        positions = np.arange(total or 0)
+        positions = np.arange(_count_items(session, benchmark))
     if not query.submission or not query.result:
         return positions
     named = next((each for each in submissions if each.public_id == query.submission), None)
@@ -262,6 +261,14 @@ def _positions(
     positions = positions[positions < len(mask)]
     kept: NDArray[np.int64] = positions[mask[positions]]
     return kept
+
+
+def _count_items(session: Session, benchmark: HostedBenchmark) -> int:
+    # Positions have no gaps, and the last one is found at once.
+    last = session.scalar(
+        select(func.max(HostedItem.position)).where(HostedItem.benchmark_id == benchmark.id)
+    )
+    return 0 if last is None else last + 1
 
 
 def _like_pattern(search: str) -> str:

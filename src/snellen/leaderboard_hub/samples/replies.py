@@ -79,6 +79,8 @@ class _Index(Struct, array_like=True):
     """Where each chunk begins, counted from the end of the index, and where the last ends."""
     results: bytes
     """Indexes of `RESULTS`, a byte a question."""
+    start: int = 0
+    """Bytes before the first chunk; not stored."""
 
 
 _decode_index = msgspec.msgpack.Decoder(_Index).decode
@@ -114,40 +116,49 @@ class RepliesReader:
         self._storage = storage
         self._kept_bytes = kept_bytes
         self._lock = Lock()
-        self._kept: OrderedDict[tuple[str, int, int], bytes] = OrderedDict()
+        # Indexes under the number -1, and chunks as they stand, compressed.
+        self._kept: OrderedDict[tuple[str, int], _Index | bytes] = OrderedDict()
+        self._sizes: dict[tuple[str, int], int] = {}
         self._size = 0
 
     def results(self, key: str) -> NDArray[np.uint8]:
         """How each question ended, as indexes of `RESULTS`. Raises StorageError."""
-        return np.frombuffer(self._index(key)[0].results, np.uint8)
+        return np.frombuffer(self._index(key).results, np.uint8)
 
     def replies(self, key: str, positions: Sequence[int]) -> Mapping[int, StoredReply]:
         """The replies to some questions, by position. Raises StorageError."""
-        index, start = self._index(key)
-        read: dict[int, StoredReply] = {}
+        index = self._index(key)
         by_chunk: dict[int, list[int]] = {}
         for position in positions:
             by_chunk.setdefault(position // CHUNK, []).append(position)
-        for number, wanted in by_chunk.items():
+        read: dict[int, StoredReply] = {}
+        for number, asked in by_chunk.items():
             if not 0 <= number < len(index.offsets) - 1:
                 continue
-            begin, end = index.offsets[number], index.offsets[number + 1]
-            data = self._read(key, start + begin, end - begin)
-            try:
-                chunk = _decode_chunk(zlib.decompress(data))
-            except (zlib.error, msgspec.DecodeError) as error:
-                raise _damage_error(key) from error
-            for position in wanted:
-                if position % CHUNK >= len(chunk):
-                    continue
-                reply = chunk[position % CHUNK]
+            chunk = self._chunk(key, index, number)
+            for position in asked:
+                place = position % CHUNK
+                reply = chunk[place] if place < len(chunk) else None
                 if reply is not None:
                     read[position] = reply
         return read
 
-    def _index(self, key: str) -> tuple[_Index, int]:
-        """The index of a file, and where its chunks begin."""
-        head = self._read(key, 0, _FIRST_READ)
+    def _chunk(self, key: str, index: _Index, number: int) -> list[StoredReply | None]:
+        kept = self._find((key, number))
+        if not isinstance(kept, bytes):
+            begin, end = index.offsets[number], index.offsets[number + 1]
+            kept = self._storage.get_range(key, index.start + begin, end - begin)
+            self._keep((key, number), kept, len(kept))
+        try:
+            return _decode_chunk(zlib.decompress(kept))
+        except (zlib.error, msgspec.DecodeError) as error:
+            raise _damage_error(key) from error
+
+    def _index(self, key: str) -> _Index:
+        kept = self._find((key, -1))
+        if isinstance(kept, _Index):
+            return kept
+        head = self._storage.get_range(key, 0, _FIRST_READ)
         try:
             magic, length = _HEAD.unpack_from(head)
             if magic != _MAGIC:
@@ -155,27 +166,30 @@ class RepliesReader:
             start = _HEAD.size + length
             data = head[_HEAD.size : start]
             if len(data) < length:
-                data = self._read(key, _HEAD.size, length)
-            return _decode_index(zlib.decompress(data)), start
+                data = self._storage.get_range(key, _HEAD.size, length)
+            index = _decode_index(zlib.decompress(data))
         except (struct.error, zlib.error, msgspec.DecodeError) as error:
             raise _damage_error(key) from error
+        index.start = start
+        self._keep((key, -1), index, len(index.results) + 40 * len(index.offsets))
+        return index
 
-    def _read(self, key: str, start: int, length: int) -> bytes:
-        """Bytes of a file, compressed as they stand."""
-        name = (key, start, length)
+    def _find(self, name: tuple[str, int]) -> _Index | bytes | None:
         with self._lock:
             if name in self._kept:
                 self._kept.move_to_end(name)
-                return self._kept[name]
-        data = self._storage.get_range(key, start, length)
+            return self._kept.get(name)
+
+    def _keep(self, name: tuple[str, int], value: _Index | bytes, size: int) -> None:
         with self._lock:
-            if name not in self._kept:
-                self._kept[name] = data
-                self._size += len(data)
-            while self._size > self._kept_bytes and self._kept:
-                _, dropped = self._kept.popitem(last=False)
-                self._size -= len(dropped)
-        return data
+            if name in self._kept:
+                return
+            self._kept[name] = value
+            self._sizes[name] = size
+            self._size += size
+            while self._size > self._kept_bytes:
+                dropped, _ = self._kept.popitem(last=False)
+                self._size -= self._sizes.pop(dropped)
 
 
 def _damage_error(key: str) -> StorageError:

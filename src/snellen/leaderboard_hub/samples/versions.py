@@ -147,7 +147,8 @@ def score_history(session: Session, hub: Hub, submission: Submission) -> tuple[V
                 changes=read_changes(version),
                 score=public_score(
                     score,
-                    is_hidden=benchmark.is_hidden,
+                    # A reported number is public wherever it is from.
+                    is_hidden=benchmark.is_hidden and submission.kind == "verified",
                     limits=hub.config.hidden,
                     same_as=earlier.public_id if earlier else None,
                 ),

@@ -58,7 +58,7 @@ def send_data(storage: Storage, row: HostedBenchmark, media: Sequence[HostedMedi
     StorageError."""
     is_public_copy = row.public_data is not None or row.is_hidden
     key = row.public_data if is_public_copy else row.data
-    if key is None:
+    if not key:
         raise HTTPException(404, f"the data of {row.name} are not offered for download")
     name = (row.public_name if is_public_copy else row.data_name) or f"{row.name}.data"
     beside = [medium for medium in media if medium.paths]
