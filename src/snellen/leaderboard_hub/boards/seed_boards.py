@@ -83,24 +83,23 @@ def seed_tables(title: str, rows: Sequence[BoardRow], *, is_hidden: bool) -> lis
     """A table of each level, and of each part and subpart that some model has."""
     groups = seed_groups()
     keys = distinct_keys(group.name for group in groups)
-    standings = {
-        group: [_standing(row, group, is_hidden=is_hidden) for row in rows] for group in groups
-    }
-    levels = [_level(row, position, standings) for position, row in enumerate(rows)]
+    standings = [[_standing(row, group, is_hidden=is_hidden) for row in rows] for group in groups]
+    levels = [
+        (group.name, own)
+        for group, own in zip(groups, standings, strict=True)
+        if group.column == LEVEL
+    ]
+    reached = [_level(row, position, levels) for position, row in enumerate(rows)]
     return [
-        _table(title, group, keys, rows, own, levels)
-        for group, own in standings.items()
+        _table(title, group, keys, rows, own, reached)
+        for group, own in zip(groups, standings, strict=True)
         if group.column == LEVEL or any(one.number is not None for one in own)
     ]
 
 
-def _level(row: BoardRow, position: int, standings: Mapping[SeedGroup, Sequence[_Standing]]) -> str:
+def _level(row: BoardRow, position: int, levels: Sequence[tuple[str, Sequence[_Standing]]]) -> str:
     """The level that a model is declared to have, else the highest on whose table it stands."""
-    observed = [
-        group.name
-        for group, own in standings.items()
-        if group.column == LEVEL and own[position].number is not None
-    ]
+    observed = [name for name, own in levels if own[position].number is not None]
     return str(row.facts.get("capability") or max(observed, default=""))
 
 

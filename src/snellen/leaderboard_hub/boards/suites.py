@@ -204,7 +204,9 @@ def _average_ranks(entries: Entries, weights: Mapping[str, float]) -> dict[str, 
     return {row.model: row.average_rank for row in rows if row.average_rank is not None}
 
 
-def _available(own: Mapping[str, _MemberNumber], columns: Sequence[SuiteColumn]) -> BoardCell | None:
+def _available(
+    own: Mapping[str, _MemberNumber], columns: Sequence[SuiteColumn]
+) -> BoardCell | None:
     """The mean of the members that a model has, with a mark that says so; None if it has all."""
     if len(own) == len(columns):
         return None
