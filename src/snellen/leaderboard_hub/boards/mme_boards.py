@@ -93,7 +93,7 @@ def _overview(title: str, rows: Sequence[BoardRow], numbers: Sequence[MmeScores]
     columns = [
         RANK,
         BoardColumn("score", "Total", unit="points", note="perception + cognition, 0 to 2800",
-                    digits=_DIGITS),
+                    digits=_DIGITS, top=TOP * len(SUBTASKS)),
         TIER,
         *(_score_column(name, is_default=name in AREAS) for name in (*AREAS, *SUBTASKS)),
         *MODEL_COLUMNS,
@@ -121,7 +121,7 @@ def _board(
     columns = [
         RANK,
         BoardColumn("score", "Score", unit="points", note=f"accuracy + accuracy+, 0 to {top}",
-                    digits=_DIGITS),
+                    digits=_DIGITS, top=top),
         TIER,
         *(BoardColumn(key, label, unit="percent", note=note, digits=_DIGITS)
           for key, label, note in _PARTS if not parts),
@@ -161,7 +161,7 @@ def _board_cells(
 
 def _score_column(name: str, *, is_default: bool) -> BoardColumn:
     return BoardColumn(_KEYS[name], _title(name), unit="points", is_default=is_default,
-                       digits=_DIGITS)  # fmt: skip
+                       digits=_DIGITS, top=TOP * len(AREAS.get(name, (name,))))  # fmt: skip
 
 
 def _title(name: str) -> str:

@@ -246,6 +246,7 @@ def _member_column(column: SuiteColumn) -> BoardColumn:
         f"{column.benchmark.title} {member.metric}".strip(),
         unit=first.unit if first is not None else "percent",
         note="; ".join(notes),
+        top=100.0 / scale,
     )
 
 
