@@ -118,13 +118,13 @@ def _add_entry(feed: ElementTree.Element, config: HubConfig, entry: _FeedEntry) 
     _link(element, "alternate", f"{place}?as-of=@{change.id}")
 
 
-def _number(shown: dict[str, Any]) -> str:
-    value = shown.get("value")
+def _number(displayed: dict[str, Any]) -> str:
+    value = displayed.get("value")
     if value is None:
         return "no number"
-    low, high, n = shown.get("low"), shown.get("high"), shown.get("n")
-    digits = 1 if shown.get("top", 100.0) <= 100 else 2
-    text = f"{value:.{digits}f}" + (" %" if shown.get("unit", "percent") == "percent" else "")
+    low, high, n = displayed.get("low"), displayed.get("high"), displayed.get("n")
+    digits = 1 if displayed.get("top", 100.0) <= 100 else 2
+    text = f"{value:.{digits}f}" + (" %" if displayed.get("unit", "percent") == "percent" else "")
     if low is not None and high is not None:
         text += f" ({low:.{digits}f} to {high:.{digits}f})"
     return text + (f", n = {n:,}" if n else "")

@@ -54,13 +54,17 @@ def mme_scores(score: PublicScore) -> MmeScores:
     """What a score shows by area and subtask. An area that it does not show is the sum of its
     subtasks, if all of them are there."""
     by_subtask = _by_subtask(score, SUBTASK)
-    areas = dict(score.groups.get(ABILITY, {}))
+    areas = {
+        area: number
+        for area, number in score.groups.get(ABILITY, {}).items()
+        if number.value is not None
+    }
     for area, subtasks in AREAS.items():
-        shown = areas.get(area) or score.metrics.get(area)
-        if shown is None or shown.value is None:
-            shown = _sum(by_subtask, subtasks)
-        if shown is not None:
-            areas[area] = shown
+        number = areas.get(area) or score.metrics.get(area)
+        if number is None or number.value is None:
+            number = _sum(by_subtask, subtasks)
+        if number is not None:
+            areas[area] = number
     return MmeScores(
         {**areas, **by_subtask},
         _by_subtask(score, "accuracy"),

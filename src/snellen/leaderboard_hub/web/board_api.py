@@ -30,6 +30,7 @@ HubOf = Annotated[Hub, Depends(hub_of)]
 BoardName = Annotated[str, PathParameter(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 Form = Annotated[str, Query(pattern="^(json|csv|parquet)$")]
 Moment = Annotated[str, Query(alias="as-of", max_length=40)]
+ModelName = Annotated[str, Query(max_length=200, pattern=r"^[^\x00]+$")]
 ModelNames = Annotated[list[str], Query(min_length=1, max_length=20)]
 AxisKeys = Annotated[str, Query(max_length=4_000)]
 """Separated by commas."""
@@ -104,7 +105,7 @@ def show_suite_radar(
 
 
 @board_router.get("/models")
-def show_model(hub: HubOf, name: Annotated[str, Query(min_length=1, max_length=200)]) -> Response:
+def show_model(hub: HubOf, name: ModelName) -> Response:
     """What is published of a model, on every benchmark and each version of it."""
     with hub.database.reading() as session:
         return _json(model_history(session, hub.config.hidden, name))
