@@ -1,0 +1,244 @@
+"""How the table of a board is drawn: numbers as texts, intervals as positions on a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from snellen.leaderboard_hub.boards.queries import BoardQuery, apply_query
+from snellen.leaderboard_hub.boards.tables import BoardCell, BoardColumn, BoardTable, TableRow
+from snellen.leaderboard_hub.web.pages.scales import (
+    IntervalBar,
+    NumberScale,
+    number_text,
+    range_text,
+    scale_of,
+)
+
+MODEL = "model"
+"""What `BoardQuery.sort` calls the heads of the rows."""
+_MISSING = BoardCell()
+
+
+class CellView(NamedTuple):
+    """A cell as it is drawn."""
+
+    column: BoardColumn
+    text: str
+    value: str
+    """What the browser sorts by; empty: last."""
+    range: str
+    """The ends of the interval, such as `61.0–64.2`."""
+    n: int | None
+    bar: IntervalBar | None
+    mark: str
+    """The letter of its footnote."""
+
+
+class RowView(NamedTuple):
+    """A row as it is drawn."""
+
+    row: TableRow
+    cells: tuple[CellView, ...]
+    starts_group: bool
+    """Whether a group of rows that cannot be told apart starts here."""
+    is_even: bool
+    """Whether it has the second of the two shades of groups."""
+    mark: str
+    about: str
+    """Organisation, size and weights in one line."""
+
+
+class ColumnView(NamedTuple):
+    """The head of a column as it is drawn."""
+
+    key: str
+    label: str
+    unit: str
+    is_number: bool
+    is_main: bool
+    natural: str
+    """The order of the first click: `down` (the highest first) or `up`."""
+    sorting: str
+    """As the attribute aria-sort has it: `ascending`, `descending` or `none`."""
+    address: str
+    """Sorts by this column, or turns its order."""
+
+
+class Footnote(NamedTuple):
+    letter: str
+    text: str
+
+
+class TableView(NamedTuple):
+    """A table as it is drawn."""
+
+    table: BoardTable
+    model: ColumnView
+    columns: tuple[ColumnView, ...]
+    rows: tuple[RowView, ...]
+    footnotes: tuple[Footnote, ...]
+    is_grouped: bool
+    """Whether the order is that of the ranks, so that groups are drawn."""
+    has_groups: bool
+    can_compare: bool
+
+
+class _Footnotes:
+    """Footnotes of a table, each text once."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, str] = {}
+
+    def letter(self, *texts: str) -> str:
+        """The letters of the texts that are not empty, separated by spaces."""
+        letters = [
+            self._letters.setdefault(text, letter_of(len(self._letters))) for text in texts if text
+        ]
+        return " ".join(dict.fromkeys(letters))
+
+    def all(self) -> tuple[Footnote, ...]:
+        return tuple(Footnote(letter, text) for text, letter in self._letters.items())
+
+
+def letter_of(position: int) -> str:
+    """a, b, ..., z, aa, ab, ..."""
+    text, left = "", position + 1
+    while left:
+        left, digit = divmod(left - 1, 26)
+        text = chr(ord("a") + digit) + text
+    return text
+
+
+def view_table(table: BoardTable, query: BoardQuery, path: str, outdated: str) -> TableView:
+    """The rows and columns that `query` asks for. `path` is that of the page; `outdated` is the
+    footnote of scores of an earlier version of the benchmark."""
+    chosen = apply_query(table, query)
+    # The main column is the first one.
+    columns = sorted(chosen.columns, key=lambda column: column.key != table.main)
+    scales = {
+        column.key: _scale(table.rows, column) for column in columns if column.kind != "text"
+    }
+    is_grouped = query.sort in ("", table.main) and _is_best_first(table, query)
+    notes = _Footnotes()
+    rows: list[RowView] = []
+    for row in chosen.rows:
+        starts = not rows or row.tier is None or rows[-1].row.tier != row.tier
+        is_even = bool(rows) and rows[-1].is_even != starts
+        cells = [
+            _view_cell(row.cells.get(column.key, _MISSING), column, scales, notes)
+            for column in columns
+        ]
+        rows.append(RowView(row, tuple(cells), starts, is_even, _row_mark(row, notes, outdated),
+                            model_line(row)))  # fmt: skip
+    return TableView(
+        table=chosen,
+        model=_model_head(query, path),
+        columns=tuple(_column_head(column, table, query, path) for column in columns),
+        rows=tuple(rows),
+        footnotes=notes.all(),
+        is_grouped=is_grouped,
+        has_groups=any(row.tier is not None for row in table.rows),
+        can_compare=any(row.submission for row in table.rows),
+    )
+
+
+def address(path: str, query: BoardQuery) -> str:
+    """The address of a view of a board."""
+    text = query.text()
+    return f"{path}?{text}" if text else path
+
+
+def model_line(row: TableRow) -> str:
+    """Organisation, size and weights in one line, as far as they are known."""
+    facts = row.facts
+    size = facts.get("parameters")
+    parts = [
+        str(facts.get("organisation") or ""),
+        f"{size:g}B" if isinstance(size, int | float) else "",
+        row.level,
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def _is_best_first(table: BoardTable, query: BoardQuery) -> bool:
+    column = table.column(table.main)
+    natural = column is None or column.kind != "rank"
+    return query.descending is None or query.descending == natural
+
+
+def _scale(rows: Sequence[TableRow], column: BoardColumn) -> NumberScale:
+    """Of all rows, so that bars stay where they are when a filter leaves some out."""
+    cells = [row.cells[column.key] for row in rows if column.key in row.cells]
+    return scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
+
+
+def _row_mark(row: TableRow, notes: _Footnotes, outdated: str) -> str:
+    """The letters of what is to be known of the row as a whole."""
+    of_cells = {cell.mark for cell in row.cells.values()}
+    other = "" if row.other_protocol in of_cells else row.other_protocol
+    return notes.letter(other, outdated.format(version=row.version) if row.is_outdated else "")
+
+
+def _view_cell(
+    cell: BoardCell, column: BoardColumn, scales: dict[str, NumberScale], notes: _Footnotes
+) -> CellView:
+    mark = notes.letter(cell.mark)
+    if column.kind in ("text", "date"):
+        return CellView(column, cell.text, cell.text.casefold(), "", None, None, mark)
+    bar = scales[column.key].bar(cell.value, cell.low, cell.high)
+    text = cell.text if cell.value is None and cell.text else number_text(cell.value, column.digits)
+    return CellView(
+        column=column,
+        text=text,
+        value="" if cell.value is None else repr(cell.value),
+        range=range_text(cell.low, cell.high, column.digits),
+        n=cell.n,
+        # An interval is what a bar is for; ranks have none.
+        bar=bar if column.kind == "number" else None,
+        mark=mark,
+    )
+
+
+def _model_head(query: BoardQuery, path: str) -> ColumnView:
+    is_sorted = query.sort == MODEL
+    descending = is_sorted and bool(query.descending)
+    turned = True if is_sorted and not descending else None
+    return ColumnView(
+        key=MODEL,
+        label="",
+        unit="",
+        is_number=False,
+        is_main=False,
+        natural="up",
+        sorting=_sorting(is_sorted, descending),
+        address=address(path, replace(query, sort=MODEL, descending=turned)),
+    )
+
+
+def _column_head(
+    column: BoardColumn, table: BoardTable, query: BoardQuery, path: str
+) -> ColumnView:
+    is_main = column.key == table.main
+    natural = column.kind in ("number", "date")
+    is_sorted = query.sort == column.key or (is_main and not query.sort)
+    descending = natural if query.descending is None else query.descending
+    turned = not descending if is_sorted else natural
+    sort = "" if is_main else column.key
+    order = None if turned == natural else turned
+    return ColumnView(
+        key=column.key,
+        label=column.label,
+        unit=column.unit,
+        is_number=column.kind in ("number", "rank"),
+        is_main=is_main,
+        natural="down" if natural else "up",
+        sorting=_sorting(is_sorted, descending),
+        address=address(path, replace(query, sort=sort, descending=order)),
+    )
+
+
+def _sorting(is_sorted: bool, descending: bool) -> str:
+    return ("descending" if descending else "ascending") if is_sorted else "none"
