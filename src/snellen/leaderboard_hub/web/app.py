@@ -24,6 +24,7 @@ from snellen.leaderboard_hub.database.connection import unreachable
 from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
+from snellen.leaderboard_hub.publishing import PublicationRefused
 from snellen.leaderboard_hub.web import api
 from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.board_api import board_router

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from snellen.leaderboard_hub.web.pages import errors, frame, home
+from snellen.leaderboard_hub.web.pages import boards, errors, frame, home
 
-ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router)
+ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router, boards.router)
 
 __all__ = ["ROUTERS", "errors"]

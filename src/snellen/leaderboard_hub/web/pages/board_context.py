@@ -15,8 +15,8 @@ from snellen.leaderboard_hub.boards.queries import (
     BoardQuery,
     apply_query,
 )
-from snellen.leaderboard_hub.boards.tables import BoardPage, BoardTable
-from snellen.leaderboard_hub.web.pages.board_view import address, view_table
+from snellen.leaderboard_hub.boards.tables import BoardPage, BoardTable, TableRow
+from snellen.leaderboard_hub.web.pages.board_view import address, drawn_columns, view_table
 from snellen.leaderboard_hub.web.pages.scales import IntervalBar, number_text, scale_of
 
 TOP = 5
@@ -79,11 +79,11 @@ class SmallTable(NamedTuple):
     """Rows that are left out."""
 
 
-def board_context(page: BoardPage, query: BoardQuery, outdated: str) -> dict[str, Any]:
-    """The variables of `board.html`. `outdated` is the footnote of scores of an earlier version."""
+def board_context(page: BoardPage, query: BoardQuery) -> dict[str, Any]:
+    """The variables of `board.html`."""
     path = board_path(page)
-    table = page.table(query.table) or page.tables[0]
-    view = view_table(table, query, path, outdated)
+    table = chosen_table(page, query)
+    view = view_table(table, query, path)
     plain = replace(query, filters=BoardFilters())
     keys = [head.key for head in view.columns]
     return {
@@ -101,12 +101,25 @@ def board_context(page: BoardPage, query: BoardQuery, outdated: str) -> dict[str
         "shown_columns": keys,
         "default_columns": address(path, replace(query, columns=())),
         "all_columns": address(path, replace(query, columns=(ALL_COLUMNS,))),
-        "column_notes": [(column.label, column.note) for column in table.columns if column.note],
+        "columns": drawn_columns(table.columns),
+        "column_notes": [
+            (head.label, head.note) for head in view.columns if head.note
+        ],
         "permanent": address(path, replace(query, as_of=query.as_of or f"@{page.change}")),
         "downloads": _downloads(page, query),
         "feed": f"{path}/feed.xml",
-        "links": _links(page, path),
+        "links": _page_links(page, path),
     }
+
+
+def chosen_table(page: BoardPage, query: BoardQuery) -> BoardTable:
+    """The table that is drawn in full: the first one unless another is asked for."""
+    return page.table(query.table) or page.tables[0]
+
+
+def usual_columns(table: BoardTable) -> set[str]:
+    """Keys of the columns that are drawn unless others are chosen."""
+    return {column.key for column in drawn_columns(table.columns) if column.is_default}
 
 
 def board_path(page: BoardPage) -> str:
@@ -187,24 +200,32 @@ def _small_tables(
 ) -> list[SmallTable]:
     small = []
     for index, table in enumerate(page.tables):
-        column = table.column(table.main)
-        if column is None or table.name == current.name:
+        if table.column(table.main) is None or table.name == current.name:
             continue
         rows = apply_query(table, BoardQuery(filters=query.filters)).rows
-        cells = [row.cells[table.main] for row in table.rows if table.main in row.cells]
-        scale = scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
-        best = []
-        for row in rows[:TOP]:
-            cell = row.cells.get(table.main)
-            if cell is None or row.rank is None:
-                continue
-            bar = scale.bar(cell.value, cell.low, cell.high) if column.kind == "number" else None
-            link = f"/submissions/{row.submission}" if row.submission else ""
-            text = number_text(cell.value, column.digits)
-            best.append(SmallRow(row.rank, row.model, link, text, bar))
+        best = best_rows(table, rows[:TOP])
         target = _table_address(table, index, query, path)
-        small.append(SmallTable(table.title, target, tuple(best), max(0, len(rows) - len(best))))
+        small.append(SmallTable(table.title, target, best, max(0, len(rows) - len(best))))
     return small
+
+
+def best_rows(table: BoardTable, rows: Sequence[TableRow]) -> tuple[SmallRow, ...]:
+    """Some rows of a table by its main column, without those that have no rank."""
+    column = table.column(table.main)
+    if column is None:
+        return ()
+    cells = [row.cells[table.main] for row in table.rows if table.main in row.cells]
+    scale = scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
+    best = []
+    for row in rows:
+        cell = row.cells.get(table.main)
+        if cell is None or row.rank is None:
+            continue
+        bar = scale.bar(cell.value, cell.low, cell.high) if column.kind == "number" else None
+        link = f"/submissions/{row.submission}" if row.submission else ""
+        text = number_text(cell.value, column.digits)
+        best.append(SmallRow(row.rank, row.model, link, text, bar))
+    return tuple(best)
 
 
 def _downloads(page: BoardPage, query: BoardQuery) -> list[tuple[str, str]]:
@@ -216,7 +237,7 @@ def _downloads(page: BoardPage, query: BoardQuery) -> list[tuple[str, str]]:
     ]
 
 
-def _links(page: BoardPage, path: str) -> list[tuple[str, str]]:
+def _page_links(page: BoardPage, path: str) -> list[tuple[str, str]]:
     if page.kind == "suite":
         return []
     links = [("Protocol", f"{path}/protocol"), ("History", f"{path}/history")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -19,6 +19,9 @@ from snellen.leaderboard_hub.web.pages.scales import (
 
 MODEL = "model"
 """What `BoardQuery.sort` calls the heads of the rows."""
+EVIDENCE = "evidence"
+_DRAWN_OTHERWISE = {"rank", "tier"}
+"""Columns that every table has at its left, and bands of rows."""
 _MISSING = BoardCell()
 
 
@@ -46,9 +49,8 @@ class RowView(NamedTuple):
     """Whether a group of rows that cannot be told apart starts here."""
     is_even: bool
     """Whether it has the second of the two shades of groups."""
-    mark: str
     about: str
-    """Organisation, size and weights in one line."""
+    """Organisation and level in one line."""
 
 
 class ColumnView(NamedTuple):
@@ -57,6 +59,7 @@ class ColumnView(NamedTuple):
     key: str
     label: str
     unit: str
+    note: str
     is_number: bool
     is_main: bool
     natural: str
@@ -112,15 +115,12 @@ def letter_of(position: int) -> str:
     return text
 
 
-def view_table(table: BoardTable, query: BoardQuery, path: str, outdated: str) -> TableView:
-    """The rows and columns that `query` asks for. `path` is that of the page; `outdated` is the
-    footnote of scores of an earlier version of the benchmark."""
+def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
+    """The rows and columns that `query` asks for. `path` is that of the page."""
     chosen = apply_query(table, query)
     # The main column is the first one.
-    columns = sorted(chosen.columns, key=lambda column: column.key != table.main)
-    scales = {
-        column.key: _scale(table.rows, column) for column in columns if column.kind != "text"
-    }
+    columns = sorted(drawn_columns(chosen.columns), key=lambda column: column.key != table.main)
+    scales = {column.key: scale for column in columns if (scale := _scale(table.rows, column))}
     is_grouped = query.sort in ("", table.main) and _is_best_first(table, query)
     notes = _Footnotes()
     rows: list[RowView] = []
@@ -131,8 +131,7 @@ def view_table(table: BoardTable, query: BoardQuery, path: str, outdated: str) -
             _view_cell(row.cells.get(column.key, _MISSING), column, scales, notes)
             for column in columns
         ]
-        rows.append(RowView(row, tuple(cells), starts, is_even, _row_mark(row, notes, outdated),
-                            model_line(row)))  # fmt: skip
+        rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row)))
     return TableView(
         table=chosen,
         model=_model_head(query, path),
@@ -145,6 +144,11 @@ def view_table(table: BoardTable, query: BoardQuery, path: str, outdated: str) -
     )
 
 
+def drawn_columns(columns: Sequence[BoardColumn]) -> list[BoardColumn]:
+    """Without those that are drawn in another way."""
+    return [column for column in columns if column.key not in _DRAWN_OTHERWISE]
+
+
 def address(path: str, query: BoardQuery) -> str:
     """The address of a view of a board."""
     text = query.text()
@@ -152,15 +156,8 @@ def address(path: str, query: BoardQuery) -> str:
 
 
 def model_line(row: TableRow) -> str:
-    """Organisation, size and weights in one line, as far as they are known."""
-    facts = row.facts
-    size = facts.get("parameters")
-    parts = [
-        str(facts.get("organisation") or ""),
-        f"{size:g}B" if isinstance(size, int | float) else "",
-        row.level,
-    ]
-    return " · ".join(filter(None, parts))
+    """Organisation and level of a model in one line, as far as they are known."""
+    return " · ".join(filter(None, (str(row.facts.get("organisation") or ""), row.level)))
 
 
 def _is_best_first(table: BoardTable, query: BoardQuery) -> bool:
@@ -169,35 +166,30 @@ def _is_best_first(table: BoardTable, query: BoardQuery) -> bool:
     return query.descending is None or query.descending == natural
 
 
-def _scale(rows: Sequence[TableRow], column: BoardColumn) -> NumberScale:
-    """Of all rows, so that bars stay where they are when a filter leaves some out."""
+def _scale(rows: Sequence[TableRow], column: BoardColumn) -> NumberScale | None:
+    """The scale of all rows, so that bars stay where they are when a filter leaves some out. None
+    for a column without any interval, such as the number of parameters."""
     cells = [row.cells[column.key] for row in rows if column.key in row.cells]
+    if not any(cell.low is not None for cell in cells):
+        return None
     return scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
 
 
-def _row_mark(row: TableRow, notes: _Footnotes, outdated: str) -> str:
-    """The letters of what is to be known of the row as a whole."""
-    of_cells = {cell.mark for cell in row.cells.values()}
-    other = "" if row.other_protocol in of_cells else row.other_protocol
-    return notes.letter(other, outdated.format(version=row.version) if row.is_outdated else "")
-
-
 def _view_cell(
-    cell: BoardCell, column: BoardColumn, scales: dict[str, NumberScale], notes: _Footnotes
+    cell: BoardCell, column: BoardColumn, scales: Mapping[str, NumberScale], notes: _Footnotes
 ) -> CellView:
-    mark = notes.letter(cell.mark)
+    mark = notes.letter(cell.mark, cell.note)
     if column.kind in ("text", "date"):
         return CellView(column, cell.text, cell.text.casefold(), "", None, None, mark)
-    bar = scales[column.key].bar(cell.value, cell.low, cell.high)
-    text = cell.text if cell.value is None and cell.text else number_text(cell.value, column.digits)
+    scale = scales.get(column.key)
+    text = cell.text or number_text(cell.value, column.digits)
     return CellView(
         column=column,
         text=text,
         value="" if cell.value is None else repr(cell.value),
         range=range_text(cell.low, cell.high, column.digits),
         n=cell.n,
-        # An interval is what a bar is for; ranks have none.
-        bar=bar if column.kind == "number" else None,
+        bar=scale.bar(cell.value, cell.low, cell.high) if scale else None,
         mark=mark,
     )
 
@@ -210,6 +202,7 @@ def _model_head(query: BoardQuery, path: str) -> ColumnView:
         key=MODEL,
         label="",
         unit="",
+        note="",
         is_number=False,
         is_main=False,
         natural="up",
@@ -232,6 +225,7 @@ def _column_head(
         key=column.key,
         label=column.label,
         unit=column.unit,
+        note=column.note,
         is_number=column.kind in ("number", "rank"),
         is_main=is_main,
         natural="down" if natural else "up",

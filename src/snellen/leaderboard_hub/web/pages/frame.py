@@ -57,7 +57,7 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
         caller=None if browser is None else browser.caller,
         csrf="" if browser is None else browser.csrf,
         language=language,
-        theme=_choice(request.cookies.get(_THEME_COOKIE, ""), THEMES),
+        theme=theme_of(request),
         here=local_target(request),
         **context,
     )
@@ -85,6 +85,11 @@ def language_of(request: Request) -> str:
         if named:
             return named
     return LANGUAGES[0]
+
+
+def theme_of(request: Request) -> str:
+    """`light` or `dark` as the reader chose; empty: as the system says."""
+    return _choice(request.cookies.get(_THEME_COOKIE, ""), THEMES)
 
 
 def translate(language: str, english: str, **values: object) -> str:
