@@ -214,7 +214,7 @@ def best_rows(table: BoardTable, rows: Sequence[TableRow]) -> tuple[SmallRow, ..
     column = table.column(table.main)
     if column is None:
         return ()
-    cells = [row.cells[table.main] for row in table.rows if table.main in row.cells]
+    cells = [row.cells[table.main] for row in rows if table.main in row.cells]
     scale = scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
     best = []
     for row in rows:
