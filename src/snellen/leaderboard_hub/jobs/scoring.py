@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ from sqlalchemy.orm import Session
 from snellen import __version__
 from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, StorageError, UsageError
-from snellen.core.record import Record
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.boards.changes import note_change
 from snellen.leaderboard_hub.database.connection import Database
@@ -26,6 +24,7 @@ from snellen.leaderboard_hub.database.tables import (
 )
 from snellen.leaderboard_hub.hosting import Protocol
 from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.jobs.contributions import sample_contributions
 from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
 from snellen.leaderboard_hub.ladder import EarlierScore, ladder_score
 from snellen.leaderboard_hub.storage import Storage
@@ -36,6 +35,9 @@ class RowScores(NamedTuple):
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
+    clusters: tuple[str, ...] = ()
+    influences: tuple[float, ...] = ()
+    """As in `SampleContributions`; both are empty in files of earlier versions."""
 
 
 class _Work(NamedTuple):
@@ -57,7 +59,7 @@ def score_submission(hub: Hub, job: LeasedJob) -> None:
         return
     try:
         scored = _score(hub.storage, work)
-        samples = _sample_scores(scored.records)
+        samples = _sample_scores(scored)
         key = hub.storage.put(msgspec.json.encode(samples), seal=work.benchmark.is_hidden)
     except StorageError as error:
         fail_submission(hub, job, str(error), may_retry=True)
@@ -102,11 +104,12 @@ def _score(storage: Storage, work: _Work) -> Scored:
         )
 
 
-def _sample_scores(records: Sequence[Record]) -> RowScores:
-    ordered = sorted(records, key=lambda record: (record.position or 0, record.id))
+def _sample_scores(scored: Scored) -> RowScores:
+    ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
     return RowScores(
         tuple(record.id for record in ordered),
         tuple(record.score or 0.0 for record in ordered),
+        *sample_contributions(scored.benchmark, ordered),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi import Path as PathParameter
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from snellen.leaderboard_hub.boards.exports import page_csv, page_json, page_parquet
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.queries import apply_query_to_page, parse_query
+from snellen.leaderboard_hub.boards.suite_members import find_hosted_suite
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
@@ -28,6 +29,47 @@ def show_board(request: Request, name: BoardName, hub: HubOf, form: Form = "json
     """The board of a benchmark, filtered, sorted and with the columns that the query asks for."""
     with hub.database.reading() as session:
         return _board(request, session, hub, find_benchmark(session, name), form)
+
+
+@board_router.get("/suites")
+def list_suites(hub: HubOf) -> list[dict[str, Any]]:
+    """Every suite of the hub, with its members."""
+    with hub.database.reading() as session:
+        rows = session.scalars(select(HostedSuite).order_by(HostedSuite.name)).all()
+    return [describe_suite(row) for row in rows]
+
+
+@board_router.get("/suites/{name}")
+def show_suite(name: BoardName, hub: HubOf) -> dict[str, Any]:
+    """One suite."""
+    with hub.database.reading() as session:
+        return describe_suite(find_suite_row(session, name))
+
+
+@board_router.get("/suites/{name}/board")
+def show_suite_board(
+    request: Request, name: BoardName, hub: HubOf, form: Form = "json"
+) -> Response:
+    """The board of a suite, as that of a benchmark."""
+    with hub.database.reading() as session:
+        return _board(request, session, hub, find_suite_row(session, name), form)
+
+
+def describe_suite(row: HostedSuite) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "title": row.title,
+        "description": row.description,
+        "members": row.members,
+    }
+
+
+def find_suite_row(session: Session, name: str) -> HostedSuite:
+    """Raises 404."""
+    row = find_hosted_suite(session, name)
+    if row is None:
+        raise HTTPException(404, f"this hub has no suite {name}")
+    return row
 
 
 def find_benchmark(session: Session, name: str) -> HostedBenchmark:
