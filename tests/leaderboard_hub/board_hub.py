@@ -12,6 +12,7 @@ import msgspec
 from sqlalchemy.orm import Session
 from test_scoring import write_data
 
+from snellen.core.output import Outcome
 from snellen.core.secret import Secret
 from snellen.core.summary import Interval, Metric, Summary
 from snellen.leaderboard_hub.accounts.access import create_account
@@ -103,10 +104,11 @@ def open_board_hub(folder: Path, models: int = 40) -> Hub:
             ("seed-images", "SEED-Bench images", 600, False),
         ):
             data = write_data(folder / f"{name}.tsv")
-            benchmark = add_benchmark(session, storage, NewBenchmark(
-                name=name, title=title, data=data, is_hidden=is_hidden,
-                protocol=Protocol(failures="count-wrong"),
-                description="Twenty abilities, each question asked with its options rotated."))  # fmt: skip
+            new = NewBenchmark(
+                name=name, title=title, data=data, is_hidden=is_hidden, protocol=Protocol(),
+                description="Twenty abilities, each question asked with its options rotated.",
+            )  # fmt: skip
+            benchmark = add_benchmark(session, storage, new)
             benchmark.rows, benchmark.created = questions, START
             _fill(session, hub, benchmark, account, models, random.Random(name))
         add_benchmark(session, storage, NewBenchmark(name="empty", title="Nothing yet", data=data))
@@ -114,8 +116,9 @@ def open_board_hub(folder: Path, models: int = 40) -> Hub:
             {"benchmark": name, "weight": 1, "scale": 1}
             for name in ("mmbench-dev-en", "seed-images")
         ]
+        description = "The open benchmarks of this hub, averaged."
         session.add(HostedSuite(name="core", title="Core suite", members=members, created=START,
-                                description="The open benchmarks of this hub, averaged."))  # fmt: skip
+                                description=description))  # fmt: skip
     return hub
 
 
@@ -177,7 +180,8 @@ def _submission(
         problem="", file=None, file_name="predictions.jsonl", digest="ab" * 32, size=184_213,
         run={"model": "qwen2-vl:7b", "snellen": "3.1.0", "seed": 0} if place == 3 else {},
         created=START + timedelta(days=6 * place), published=None,
-        source=SOURCE if is_reported else {}, other_protocol=OTHER if place in (7, 24) else "")  # fmt: skip
+        source=SOURCE if is_reported else {},
+        other_protocol=OTHER if place in (7, 24) else "")  # fmt: skip
     session.add(row)
     session.flush()
     return row
@@ -194,12 +198,14 @@ def _score(
             groups[category] = _metric("accuracy", part, is_reported)
     headline = _metric("accuracy", scores, is_reported)
     right = int(sum(scores))
+    outcomes: dict[Outcome, int] = {
+        "answered": len(scores) - 25, "unparsed": 14, "refused": 8, "missing": 3,
+    }  # fmt: skip
     summary = Summary(
         headline=headline,
         metrics={"accuracy": headline, "vanilla": _metric("vanilla", scores[::2], is_reported)},
         groups={"category": groups},
-        outcomes={} if is_reported else {"answered": len(scores) - 25, "unparsed": 14,
-                                         "refused": 8, "missing": 3},  # fmt: skip
+        outcomes={} if is_reported else outcomes,
         n=headline.n,
         total=len(scores),
     )
@@ -221,6 +227,4 @@ def _metric(name: str, scores: list[float], is_reported: bool) -> Metric:
     if is_reported:
         return Metric(name, value, 0)
     share = wilson(sum(scores), len(scores))
-    return Metric(
-        name, value, len(scores), Interval(100 * share.low, 100 * share.high, "wilson")
-    )
+    return Metric(name, value, len(scores), Interval(100 * share.low, 100 * share.high, "wilson"))

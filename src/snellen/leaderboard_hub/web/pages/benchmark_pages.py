@@ -38,6 +38,7 @@ class HistoryRow(NamedTuple):
     """A line of the history's table."""
 
     day: str
+    """As exactly as it is known: a year, a month or a day."""
     row: TableRow
     text: str
     range: str
@@ -91,7 +92,7 @@ def history_page(
             by=days,
             rows=rows,
             timeline=draw_timeline([one for one, _ in rows]),
-            lines=[_line(one, row, chosen) for one, row in reversed(rows)],
+            lines=[_line(one, row, chosen, days) for one, row in reversed(rows)],
             undated=sum(_value(row, chosen) is not None for row in chosen.rows) - len(rows),
         )
 
@@ -118,8 +119,7 @@ def _history_rows(table: BoardTable, days: str) -> list[tuple[TimedScore, TableR
     dated: list[tuple[TimedScore, TableRow]] = []
     for row in table.rows:
         cell = _value(row, table)
-        text = row.published if days == "published" else str(row.facts.get("released") or "")
-        day = _first_day(text)
+        day = _first_day(_day_text(row, days))
         if cell is None or cell.value is None or day is None:
             continue
         dated.append((TimedScore(day, cell.value, cell.low, cell.high, row.model, False), row))
@@ -128,17 +128,22 @@ def _history_rows(table: BoardTable, days: str) -> list[tuple[TimedScore, TableR
     return [(one, row) for one, (_, row) in zip(marked, dated, strict=True)]
 
 
+def _day_text(row: TableRow, days: str) -> str:
+    text = row.published if days == "published" else str(row.facts.get("released") or "")
+    return text[:10]
+
+
 def _value(row: TableRow, table: BoardTable) -> BoardCell | None:
     """The main number of a row, unless another protocol made it."""
     cell = row.cells.get(table.main)
     return None if cell is None or cell.value is None or cell.mark else cell
 
 
-def _line(one: TimedScore, row: TableRow, table: BoardTable) -> HistoryRow:
+def _line(one: TimedScore, row: TableRow, table: BoardTable, days: str) -> HistoryRow:
     column = table.column(table.main)
     digits = column.digits if column else 1
     return HistoryRow(
-        day=one.day.isoformat(),
+        day=_day_text(row, days),
         row=row,
         text=number_text(one.value, digits),
         range=range_text(one.low, one.high, digits),
@@ -153,7 +158,7 @@ def _has_release_dates(table: BoardTable) -> bool:
 
 def _first_day(text: str) -> date | None:
     """The day that a year, month, day or time in ISO 8601 begins with."""
-    parts = text[:10].split("-")
+    parts = text.split("-")
     try:
         year, month, day = (*map(int, parts), 1, 1)[:3]
         return date(year, month, day)

@@ -16,12 +16,22 @@ from snellen.leaderboard_hub.boards.queries import (
     apply_query,
 )
 from snellen.leaderboard_hub.boards.tables import BoardPage, BoardTable, TableRow
-from snellen.leaderboard_hub.web.pages.board_view import address, drawn_columns, view_table
+from snellen.leaderboard_hub.web.pages.board_view import (
+    address,
+    drawn_columns,
+    row_link,
+    view_table,
+)
 from snellen.leaderboard_hub.web.pages.scales import IntervalBar, number_text, scale_of
 
 TOP = 5
 """Rows of the small tables beside the chosen one."""
-_SIZES = (("..4", "up to 4B"), ("4..10", "4B to 10B"), ("10..40", "10B to 40B"), ("40..", "40B and more"))  # fmt: skip
+_SIZES = (
+    ("..4", "up to 4B"),
+    ("4..10", "4B to 10B"),
+    ("10..40", "10B to 40B"),
+    ("40..", "40B and more"),
+)
 _LABELS = {
     "text": "Text",
     "size": "Size",
@@ -44,7 +54,7 @@ class TableTab(NamedTuple):
     is_current: bool
 
 
-class FilterField(NamedTuple):
+class FilterChoice(NamedTuple):
     """A choice of the filter form: values and what is written for them."""
 
     name: str
@@ -102,10 +112,11 @@ def board_context(page: BoardPage, query: BoardQuery) -> dict[str, Any]:
         "default_columns": address(path, replace(query, columns=())),
         "all_columns": address(path, replace(query, columns=(ALL_COLUMNS,))),
         "columns": drawn_columns(table.columns),
-        "column_notes": [
-            (head.label, head.note) for head in view.columns if head.note
-        ],
-        "permanent": address(path, replace(query, as_of=query.as_of or f"@{page.change}")),
+        "column_notes": [(head.label, head.note) for head in view.columns if head.note],
+        # Before the first change there is nothing to come back to.
+        "permanent": address(path, replace(query, as_of=query.as_of or f"@{page.change}"))
+        if page.change
+        else "",
         "downloads": _downloads(page, query),
         "feed": f"{path}/feed.xml",
         "links": _page_links(page, path),
@@ -127,7 +138,7 @@ def board_path(page: BoardPage) -> str:
     return f"/{folder}/{quote(page.name)}"
 
 
-def filter_fields(table: BoardTable, filters: BoardFilters) -> list[FilterField]:
+def filter_fields(table: BoardTable, filters: BoardFilters) -> list[FilterChoice]:
     """The filters that the rows of a table give something to choose from."""
     facts = [row.facts for row in table.rows]
     names = {
@@ -153,7 +164,7 @@ def filter_fields(table: BoardTable, filters: BoardFilters) -> list[FilterField]
         known = {choice[0] for choice in choices}
         extra = [(value, value)] if value and value not in known else []
         if choices or extra:
-            fields.append(FilterField(name, _LABELS[name], (*choices, *extra), value))
+            fields.append(FilterChoice(name, _LABELS[name], (*choices, *extra), value))
     return fields
 
 
@@ -190,9 +201,7 @@ def _tabs(
 def _table_address(table: BoardTable, index: int, query: BoardQuery, path: str) -> str:
     """Another table of the page, with the same filters; columns differ from table to table."""
     name = "" if not index else table.name
-    return address(
-        path, BoardQuery(table=name, filters=query.filters, as_of=query.as_of)
-    )
+    return address(path, BoardQuery(table=name, filters=query.filters, as_of=query.as_of))
 
 
 def _small_tables(
@@ -222,9 +231,8 @@ def best_rows(table: BoardTable, rows: Sequence[TableRow]) -> tuple[SmallRow, ..
         if cell is None or row.rank is None:
             continue
         bar = scale.bar(cell.value, cell.low, cell.high) if column.kind == "number" else None
-        link = f"/submissions/{row.submission}" if row.submission else ""
         text = number_text(cell.value, column.digits)
-        best.append(SmallRow(row.rank, row.model, link, text, bar))
+        best.append(SmallRow(row.rank, row.model, row_link(row), text, bar))
     return tuple(best)
 
 

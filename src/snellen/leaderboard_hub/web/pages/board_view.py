@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
@@ -51,6 +52,8 @@ class RowView(NamedTuple):
     """Whether it has the second of the two shades of groups."""
     about: str
     """Organisation and level in one line."""
+    link: str
+    """To the submission, or to a comparison of those of all benchmarks of a suite."""
 
 
 class ColumnView(NamedTuple):
@@ -124,14 +127,19 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
     is_grouped = query.sort in ("", table.main) and _is_best_first(table, query)
     notes = _Footnotes()
     rows: list[RowView] = []
+    tier: int | None = None
+    is_even = False
     for row in chosen.rows:
-        starts = not rows or row.tier is None or rows[-1].row.tier != row.tier
-        is_even = bool(rows) and rows[-1].is_even != starts
+        # A row that was not tested stays in the group that it stands in.
+        starts = row.tier is not None and row.tier != tier
+        is_even = is_even != (starts and tier is not None)
+        tier = row.tier or tier
         cells = [
             _view_cell(row.cells.get(column.key, _MISSING), column, scales, notes)
             for column in columns
         ]
-        rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row)))
+        rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row),
+                            row_link(row)))  # fmt: skip
     return TableView(
         table=chosen,
         model=_model_head(query, path),
@@ -158,6 +166,14 @@ def address(path: str, query: BoardQuery) -> str:
 def model_line(row: TableRow) -> str:
     """Organisation and level of a model in one line, as far as they are known."""
     return " · ".join(filter(None, (str(row.facts.get("organisation") or ""), row.level)))
+
+
+def row_link(row: TableRow) -> str:
+    """The page of the submissions behind a row; empty for none."""
+    if row.submission:
+        return f"/submissions/{row.submission}"
+    pairs = [("s", public_id) for public_id in dict.fromkeys(row.submissions.values())]
+    return f"/compare?{urlencode(pairs)}" if pairs else ""
 
 
 def _is_best_first(table: BoardTable, query: BoardQuery) -> bool:
@@ -219,8 +235,8 @@ def _column_head(
     is_sorted = query.sort == column.key or (is_main and not query.sort)
     descending = natural if query.descending is None else query.descending
     turned = not descending if is_sorted else natural
-    sort = "" if is_main else column.key
     order = None if turned == natural else turned
+    sort = "" if is_main and order is None else column.key
     return ColumnView(
         key=column.key,
         label=column.label,

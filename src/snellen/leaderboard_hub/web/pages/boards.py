@@ -76,6 +76,10 @@ def _canonical(page: BoardPage, query: BoardQuery) -> BoardQuery:
     table = chosen_table(page, query)
     if query.columns and set(query.columns) == usual_columns(table):
         query = replace(query, columns=())
-    if query.sort == table.main:
-        query = replace(query, sort="")
+    main = table.column(table.main)
+    if query.sort == table.main and main is not None:
+        if query.descending in (None, main.kind != "rank"):
+            query = replace(query, sort="", descending=None)
+    elif not query.sort:
+        query = replace(query, descending=None)
     return query

@@ -69,7 +69,7 @@ class GroupingLink(NamedTuple):
     is_current: bool
 
 
-class Comparison(NamedTuple):
+class BenchmarkComparison(NamedTuple):
     """Submissions to one benchmark side by side."""
 
     benchmark: HostedBenchmark
@@ -106,7 +106,9 @@ def compare_page(
     return public_page(request, draw)
 
 
-def _comparisons(session: Session, hub: Hub, chosen: Sequence[str], by: str) -> list[Comparison]:
+def _comparisons(
+    session: Session, hub: Hub, chosen: Sequence[str], by: str
+) -> list[BenchmarkComparison]:
     """One comparison for each benchmark, in the order of the submissions. Raises 404."""
     query = (
         select(Submission)
@@ -120,14 +122,12 @@ def _comparisons(session: Session, hub: Hub, chosen: Sequence[str], by: str) -> 
             raise HTTPException(404, f"there is no submission {public_id}")
         benchmark = known[public_id].benchmark
         benchmarks[benchmark.id] = benchmark
-    return [
-        _comparison(session, hub, benchmark, chosen, by) for benchmark in benchmarks.values()
-    ]
+    return [_comparison(session, hub, benchmark, chosen, by) for benchmark in benchmarks.values()]
 
 
 def _comparison(
     session: Session, hub: Hub, benchmark: HostedBenchmark, chosen: Sequence[str], by: str
-) -> Comparison:
+) -> BenchmarkComparison:
     published = read_published(session, benchmark, hub.config.hidden)
     by_id = {one.row.submission: one for one in published}
     members = [by_id[public_id] for public_id in chosen if public_id in by_id]
@@ -139,7 +139,7 @@ def _comparison(
     if len(labels) in _AXES:
         shares = [[_share(each.get(label)) for label in labels] for each in numbers]
         radar = draw_radar([fmt.display_name(label) for label in labels], shares)
-    return Comparison(
+    return BenchmarkComparison(
         benchmark=benchmark,
         models=tuple(_compared_model(one, chosen, by) for one in members),
         column=column,
@@ -237,12 +237,11 @@ def _differences(
             text = fmt.difference_text(headline.value - first.value)
         test = tests.get((0, position))
         if test is not None and test.interval is not None:
-            top = headline.top
-            ends = (fmt.difference_text(top * end) for end in (test.interval.low,
-                                                               test.interval.high))  # fmt: skip
-            interval, p = " to ".join(ends), fmt.p_text(test.p)
-        rows.append(DifferenceRow(one.row.model, text, interval, p, _reason(benchmark, one,
-                                                                              bool(interval))))  # fmt: skip
+            low, high = (headline.top * end for end in (test.interval.low, test.interval.high))
+            interval = f"{fmt.difference_text(low)} to {fmt.difference_text(high)}"
+            p = fmt.p_text(test.p)
+        reason = _reason(benchmark, one, bool(interval))
+        rows.append(DifferenceRow(one.row.model, text, interval, p, reason))
     return rows
 
 

@@ -109,8 +109,8 @@ def _change_line(change: BoardChange) -> ChangeLine:
     )
 
 
-def _headline(shown: dict[str, object]) -> str:
-    value = shown.get("value")
+def _headline(state: dict[str, object]) -> str:
+    value = state.get("value")
     return number_text(float(value)) if isinstance(value, int | float) else ""
 
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-WIDTH, HEIGHT = 640.0, 520.0
+WIDTH, HEIGHT = 640.0, 470.0
 _CENTRE = (WIDTH / 2, HEIGHT / 2)
-_RADIUS = 182.0
+_RADIUS = 185.0
 _RINGS = (25, 50, 75, 100)
 _LINE = 22
 """Characters of a line of an axis's name."""
@@ -61,7 +61,7 @@ def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) 
         anchor = "middle" if abs(side) < 20 else "start" if side > 0 else "end"
         axes.append(RadarAxis(end, outer, anchor, _split(label)))
     rings = [
-        RadarRing(value, _joined([_point(index, count, value) for index in range(count)]),
+        RadarRing(value, _point_list([_point(index, count, value) for index in range(count)]),
                   _point(0, count, value))
         for value in _RINGS
     ]  # fmt: skip
@@ -70,7 +70,7 @@ def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) 
         corners = [
             _point(index, count, share) for index, share in enumerate(shares) if share is not None
         ]
-        shapes.append(RadarSeries(_joined(corners), tuple(corners), len(corners) == count))
+        shapes.append(RadarSeries(_point_list(corners), tuple(corners), len(corners) == count))
     return Radar(tuple(axes), tuple(rings), tuple(shapes))
 
 
@@ -84,7 +84,7 @@ def _point(index: int, count: int, share: float) -> RadarPoint:
     )
 
 
-def _joined(points: Sequence[RadarPoint]) -> str:
+def _point_list(points: Sequence[RadarPoint]) -> str:
     return " ".join(f"{point.x:g},{point.y:g}" for point in points)
 
 
@@ -92,7 +92,7 @@ def _split(label: str) -> tuple[str, ...]:
     """A name in at most two lines."""
     words = label.split()
     first = ""
-    while words and len(f"{first} {words[0]}") <= _LINE or (words and not first):
+    while (words and len(f"{first} {words[0]}") <= _LINE) or (words and not first):
         first = f"{first} {words.pop(0)}".strip()
     rest = " ".join(words)
     lines = (first, rest) if rest else (first,)

@@ -45,7 +45,7 @@ class OutcomePart(NamedTuple):
     """How many replies ended in one way."""
 
     name: str
-    count: int
+    samples: int
     share: float
     """In percent."""
     start: float

@@ -11,7 +11,7 @@ from snellen.leaderboard_hub.web.pages.scales import number_text
 from snellen.report.ticks import round_ticks
 
 WIDTH, HEIGHT = 1080.0, 400.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 150.0, 18.0, 34.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 120.0, 18.0, 34.0
 _LETTER = 6.2
 """Width of a letter of a name."""
 _NAME = 28
@@ -114,9 +114,7 @@ def _steps(best: Sequence[TimelinePoint], right: float) -> str:
     return "".join([*parts, f"H{right:g}"])
 
 
-def _fitting_name(
-    model: str, x: float, y: float, boxes: list[tuple[float, float, float]]
-) -> str:
+def _fitting_name(model: str, x: float, y: float, boxes: list[tuple[float, float, float]]) -> str:
     """The name, if no other one stands where it would; its place is taken then."""
     name = model if len(model) <= _NAME else f"{model[: _NAME - 1]}…"
     end = x + 10 + _LETTER * len(name)

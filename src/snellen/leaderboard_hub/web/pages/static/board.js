@@ -115,13 +115,15 @@ class QuickBoard {
     const isRanked = this.sort === this.main && this.descending === (head.dataset.natural === "down");
     table.classList.toggle("flat", !isRanked || !rows.some((row) => row.dataset.tier));
     let even = false;
-    rows.forEach((row, index) => {
+    let last = "";
+    for (const row of rows) {
       const { tier } = row.dataset;
-      const starts = !index || tier === "" || tier !== rows[index - 1].dataset.tier;
-      even = index > 0 && even !== starts;
+      const starts = tier !== "" && tier !== last;
+      if (starts && last) even = !even;
+      last = tier || last;
       row.classList.toggle("starts", starts);
       row.classList.toggle("even", even);
-    });
+    }
   }
 
   /* The address is that of the same view by the server. */
@@ -129,8 +131,9 @@ class QuickBoard {
     const query = new URLSearchParams(location.search);
     for (const name of [...Object.keys(TESTS), "sort", "order"]) query.delete(name);
     for (const [name, value] of filters) query.set(name, value);
-    if (this.sort !== this.main) query.set("sort", this.sort);
-    if (this.descending !== (head.dataset.natural === "down")) query.set("order", this.descending ? "down" : "up");
+    const turned = this.descending !== (head.dataset.natural === "down");
+    if (turned || this.sort !== this.main) query.set("sort", this.sort);
+    if (turned) query.set("order", this.descending ? "down" : "up");
     const text = query.toString();
     history.replaceState(null, "", board.dataset.path + (text ? `?${text}` : ""));
   }
