@@ -69,7 +69,7 @@ class GroupingLink(NamedTuple):
     is_current: bool
 
 
-class BenchmarkComparison(NamedTuple):
+class ComparedBenchmark(NamedTuple):
     """Submissions to one benchmark side by side."""
 
     benchmark: HostedBenchmark
@@ -108,7 +108,7 @@ def compare_page(
 
 def _comparisons(
     session: Session, hub: Hub, chosen: Sequence[str], by: str
-) -> list[BenchmarkComparison]:
+) -> list[ComparedBenchmark]:
     """One comparison for each benchmark, in the order of the submissions. Raises 404."""
     query = (
         select(Submission)
@@ -127,7 +127,7 @@ def _comparisons(
 
 def _comparison(
     session: Session, hub: Hub, benchmark: HostedBenchmark, chosen: Sequence[str], by: str
-) -> BenchmarkComparison:
+) -> ComparedBenchmark:
     published = read_published(session, benchmark, hub.config.hidden)
     by_id = {one.row.submission: one for one in published}
     members = [by_id[public_id] for public_id in chosen if public_id in by_id]
@@ -139,7 +139,7 @@ def _comparison(
     if len(labels) in _AXES:
         shares = [[_share(each.get(label)) for label in labels] for each in numbers]
         radar = draw_radar([fmt.display_name(label) for label in labels], shares)
-    return BenchmarkComparison(
+    return ComparedBenchmark(
         benchmark=benchmark,
         models=tuple(_compared_model(one, chosen, by) for one in members),
         column=column,
