@@ -1,0 +1,14 @@
+"""The pages of a hub, in English and Chinese; they read without JavaScript.
+
+`ROUTERS` names every router; each is one module with its templates.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from snellen.leaderboard_hub.web.pages import errors, frame, home
+
+ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router)
+
+__all__ = ["ROUTERS", "errors"]
