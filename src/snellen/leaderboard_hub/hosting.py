@@ -16,6 +16,7 @@ from snellen.benchmarks.protocol.parsers import check_rule
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UsageError
 from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.boards.changes import note_data_change
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
 from snellen.leaderboard_hub.jobs.queue import add_job
 from snellen.leaderboard_hub.storage import Storage
@@ -91,6 +92,7 @@ def replace_data(
         setattr(row, name, value)
     row.spec, row.protocol = new.spec, msgspec.to_builtins(new.protocol)
     row.version += 1
+    note_data_change(session, row, row.version - 1)
     query = select(Submission).where(
         Submission.benchmark_id == row.id,
         Submission.visibility != "withdrawn",

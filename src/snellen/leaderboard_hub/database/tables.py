@@ -311,16 +311,17 @@ class BoardChange(HubTable):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(index=True)
-    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), index=True)
+    benchmark_id: Mapped[int | None] = mapped_column(ForeignKey("benchmarks.id"), index=True)
+    """None for a change of a suite."""
     submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
     """None for a change of the benchmark itself."""
     kind: Mapped[str] = mapped_column(String(16))
-    """`published`, `withdrawn`, `scored`, `data-replaced` or `imported`."""
+    """`published`, `withdrawn`, `scored`, `data-replaced`, `imported` or `suite`."""
     before: Mapped[dict[str, Any]]
     """What the board showed of the submission; empty if nothing. Never what it may not show."""
     after: Mapped[dict[str, Any]]
 
-    benchmark: Mapped[HostedBenchmark] = relationship()
+    benchmark: Mapped[HostedBenchmark | None] = relationship()
     submission: Mapped[Submission | None] = relationship()
 
 

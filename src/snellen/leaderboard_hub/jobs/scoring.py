@@ -16,6 +16,7 @@ from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.core.record import Record
 from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.boards.changes import note_change
 from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     Account,
@@ -140,6 +141,8 @@ def _write_score(
         )
     )
     submission.status, submission.problem = "scored", ""
+    if submission.visibility == "published":
+        note_change(session, hub.config.hidden, submission, "scored")
 
 
 def _displayed_value(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -11,7 +12,6 @@ from fastapi import (
     File,
     Form,
     HTTPException,
-    Query,
     Request,
     Response,
     UploadFile,
@@ -21,14 +21,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
-from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.accounts.roles import Caller
-from snellen.leaderboard_hub.boards import board_csv, board_json, latest_scores, read_board
+from snellen.leaderboard_hub.boards.published import latest_scores
+from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission, take_submission
 from snellen.leaderboard_hub.public_scores import as_json, public_score
+from snellen.leaderboard_hub.publishing import publish_submission, withdraw_submission
 from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require
 
 router = APIRouter(prefix="/api/v1")
@@ -71,18 +72,6 @@ def download_data(name: Name, hub: HubOf) -> Response:
     )
 
 
-@router.get("/benchmarks/{name}/board")
-def show_board(
-    name: Name, hub: HubOf, form: Annotated[str, Query(pattern="^(json|csv)$")] = "json"
-) -> Response:
-    """The published submissions, the highest first, as JSON or CSV."""
-    with hub.database.reading() as session:
-        board = read_board(session, _benchmark(session, name), hub.config.hidden)
-    if form == "csv":
-        return Response(board_csv(board), media_type="text/csv; charset=utf-8")
-    return Response(board_json(board), media_type="application/json")
-
-
 @router.post("/benchmarks/{name}/submissions", status_code=201)
 def submit(
     request: Request,
@@ -110,7 +99,8 @@ def submit(
         if earlier is not None and earlier.benchmark_id != benchmark.id:
             raise HTTPException(422, f"{replaces} is a submission to another benchmark")
         row = take_submission(session, hub.storage, benchmark, identity.account_id, new,
-                              hub.config.submissions, replaces=earlier)  # fmt: skip
+                              hub.config.submissions, replaces=earlier,
+                              hidden=hub.config.hidden)  # fmt: skip
         note_action(session, "submit", account_id=identity.account_id,
                     address=client_address(request), subject=row.public_id,
                     benchmark=name, size=row.size)  # fmt: skip
@@ -148,7 +138,7 @@ def publish(
     request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
 ) -> dict[str, Any]:
     """Show a scored submission on the board."""
-    return _change(request, hub, identity, public_id, "published")
+    return _change(request, hub, identity, public_id, "published", publish_submission)
 
 
 @router.post("/submissions/{public_id}/withdraw")
@@ -156,22 +146,20 @@ def withdraw(
     request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
 ) -> dict[str, Any]:
     """Take a submission off the board. Its history is kept, and it counts for the limits."""
-    return _change(request, hub, identity, public_id, "withdrawn")
+    return _change(request, hub, identity, public_id, "withdrawn", withdraw_submission)
 
 
 def _change(
-    request: Request, hub: Hub, identity: Caller, public_id: str, visibility: str
+    request: Request,
+    hub: Hub,
+    identity: Caller,
+    public_id: str,
+    visibility: str,
+    change: Callable[[Session, HiddenSplits, Submission], None],
 ) -> dict[str, Any]:
     with hub.database.writing() as session:
         row = _own_submission(session, public_id, identity)
-        if visibility == "published" and row.status != "scored":
-            raise HTTPException(409, f"submission {public_id} is {row.status}; it can be published "
-                                     "once it is scored")  # fmt: skip
-        if row.visibility == "withdrawn":
-            raise HTTPException(409, f"submission {public_id} was withdrawn; submit it again")
-        row.visibility = visibility
-        if visibility == "published":
-            row.published = row.published or now()
+        change(session, hub.config.hidden, row)
         note_action(session, visibility, account_id=identity.account_id,
                     address=client_address(request), subject=public_id)  # fmt: skip
         return _submission(session, hub, row)

@@ -24,8 +24,10 @@ from snellen.leaderboard_hub.database.connection import unreachable
 from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
+from snellen.leaderboard_hub.publishing import PublicationRefused
 from snellen.leaderboard_hub.web import api
 from snellen.leaderboard_hub.web.access import client_address
+from snellen.leaderboard_hub.web.board_api import board_router
 from snellen.leaderboard_hub.web.browser import SignInNeeded
 from snellen.leaderboard_hub.web.pages import ROUTERS
 from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
@@ -48,6 +50,7 @@ def create_app(hub: Hub) -> FastAPI:
                   openapi_url="/api/v1/openapi.json")  # fmt: skip
     app.state.hub = hub
     app.include_router(api.router)
+    app.include_router(board_router)
     for router in ROUTERS:
         app.include_router(router)
     _add_operation(app, hub)
@@ -179,6 +182,8 @@ def _add_errors(app: FastAPI) -> None:
         status = 422
         if isinstance(error, TooManySubmissions):
             status = 429
+        elif isinstance(error, PublicationRefused):
+            status = 409
         elif isinstance(error, StorageError):
             status = 503
         return answer(request, status, str(error))

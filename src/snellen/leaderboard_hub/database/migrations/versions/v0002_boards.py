@@ -29,7 +29,7 @@ def upgrade() -> None:
         "board_changes",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("at", UtcDateTime(timezone=True), nullable=False),
-        sa.Column("benchmark_id", sa.Integer(), nullable=False),
+        sa.Column("benchmark_id", sa.Integer(), nullable=True),
         sa.Column("submission_id", sa.Integer(), nullable=True),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("before", sa.JSON(), nullable=False),
