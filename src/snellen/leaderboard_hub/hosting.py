@@ -50,8 +50,8 @@ class NewBenchmark(Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    data: Path
-    """The complete data, with answers."""
+    data: Path | None
+    """The complete data, with answers; None: a board of reported numbers, until data are added."""
     description: str = ""
     spec: str = ""
     """How Snellen opens it, such as `mmbench:split=test`; empty: the data file alone."""
@@ -59,6 +59,8 @@ class NewBenchmark(Struct, frozen=True, kw_only=True):
     is_hidden: bool = False
     public_data: Path | None = None
     """The data without answers, for download."""
+    layout: str = ""
+    """How its board is laid out; empty: by `spec`."""
 
 
 def add_benchmark(session: Session, storage: Storage, new: NewBenchmark) -> HostedBenchmark:
@@ -76,7 +78,7 @@ def add_benchmark(session: Session, storage: Storage, new: NewBenchmark) -> Host
     row = HostedBenchmark(
         name=new.name, title=new.title, description=new.description, spec=new.spec,
         protocol=msgspec.to_builtins(new.protocol), is_hidden=new.is_hidden, version=1,
-        created=now(), **_stored_data(storage, new))  # fmt: skip
+        layout=new.layout, created=now(), **_stored_data(storage, new))  # fmt: skip
     session.add(row)
     session.flush()
     return row
@@ -85,10 +87,14 @@ def add_benchmark(session: Session, storage: Storage, new: NewBenchmark) -> Host
 def replace_data(
     session: Session, storage: Storage, row: HostedBenchmark, new: NewBenchmark
 ) -> int:
-    """Replace data and protocol of a benchmark: its version counts up, and every submission that is
-    not withdrawn is scored again; both numbers are kept. Returns the number of these submissions.
+    """Replace data and protocol of a benchmark, or add data to one without: its version counts up,
+    and every submission that is not withdrawn is scored again; both numbers are kept. Returns the
+    number of these submissions.
     """
-    for name, value in _stored_data(storage, new).items():
+    stored = _stored_data(storage, new)
+    if not row.has_data:
+        row.is_hidden = new.is_hidden
+    for name, value in stored.items():
         setattr(row, name, value)
     row.spec, row.protocol = new.spec, msgspec.to_builtins(new.protocol)
     row.version += 1
@@ -120,6 +126,8 @@ def open_hosted(spec: str, protocol: Protocol, data: Path) -> Benchmark:
 
 def _stored_data(storage: Storage, new: NewBenchmark) -> dict[str, Any]:
     """Check and store the data; returns the columns of the table that describe them."""
+    if new.data is None:
+        return _without_data(new)
     benchmark = open_hosted(new.spec, new.protocol, new.data)
     ids: list[str] = []
     for sample in benchmark.samples(benchmark.open()):
@@ -143,6 +151,17 @@ def _stored_data(storage: Storage, new: NewBenchmark) -> dict[str, Any]:
         "ids": storage.put(msgspec.json.encode(ids)),
         "rows": len(ids),
     }
+
+
+def _without_data(new: NewBenchmark) -> dict[str, Any]:
+    """The same columns of a benchmark that has no data yet. Raises UsageError."""
+    if new.is_hidden or new.public_data is not None:
+        raise UsageError(
+            f"{new.name} has no data, so none of it can be hidden or public; give --data FILE"
+        )
+    if new.spec:
+        open_benchmark(new.spec, new.protocol.variant(None))
+    return {"data": "", "data_name": "", "public_data": None, "ids": "", "rows": 0}
 
 
 def _refuse_answers(new: NewBenchmark) -> None:

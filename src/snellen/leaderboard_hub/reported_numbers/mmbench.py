@@ -23,7 +23,7 @@ from snellen.stats.intervals import wilson
 
 _TITLE, _URL = "MMBench (arXiv:2307.06281)", "https://arxiv.org/abs/2307.06281v5"
 _GROUP = "l2-category"
-_GROUPS = {
+GROUPS = {
     "CP": "coarse_perception",
     "FP-S": "finegrained_perception (instance-level)",
     "FP-C": "finegrained_perception (cross-instance)",
@@ -64,7 +64,7 @@ def _board(split: _Split, warnings: list[str]) -> ReportedBoard:
     sizes = {
         row["L2_abbr"]: int(row[f"n_{split.split}_inferred"])
         for row in read_paper_table("mmbench_split_sizes_inferred.csv")
-        if row["L2_abbr"] in _GROUPS
+        if row["L2_abbr"] in GROUPS
     }
     vanilla = {}
     if (split.split, split.language) == ("dev", "en"):
@@ -105,7 +105,7 @@ def _row(
 ) -> ReportedRow:
     groups = {
         title: _metric(float(row[group]), [(float(row[group]), sizes[group])])
-        for group, title in _GROUPS.items()
+        for group, title in GROUPS.items()
     }
     parts = [(float(row[group]), size) for group, size in sizes.items()]
     headline = _metric(float(row["overall"]), parts)
@@ -124,7 +124,7 @@ def _row(
     return ReportedRow(
         model=row["model"],
         summary=make_summary(headline, others, {_GROUP: groups}),
-        source=NumberSource(_TITLE, _URL, f"{table}, Table 2" if vanilla else table),
+        source=NumberSource(_TITLE, _URL, f"{table}, Table 2" if vanilla else table, _SIZE_NOTE),
         facts=facts,
         other_protocol="asked without the image" if row["model"] == _TEXT_ONLY else "",
     )
@@ -134,7 +134,7 @@ def _metric(printed: float, parts: Sequence[tuple[float, int]]) -> Metric:
     """A printed percentage with the interval of the right answers behind its parts."""
     right = sum(round(share * size / 100) for share, size in parts)
     n = sum(size for _, size in parts)
-    return Metric("circular", printed, n, _interval(right, n), _SIZE_NOTE)
+    return Metric("circular", printed, n, _interval(right, n))
 
 
 def _interval(right: int, n: int) -> Interval:
@@ -150,7 +150,9 @@ def _check_total(row: Mapping[str, str], sizes: Mapping[str, int]) -> list[str]:
         count = round(float(row[group]) * size / 100)
         right += count
         if abs(100 * count / size - float(row[group])) > _ROUNDING:
-            problems.append(f"{row['model']}, {group}: {row[group]} is no share of {size} questions")
+            problems.append(
+                f"{row['model']}, {group}: {row[group]} is no share of {size} questions"
+            )
     overall = 100 * right / sum(sizes.values())
     if abs(overall - float(row["overall"])) > _ROUNDING:
         problems.append(

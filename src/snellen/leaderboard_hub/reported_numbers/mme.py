@@ -62,9 +62,7 @@ def read_mme() -> ReportedTables:
     return ReportedTables(boards=(board,), warnings=tuple(warnings))
 
 
-def _row(
-    model: str, printed: Mapping[str, tuple[str, str]], warnings: list[str]
-) -> ReportedRow:
+def _row(model: str, printed: Mapping[str, tuple[str, str]], warnings: list[str]) -> ReportedRow:
     counts: dict[str, RecoveredCounts] = {}
     notes: dict[str, str] = {}
     for subtask in SUBTASKS:

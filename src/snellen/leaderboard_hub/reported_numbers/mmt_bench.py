@@ -15,7 +15,7 @@ from snellen.benchmarks.mmt_bench.summary import (
     SUBTASK,
     WITHOUT_RECOGNITION,
 )
-from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask, meta_tasks, subtasks
+from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask, subtasks
 from snellen.core.summary import Interval, Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
@@ -97,7 +97,6 @@ def _row(
     is_guess = model in GUESSES
     sizes = {task.name: task.samples for task in subtasks()}
     members = by_meta_task()
-    titles = {meta.abbreviation: meta.title for meta in meta_tasks()}
 
     def mean(name: str, printed: str, tasks: Sequence[str], note: str = "") -> Metric:
         interval = None
@@ -119,7 +118,7 @@ def _row(
     meta_metrics = {
         meta: mean(
             "accuracy", row[meta], tasks,
-            _SHIFT_NOTE if _meets(shifted, tasks) else titles[meta],
+            _SHIFT_NOTE if _meets(shifted, tasks) else "",
         )
         for meta, tasks in members.items()
     }  # fmt: skip

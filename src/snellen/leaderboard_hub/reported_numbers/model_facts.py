@@ -1,4 +1,4 @@
-"""Facts about the models of the papers, so that boards can be filtered: size, weights, organisation,
+"""Facts about the models of the papers, by which boards are filtered: size, weights, organisation,
 date. From `tables/models.csv` (what the papers print) and, for the rest, the catalog of models."""
 
 from __future__ import annotations
@@ -40,6 +40,4 @@ def facts_of_model(model: str, **known: str) -> ModelFacts:
 
 @functools.cache
 def _listed_models() -> Mapping[str, Mapping[str, str]]:
-    return {
-        name: row for row in read_paper_table("models.csv") for name in row["names"].split("|")
-    }
+    return {name: row for row in read_paper_table("models.csv") for name in row["names"].split("|")}

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
 from msgspec import Struct
 
+from snellen.core.errors import UsageError
 from snellen.core.summary import Metric, Summary
 from snellen.leaderboard_hub.intake import ModelFacts
+
+_LONGEST_TEXT = 500
+_ADDRESS = re.compile(r"https?://[^\s<>\"']{1,490}")
 
 Groups = dict[str, dict[str, Metric]]
 
@@ -22,6 +27,18 @@ class NumberSource(Struct, frozen=True, omit_defaults=True):
     table: str = ""
     note: str = ""
     """What a reader must know of the row, in a sentence."""
+
+
+def make_source(title: str, url: str = "", table: str = "", note: str = "") -> NumberSource:
+    """A source that somebody typed. Raises UsageError for an address that is none."""
+    texts = [" ".join(text.split()) for text in (title, table, note)]
+    if not all(text.isprintable() and len(text) <= _LONGEST_TEXT for text in texts):
+        raise UsageError(
+            f"a source is described in printable characters, at most {_LONGEST_TEXT} a field"
+        )
+    if url and not _ADDRESS.fullmatch(url):
+        raise UsageError(f"--url {url!r}: expected an address such as https://arxiv.org/abs/...")
+    return NumberSource(texts[0], url, texts[1], texts[2])
 
 
 class ReportedRow(Struct, frozen=True, kw_only=True):

@@ -38,7 +38,7 @@ _SOURCE = NumberSource(
 _HEADLINE = "L2"
 _LEVELS = {"L1": "L1", "L2": "L2", "L3": "L3"}
 _PARTS = {"part2": "part-2", "part3": "part-3"}
-_SUBPARTS = (
+SUBPART_COLUMNS = (
     "single_image", "multi_images", "videos", "interleaved", "few_shot", "image_gen",
     "image_text_gen",
 )  # fmt: skip
@@ -54,8 +54,8 @@ _ROW_NOTES = {
 }
 _NOTED_SUBPARTS = {
     "Claude-3-Opus": ("Multiple-Images & Text Comprehension", "Video & Text Comprehension"),
-    "LLaVA": ("Few-shot Image & Text Comprehension",),
-    "LLaVA-Next": ("Few-shot Image & Text Comprehension",),
+    "LLaVA": ("Few-shot Image Understanding",),
+    "LLaVA-Next": ("Few-shot Image Understanding",),
 }
 
 Cells = Mapping[str, float | None]
@@ -96,7 +96,7 @@ def _row(
     subparts = group_by_subpart(dimensions())
     from_subparts = {
         dimension: parse_cell(parts[column])
-        for group, column in zip(subparts, _SUBPARTS, strict=True)
+        for group, column in zip(subparts, SUBPART_COLUMNS, strict=True)
         for dimension in group.members
     }
     groups_of = {group.name: group for group in group_by_level(dimensions())}
@@ -122,7 +122,7 @@ def _row(
     }
     subpart_metrics = {
         group.name: printed(group.name, parts[column], group, cells, _table_of(column))
-        for group, column in zip(subparts, _SUBPARTS, strict=True)
+        for group, column in zip(subparts, SUBPART_COLUMNS, strict=True)
     }
     noted = {
         dimension

@@ -63,7 +63,7 @@ def download_data(name: Name, hub: HubOf) -> Response:
     with hub.database.reading() as session:
         row = _benchmark(session, name)
     key = row.public_data if row.public_data or row.is_hidden else row.data
-    if key is None:
+    if not key:
         raise HTTPException(404, f"the data of {name} are not offered for download")
     return Response(
         hub.storage.get(key),

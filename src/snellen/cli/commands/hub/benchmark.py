@@ -17,7 +17,12 @@ def add(parser: ArgumentParser) -> None:
     """Declare the arguments of `snellen hub benchmark`."""
     add_folder(parser)
     parser.add_argument("name", metavar="NAME", help="its name in addresses, such as signs")
-    parser.add_argument("--data", required=True, metavar="FILE", help="the complete data file")
+    data = parser.add_mutually_exclusive_group(required=True)
+    data.add_argument("--data", metavar="FILE", help="the complete data file")
+    data.add_argument(
+        "--no-data", action="store_true",
+        help="hold a board of reported numbers only; --replace adds data later",
+    )  # fmt: skip
     parser.add_argument("--title", default="", metavar="TEXT", help="its title (default: NAME)")
     parser.add_argument("--description", default="", metavar="TEXT", help="a sentence about it")
     parser.add_argument(
@@ -53,7 +58,7 @@ def main(arguments: Namespace) -> int:
     )
     from snellen.leaderboard_hub.hub import open_hub
 
-    data = Path(arguments.data)
+    data = Path(arguments.data) if arguments.data else None
     public = Path(arguments.public) if arguments.public else None
     for path in filter(None, (data, public)):
         if not path.is_file():
@@ -71,7 +76,9 @@ def main(arguments: Namespace) -> int:
             )
             if row is None:
                 raise UsageError(f"the hub has no benchmark called {arguments.name}")
-            if row.is_hidden != arguments.hidden:
+            if data is None:
+                raise UsageError("--replace needs --data FILE: data cannot be taken away")
+            if row.has_data and row.is_hidden != arguments.hidden:
                 raise UsageError(
                     f"the answers of {arguments.name} are {'' if row.is_hidden else 'not '}hidden, "
                     f"and stay so: {'add' if row.is_hidden else 'leave out'} --hidden"
@@ -80,7 +87,7 @@ def main(arguments: Namespace) -> int:
             done = f"version {row.version}; {count:,} submissions are scored again"
         else:
             row = add_benchmark(session, hub.storage, new)
-            done = f"{row.rows:,} items"
+            done = f"{row.rows:,} items" if row.has_data else "a board of reported numbers"
         note_action(session, "benchmark", subject=arguments.name, done=done)
     hub.close()
     print_line(f"{arguments.name}: {done}")
