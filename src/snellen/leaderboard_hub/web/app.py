@@ -25,8 +25,8 @@ from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
 from snellen.leaderboard_hub.publishing import PublicationRefused
-from snellen.leaderboard_hub.web import api
 from snellen.leaderboard_hub.web.access import client_address
+from snellen.leaderboard_hub.web.api import router as api_router
 from snellen.leaderboard_hub.web.board_api import board_router
 from snellen.leaderboard_hub.web.browser import SignInNeeded
 from snellen.leaderboard_hub.web.pages import ROUTERS
@@ -41,6 +41,10 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
+_API_ROUTERS = (
+    api_router,
+    board_router,
+)
 _log = logging.getLogger("snellen.hub")
 
 
@@ -49,9 +53,7 @@ def create_app(hub: Hub) -> FastAPI:
     app = FastAPI(title=hub.config.title, version=__version__, docs_url=None, redoc_url=None,
                   openapi_url="/api/v1/openapi.json")  # fmt: skip
     app.state.hub = hub
-    app.include_router(api.router)
-    app.include_router(board_router)
-    for router in ROUTERS:
+    for router in (*_API_ROUTERS, *ROUTERS):
         app.include_router(router)
     _add_operation(app, hub)
     _add_errors(app)
