@@ -102,7 +102,9 @@ def _row(
     groups_of = {group.name: group for group in group_by_level(dimensions())}
     groups_of |= {group.name: group for group in group_by_part(dimensions())}
 
-    def printed(name: str, cell: str, group: DimensionGroup, values: Cells, table: str) -> Metric:
+    def checked_metric(
+        name: str, cell: str, group: DimensionGroup, values: Cells, table: str
+    ) -> Metric:
         value = parse_cell(cell)
         mean = average(values, group.members)
         note = ""
@@ -113,15 +115,15 @@ def _row(
         return Metric(name, value, 0, note=note)
 
     level_metrics = {
-        name: printed(name, levels[column], groups_of[name], from_subparts, "Table 3")
+        name: checked_metric(name, levels[column], groups_of[name], from_subparts, "Table 3")
         for column, name in _LEVELS.items()
     }
     part_metrics = {
-        name: printed(name, levels[column], groups_of[name], from_subparts, "Table 3")
+        name: checked_metric(name, levels[column], groups_of[name], from_subparts, "Table 3")
         for column, name in _PARTS.items()
     }
     subpart_metrics = {
-        group.name: printed(group.name, parts[column], group, cells, _table_of(column))
+        group.name: checked_metric(group.name, parts[column], group, cells, _table_of(column))
         for group, column in zip(subparts, SUBPART_COLUMNS, strict=True)
     }
     noted = {

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from snellen.benchmarks.declaration.published_sizes import published_sizes
 from snellen.benchmarks.declaration.registry import find_suite
 from snellen.benchmarks.ocrbench import FINAL
-from snellen.core.summary import Interval, Metric, Summary
+from snellen.core.summary import Interval, Metric, Summary, Unit
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
     NumberSource,
@@ -33,7 +33,7 @@ _BY_LLM = "An LLM reads the replies that rules cannot."
 _MATHS = "An LLM reads the answer in a reply."
 
 
-class _Column(NamedTuple):
+class _Member(NamedTuple):
     """A benchmark, and how its own scoring names the number."""
 
     name: str
@@ -46,71 +46,71 @@ class _Column(NamedTuple):
     protocol: str = _BY_LLM
 
 
-class _Table(NamedTuple):
+class _PaperTable(NamedTuple):
     label: str
     file: str
     suite: str
-    columns: dict[str, _Column]
+    columns: dict[str, _Member]
 
 
-_MATHVISTA = _Column("mathvista", "MathVista testmini", "accuracy", "MathVista_MINI",
+_MATHVISTA = _Member("mathvista", "MathVista testmini", "accuracy", "MathVista_MINI",
                      size="mathvista", protocol=_MATHS)  # fmt: skip
 TABLES = (
-    _Table(
+    _PaperTable(
         "Table 2",
         "vlmevalkit_table2_general.csv",
         "openvlm-core",
         {
-            "MMBenchV1.1": _Column(
+            "MMBenchV1.1": _Member(
                 "mmbench-v11-test", "MMBench v1.1, test, English and Chinese", "circular",
                 protocol="The mean of the two languages, under CircularEval.",
             ),
-            "MMStar": _Column("mmstar", "MMStar", "accuracy", "mmstar", size="mmstar"),
-            "MMMU": _Column("mmmu-val", "MMMU, validation", "accuracy", "mmmu:split=val",
+            "MMStar": _Member("mmstar", "MMStar", "accuracy", "mmstar", size="mmstar"),
+            "MMMU": _Member("mmmu-val", "MMMU, validation", "accuracy", "mmmu:split=val",
                             size="mmmu"),
             "MathVista": _MATHVISTA,
-            "HallusionBench": _Column(
+            "HallusionBench": _Member(
                 "hallusionbench", "HallusionBench", "mean_of_three", "hallusionbench",
                 protocol="The mean of accuracy per question, per figure and per question pair.",
             ),
-            "AI2D": _Column("ai2d", "AI2D", "accuracy", "ai2d:mask=on"),
-            "OCRBench_of_1000": _Column("ocrbench", "OCRBench", "accuracy", "OCRBench", 1000.0,
+            "AI2D": _Member("ai2d", "AI2D", "accuracy", "ai2d:mask=on"),
+            "OCRBench_of_1000": _Member("ocrbench", "OCRBench", "accuracy", "OCRBench", 1000.0,
                                         "ocrbench", "Right answers of 1,000, here in percent."),
-            "MMVet": _Column("mm-vet", "MM-Vet", "score", "MMVet",
+            "MMVet": _Member("mm-vet", "MM-Vet", "score", "MMVet",
                              protocol="Graded by an LLM, 0 to 1."),
         },
     ),
-    _Table(
+    _PaperTable(
         "Table 3",
         "vlmevalkit_table3_reasoning.csv",
         "openvlm-reasoning",
         {
             "MathVista": _MATHVISTA,
-            "MathVision": _Column("mathvision", "MATH-Vision", "accuracy", "MathVision",
+            "MathVision": _Member("mathvision", "MATH-Vision", "accuracy", "MathVision",
                                   protocol=_MATHS),
-            "MathVerse": _Column("mathverse-vision-only", "MathVerse testmini, vision only",
+            "MathVerse": _Member("mathverse-vision-only", "MathVerse testmini, vision only",
                                  "accuracy", "MathVerse_MINI_Vision_Only", protocol=_MATHS),
-            "DynaMath": _Column("dynamath", "DynaMath", "worst_case", "DynaMath",
+            "DynaMath": _Member("dynamath", "DynaMath", "worst_case", "DynaMath",
                                 protocol="Right in all ten variants of a question."),
-            "WeMath": _Column("wemath", "We-Math", "score_strict", "WeMath",
+            "WeMath": _Member("wemath", "We-Math", "score_strict", "WeMath",
                               protocol="The strict score."),
-            "LogicVista": _Column("logicvista", "LogicVista", "accuracy", "LogicVista",
+            "LogicVista": _Member("logicvista", "LogicVista", "accuracy", "LogicVista",
                                   protocol=_MATHS),
         },
     ),
-    _Table(
+    _PaperTable(
         "Table 4",
         "vlmevalkit_table4_video.csv",
         "openvlm-video",
         {
-            "MVBench": _Column("mvbench", "MVBench", "task_mean", "MVBench"),
-            "Video-MME_wo_subs": _Column("video-mme", "Video-MME without subtitles", "accuracy",
+            "MVBench": _Member("mvbench", "MVBench", "task_mean", "MVBench"),
+            "Video-MME_wo_subs": _Member("video-mme", "Video-MME without subtitles", "accuracy",
                                          "Video-MME"),
-            "MMBench-Video_of_3": _Column("mmbench-video", "MMBench-Video", "overall",
+            "MMBench-Video_of_3": _Member("mmbench-video", "MMBench-Video", "overall",
                                           "MMBench-Video", 3.0,
                                           protocol="Graded by an LLM, 0 to 3."),
-            "TempCompass": _Column("tempcompass", "TempCompass", "accuracy", "TempCompass"),
-            "MLVU": _Column("mlvu", "MLVU", "m_avg", "MLVU"),
+            "TempCompass": _Member("tempcompass", "TempCompass", "accuracy", "TempCompass"),
+            "MLVU": _Member("mlvu", "MLVU", "m_avg", "MLVU"),
         },
     ),
 )  # fmt: skip
@@ -120,7 +120,7 @@ _ROUNDING = 0.055
 def read_vlmevalkit() -> ReportedTables:
     """A board for each column of Tables 2 to 4, and a suite for each table."""
     printed: dict[str, dict[str, ReportedRow]] = {}
-    columns: dict[str, _Column] = {}
+    columns: dict[str, _Member] = {}
     warnings: list[str] = []
     for table in TABLES:
         for row in read_paper_table(table.file):
@@ -157,7 +157,7 @@ def read_vlmevalkit() -> ReportedTables:
     return ReportedTables(boards=boards, suites=suites, warnings=tuple(warnings))
 
 
-def _description(column: _Column) -> str:
+def _description(column: _Member) -> str:
     text = f"As on the OpenVLM leaderboard. {column.protocol}"
     if column.size:
         size = published_sizes()[column.size]
@@ -165,7 +165,7 @@ def _description(column: _Column) -> str:
     return text
 
 
-def _row(table: _Table, column: _Column, row: Mapping[str, str], cell: str) -> ReportedRow:
+def _row(table: _PaperTable, column: _Member, row: Mapping[str, str], cell: str) -> ReportedRow:
     others = ""
     if row.get("frames", _FRAMES) != _FRAMES:
         others = f"{row['frames']} frames of a video, the other models had {_FRAMES}"
@@ -178,9 +178,9 @@ def _row(table: _Table, column: _Column, row: Mapping[str, str], cell: str) -> R
     )
 
 
-def _summary(column: _Column, value: float) -> Summary:
+def _summary(column: _Member, value: float) -> Summary:
     if not column.size:
-        unit = "points" if column.top != 100 else "percent"
+        unit: Unit = "points" if column.top != 100 else "percent"
         return make_summary(Metric(column.metric, value, 0, unit=unit, top=column.top))
     size = published_sizes()[column.size]
     n = size.questions
@@ -194,7 +194,7 @@ def _summary(column: _Column, value: float) -> Summary:
     return make_summary(headline, others)
 
 
-def _check_average(table: _Table, row: Mapping[str, str]) -> Sequence[str]:
+def _check_average(table: _PaperTable, row: Mapping[str, str]) -> Sequence[str]:
     """The printed average is the plain mean of the columns in percent."""
     values = [as_percent(float(row[name]), column.top) for name, column in table.columns.items()]
     mean = sum(values) / len(values)
