@@ -22,7 +22,7 @@ def clean_model_name(text: str, where: str) -> str:
             f"{where}: the model's name has {len(name)} characters; expected at most "
             f"{_LONGEST_NAME}"
         )
-    if not name.isprintable():
+    if not name.isprintable() or "\ufffd" in name:
         raise DataError(f"{where}: the model is called {name!r}; expected printable characters")
     return name
 

@@ -143,7 +143,7 @@ def _import_numbers(hub: Hub, arguments: Namespace, files: list[Path]) -> None:
         for tables in imports:
             done = import_tables(session, hub, tables, account)
             for warning in tables.warnings:
-                print_line(f"as printed: {warning}")
+                print_line(f"note: {warning}")
             for board in done:
                 print_line(board.describe())
                 for change in board.changes[:20]:
