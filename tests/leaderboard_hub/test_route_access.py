@@ -144,7 +144,7 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 """What is sent; the other forms are sent empty."""
 BODIES = {
-    "POST /api/v1/benchmarks/{name}/flags": {"item": "1", "reason": "the answer is B, not A"},
+    "POST /api/v1/benchmarks/{name}/flags": {"item": "1", "kind": "wrong-answer", "reason": "the answer is B, not A"},
 }
 
 

@@ -201,7 +201,7 @@ class HostedBenchmark(HubTable):
     is_hidden: Mapped[bool]
     """Whether the answers are hidden: then the data are stored encrypted."""
     data: Mapped[str] = mapped_column(String(200))
-    """Key of the complete data in the storage."""
+    """Key of the complete data in the storage; empty: it has none, and only reported numbers."""
     data_name: Mapped[str] = mapped_column(String(200))
     """File name of the data, whose suffix says how they are read."""
     public_data: Mapped[str | None] = mapped_column(String(200))
@@ -219,6 +219,11 @@ class HostedBenchmark(HubTable):
     layout: Mapped[str] = mapped_column(String(16), server_default="")
     """How its board is laid out: `table`, `mme`, `seed` or `mmt`; empty: by `spec`."""
     created: Mapped[datetime]
+
+    @property
+    def has_data(self) -> bool:
+        """Whether predictions can be scored; else its board has reported numbers only."""
+        return bool(self.data)
 
 
 class HostedSuite(HubTable):

@@ -9,6 +9,9 @@ from fastapi import APIRouter
 
 from snellen.leaderboard_hub.web.pages import (
     account,
+    benchmark_pages,
+    boards,
+    compare,
     errors,
     frame,
     home,
@@ -17,12 +20,17 @@ from snellen.leaderboard_hub.web.pages import (
     openid,
     own_submissions,
     sign_in,
+    submissions,
     submit,
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
     frame.router,
     home.router,
+    boards.router,
+    benchmark_pages.router,
+    submissions.router,
+    compare.router,
     sign_in.router,
     account.router,
     own_submissions.router,
