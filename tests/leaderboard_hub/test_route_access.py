@@ -24,6 +24,7 @@ from snellen.core.secret import Secret
 from snellen.leaderboard_hub.accounts.access import create_token, invite, start_sign_in
 from snellen.leaderboard_hub.accounts.password_resets import create_reset
 from snellen.leaderboard_hub.accounts.random_secrets import secret_digest
+from snellen.leaderboard_hub.boards.suite_members import MemberColumn, NewSuite, create_suite
 from snellen.leaderboard_hub.config import SubmissionLimits
 from snellen.leaderboard_hub.database.tables import (
     AccessToken,
@@ -73,6 +74,14 @@ TABLE: dict[str, Access] = {
     "GET /api/v1/benchmarks/{name}": everyone(),
     "GET /api/v1/benchmarks/{name}/data": everyone(),
     "GET /api/v1/benchmarks/{name}/board": everyone(),
+    "GET /api/v1/benchmarks/{name}/history": everyone(),
+    "GET /api/v1/benchmarks/{name}/radar": everyone(422),
+    "GET /api/v1/changes": everyone(),
+    "GET /api/v1/models": everyone(422),
+    "GET /api/v1/suites": everyone(),
+    "GET /api/v1/suites/{name}": everyone(),
+    "GET /api/v1/suites/{name}/board": everyone(),
+    "GET /api/v1/suites/{name}/radar": everyone(422),
     "GET /api/v1/benchmarks/{name}/samples": everyone(),
     "GET /api/v1/benchmarks/{name}/samples/{item:path}": everyone(),
     "GET /benchmarks/{name}/media/{digest}": everyone(404),
@@ -87,6 +96,14 @@ TABLE: dict[str, Access] = {
     "DELETE /api/v1/tokens/{number}": Access(401, 404, 404, 204, 404),
     # Pages, by cookie.
     "GET /": everyone(),
+    "GET /benchmarks/{name}": everyone(),
+    "GET /benchmarks/{name}/history": everyone(),
+    "GET /benchmarks/{name}/protocol": everyone(),
+    "GET /benchmarks/{name}/feed.xml": everyone(),
+    "GET /feed.xml": everyone(),
+    "GET /compare": everyone(),
+    "GET /suites/{name}": everyone(),
+    "GET /submissions/{public_id}": Access(404, 404, 404, 200, 404),
     "GET /settings": everyone(303),
     "GET /static/{name}": everyone(),
     "GET /health": everyone(),
@@ -144,7 +161,11 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 """What is sent; the other forms are sent empty."""
 BODIES = {
-    "POST /api/v1/benchmarks/{name}/flags": {"item": "1", "kind": "wrong-answer", "reason": "the answer is B, not A"},
+    "POST /api/v1/benchmarks/{name}/flags": {
+        "item": "1",
+        "kind": "wrong-answer",
+        "reason": "the answer is B, not A",
+    },
 }
 
 
@@ -171,6 +192,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     with hub.database.writing() as session:
         benchmark = add_benchmark(session, hub.storage,
                                   NewBenchmark(name="signs", title="Signs", data=data))  # fmt: skip
+        create_suite(session, NewSuite(name="signs", members=(MemberColumn("signs", weight=2.0),)))
         for account in session.scalars(select(Account)).all():
             name = account.name
             created = start_sign_in(session, account, hub.config.sessions)

@@ -207,14 +207,17 @@ class OpenIdClient:
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
+        def decode(keys: Any) -> Any:
+            return jwt.decode(text, KeySet.import_key_set(keys), algorithms=_ALGORITHMS)
+
         keys = self._read_keys(metadata)
         try:
-            return jwt.decode(text, KeySet.import_key_set(keys), algorithms=_ALGORITHMS)
+            return decode(keys)
         except (JoseError, ValueError):
             newer = self._read_keys(metadata, renew=True)
             if newer == keys:
                 raise
-            return jwt.decode(text, KeySet.import_key_set(newer), algorithms=_ALGORITHMS)
+            return decode(newer)
 
     def _read_user(
         self, metadata: ProviderMetadata, tokens: Mapping[str, Any], claims: Mapping[str, Any]
@@ -272,7 +275,7 @@ class OpenIdClient:
             if answer.status_code != 200 or len(answer.content) > _LONGEST:
                 raise _unavailable(self._provider)
             content = msgspec.json.decode(answer.content, type=dict[str, Any])
-        except (*_network_errors(), msgspec.DecodeError) as error:
+        except _network_errors() as error:
             raise _unavailable(self._provider) from error
         return content
 
@@ -328,4 +331,4 @@ def _oauth_client() -> Any:
 def _network_errors() -> tuple[type[Exception], ...]:
     from httpx2 import HTTPError, InvalidURL
 
-    return (HTTPError, InvalidURL, ValueError)
+    return (HTTPError, InvalidURL, ValueError, msgspec.DecodeError)
