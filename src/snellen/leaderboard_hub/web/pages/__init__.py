@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from snellen.leaderboard_hub.web.pages import errors, frame, home
+from snellen.leaderboard_hub.web.pages import errors, frame, home, samples
 
-ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router)
+ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router, samples.router)
 
 __all__ = ["ROUTERS", "errors"]
