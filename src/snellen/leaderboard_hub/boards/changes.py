@@ -28,7 +28,7 @@ ChangeOfSubmission = Literal["published", "withdrawn", "scored", "imported"]
 class ChangeCount(NamedTuple):
     """Differs whenever any board of the hub does, and so names a state of all of them."""
 
-    count: int
+    changes: int
     latest: int
     """Number of the latest change; 0 before the first."""
 

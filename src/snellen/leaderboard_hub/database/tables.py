@@ -312,6 +312,22 @@ class ScoringJob(HubTable):
     submission: Mapped[Submission] = relationship()
 
 
+class WorkerHeartbeat(HubTable):
+    """A worker that was alive when it was last seen. One that is stopped takes its row away."""
+
+    __tablename__ = "workers"
+
+    name: Mapped[str] = mapped_column(String(128), primary_key=True)
+    version: Mapped[str] = mapped_column(String(64))
+    """The version of Snellen."""
+    started: Mapped[datetime]
+    seen: Mapped[datetime]
+    jobs: Mapped[int]
+    """Jobs done since it started."""
+    job_id: Mapped[int | None]
+    """What it works on."""
+
+
 class BoardChange(HubTable):
     """Something that changed what a board shows. Rows are only added."""
 

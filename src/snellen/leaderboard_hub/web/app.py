@@ -194,6 +194,8 @@ def _add_errors(app: FastAPI) -> None:
             status = 409
         elif isinstance(error, StorageError):
             status = 503
+            # Who is signed in stands in the database.
+            request.state.browser = None
         return answer(request, status, str(error))
 
     def answer_database_error(request: Request, error: Exception) -> Response:

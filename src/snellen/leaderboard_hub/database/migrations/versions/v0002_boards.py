@@ -26,6 +26,16 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name=op.f("uq_suites_name")),
     )
     op.create_table(
+        "workers",
+        sa.Column("name", sa.String(length=128), nullable=False),
+        sa.Column("version", sa.String(length=64), nullable=False),
+        sa.Column("started", UtcDateTime(timezone=True), nullable=False),
+        sa.Column("seen", UtcDateTime(timezone=True), nullable=False),
+        sa.Column("jobs", sa.Integer(), nullable=False),
+        sa.Column("job_id", sa.Integer(), nullable=True),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_workers")),
+    )
+    op.create_table(
         "benchmark_versions",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("benchmark_id", sa.Integer(), nullable=False),
