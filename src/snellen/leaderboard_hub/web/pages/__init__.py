@@ -39,5 +39,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     manage_accounts.router,
     openid.router,
 )
+from snellen.leaderboard_hub.web.pages import frame, home, samples
+
+ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router, samples.router)
 
 __all__ = ["ROUTERS", "errors"]
