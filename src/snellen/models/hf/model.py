@@ -59,8 +59,6 @@ class HuggingFace(ModelDefaults):
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
         self.load_options = load_options
-        self.route_remark = ""
-        """Which weights these are, if they have another name."""
         self._images = images
         self._initial_batch_size = batch_size
         self._share_prefixes = share_prefixes

@@ -143,6 +143,12 @@ def routes_of(entry: CatalogEntry) -> tuple[Route, ...]:
     return (Route("api", entry.provider, "local server", entry.sources["names"]),)
 
 
+def twin_of(entry: CatalogEntry) -> str:
+    """The twin as which a model of the catalog is loaded; "" for any other route."""
+    best = routes_of(entry)[0]
+    return best.target if best.kind == "twin" else ""
+
+
 def checkpoint_routes(id: str) -> tuple[Route, ...]:
     """The routes to a checkpoint by its id on the hub, the best first; empty for unknown ids."""
     family = find_family(id)

@@ -61,6 +61,7 @@ class OwnCodeModel(ModelDefaults):
             interleaved=images == "native" and adapter.max_images != 1,
         )
         self.max_new_tokens = max_new_tokens
+        self.route_remark = f"asked by the checkpoint's own code ({adapter.title})"
         self._checkpoint = checkpoint
         self._options = options
         self._adapter = adapter
@@ -72,7 +73,7 @@ class OwnCodeModel(ModelDefaults):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the results should know about their computation."""
-        return (f"asked by the checkpoint's own code, as of {self._adapter.title}",)
+        return (self.route_remark,)
 
     def load(self) -> OwnCode:
         """Load the checkpoint's code and weights, once. Raises UsageError."""
