@@ -207,17 +207,18 @@ class OpenIdClient:
         from joserfc.errors import JoseError
         from joserfc.jwk import KeySet
 
-        def decode(keys: Any) -> Any:
-            return jwt.decode(text, KeySet.import_key_set(keys), algorithms=_ALGORITHMS)
-
         keys = self._read_keys(metadata)
         try:
-            return decode(keys)
+            return jwt.decode(
+                text, KeySet.import_key_set(_as_key_set(keys)), algorithms=_ALGORITHMS
+            )
         except (JoseError, ValueError):
             newer = self._read_keys(metadata, renew=True)
             if newer == keys:
                 raise
-            return decode(newer)
+            return jwt.decode(
+                text, KeySet.import_key_set(_as_key_set(newer)), algorithms=_ALGORITHMS
+            )
 
     def _read_user(
         self, metadata: ProviderMetadata, tokens: Mapping[str, Any], claims: Mapping[str, Any]
@@ -326,6 +327,11 @@ def _oauth_client() -> Any:
     except ModuleNotFoundError as error:
         raise MissingExtra("sign-in by OpenID Connect", "hub", str(error.name)) from error
     return OAuth2Client
+
+
+def _as_key_set(keys: dict[str, Any]) -> Any:
+    """Keys as JSON, which joserfc checks itself, whatever its type says."""
+    return keys
 
 
 def _network_errors() -> tuple[type[Exception], ...]:

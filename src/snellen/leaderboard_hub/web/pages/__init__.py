@@ -19,6 +19,7 @@ from snellen.leaderboard_hub.web.pages import (
     manage_accounts,
     openid,
     own_submissions,
+    samples,
     sign_in,
     submissions,
     submit,
@@ -31,6 +32,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     benchmark_pages.router,
     submissions.router,
     compare.router,
+    samples.router,
     sign_in.router,
     account.router,
     own_submissions.router,
@@ -39,5 +41,4 @@ ROUTERS: tuple[APIRouter, ...] = (
     manage_accounts.router,
     openid.router,
 )
-
 __all__ = ["ROUTERS", "errors"]
