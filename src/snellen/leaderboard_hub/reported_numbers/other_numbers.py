@@ -15,7 +15,7 @@ from snellen.leaderboard_hub.public_scores import PublicNumber, public_score
 from snellen.models.naming.catalog import find_entry
 
 
-class NumberBeside(Struct, frozen=True, omit_defaults=True):
+class OtherNumber(Struct, frozen=True, omit_defaults=True):
     """The headline of another published submission of the same model."""
 
     submission: str
@@ -26,9 +26,9 @@ class NumberBeside(Struct, frozen=True, omit_defaults=True):
     other_protocol: str = ""
 
 
-def numbers_beside(
+def read_other_numbers(
     session: Session, limits: HiddenSplits, submission: Submission
-) -> tuple[NumberBeside, ...]:
+) -> tuple[OtherNumber, ...]:
     """The numbers of the same model on the same board whose evidence is of the other kind. Names
     are compared without case, and by the catalog's aliases."""
     query = select(Submission).where(
@@ -40,7 +40,7 @@ def numbers_beside(
     scores = latest_scores(session, [row.id for row in same])
     benchmark = session.get_one(HostedBenchmark, submission.benchmark_id)
     return tuple(
-        NumberBeside(
+        OtherNumber(
             row.public_id,
             row.kind,
             _headline(scores[row.id], row, benchmark, limits),
@@ -52,19 +52,19 @@ def numbers_beside(
     )
 
 
-def describe_beside(own: PublicNumber, beside: NumberBeside) -> str:
+def describe_both(own: PublicNumber, other: OtherNumber) -> str:
     """One line for a submission whose own headline is `own`, such as: reported 69.1 (MMBench, Table
     11), scored here 68.7 (67.3-70.1)."""
-    reported, verified = own, beside.headline
-    if beside.evidence == "reported":
-        reported, verified = beside.headline, own
-    where = ", ".join(filter(None, (str(beside.source.get("title", "")),
-                                    str(beside.source.get("table", "")))))  # fmt: skip
+    reported, verified = own, other.headline
+    if other.evidence == "reported":
+        reported, verified = other.headline, own
+    where = ", ".join(filter(None, (str(other.source.get("title", "")),
+                                    str(other.source.get("table", "")))))  # fmt: skip
     text = f"reported {_text(reported)}"
     if where:
         text += f" ({where})"
-    if beside.other_protocol:
-        text += f", by another protocol: {beside.other_protocol}"
+    if other.other_protocol:
+        text += f", by another protocol: {other.other_protocol}"
     return f"{text}; scored here {_text(verified)}"
 
 
