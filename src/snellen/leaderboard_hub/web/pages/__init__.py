@@ -7,8 +7,23 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from snellen.leaderboard_hub.web.pages import errors, frame, home
+from snellen.leaderboard_hub.web.pages import (
+    benchmark_pages,
+    boards,
+    compare,
+    errors,
+    frame,
+    home,
+    submissions,
+)
 
-ROUTERS: tuple[APIRouter, ...] = (frame.router, home.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    frame.router,
+    home.router,
+    boards.router,
+    benchmark_pages.router,
+    submissions.router,
+    compare.router,
+)
 
 __all__ = ["ROUTERS", "errors"]
