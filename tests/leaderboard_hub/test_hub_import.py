@@ -31,7 +31,7 @@ from snellen.leaderboard_hub.database.tables import (
 from snellen.leaderboard_hub.hub import Hub, create_hub
 from snellen.leaderboard_hub.intake import NewSubmission, take_submission
 from snellen.leaderboard_hub.public_scores import PublicNumber
-from snellen.leaderboard_hub.reported_numbers.other_numbers import describe_both, read_other_numbers
+from snellen.leaderboard_hub.reported_numbers.other_numbers import both_numbers, read_other_numbers
 from snellen.leaderboard_hub.web.app import create_app
 
 QUESTIONS = 40
@@ -309,7 +309,13 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
     with hub.database.reading() as session:
         (reported,) = read_other_numbers(session, hub.config.hidden, submissions[1])
     own = msgspec.convert(other["score"]["headline"], PublicNumber)
-    assert describe_both(own, reported) == ("reported 76.0 (A blog); scored here 75.0 (59.8–85.8)")
+    assert both_numbers(own, submissions[1], reported).text() == (
+        "Reported 76.0 (A blog); scored here 75.0 (59.8–85.8)."
+    )
+    with TestClient(create_app(hub), headers={"Accept": "text/html"}) as browser:
+        for row in submissions:
+            page = browser.get(f"/submissions/{row.public_id}").text
+            assert "scored here 75.0 (59.8–85.8)." in page
 
 
 def test_a_folder_of_runs_is_scored_again_from_its_replies(

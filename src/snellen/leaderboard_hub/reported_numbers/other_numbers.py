@@ -52,20 +52,42 @@ def read_other_numbers(
     )
 
 
-def describe_both(own: PublicNumber, other: OtherNumber) -> str:
-    """One line for a submission whose own headline is `own`, such as: reported 69.1 (MMBench, Table
-    11), scored here 68.7 (67.3-70.1)."""
-    reported, verified = own, other.headline
+class BothNumbers(Struct, frozen=True):
+    """A reported number and the one that was scored here, as a sentence to translate."""
+
+    submission: str
+    """Public id of the other submission."""
+    sentence: str
+    values: dict[str, str]
+
+    def text(self) -> str:
+        """The sentence in English."""
+        return self.sentence.format(**self.values)
+
+
+_SENTENCES = {
+    False: "Reported {reported} ({source}); scored here {verified}.",
+    True: "Reported {reported} ({source}), by another protocol ({protocol}); scored here "
+    "{verified}.",
+}
+
+
+def both_numbers(own: PublicNumber, submission: Submission, other: OtherNumber) -> BothNumbers:
+    """The headline of a submission, `own`, and that of another submission of its model, such as:
+    Reported 69.1 (MMBench, Table 11); scored here 68.7 (67.3–70.1)."""
+    reported, verified, source = own, other.headline, submission.source
+    protocol = submission.other_protocol
     if other.evidence == "reported":
-        reported, verified = other.headline, own
-    where = ", ".join(filter(None, (str(other.source.get("title", "")),
-                                    str(other.source.get("table", "")))))  # fmt: skip
-    text = f"reported {_text(reported)}"
-    if where:
-        text += f" ({where})"
-    if other.other_protocol:
-        text += f", by another protocol: {other.other_protocol}"
-    return f"{text}; scored here {_text(verified)}"
+        reported, verified, source = other.headline, own, other.source
+        protocol = other.other_protocol
+    parts = (str(source.get("title", "")), str(source.get("table", "")))
+    values = {
+        "reported": _text(reported),
+        "verified": _text(verified),
+        "source": ", ".join(filter(None, parts)) or "?",
+        "protocol": protocol,
+    }
+    return BothNumbers(other.submission, _SENTENCES[bool(protocol)], values)
 
 
 def _text(number: PublicNumber) -> str:
