@@ -122,9 +122,10 @@ def read_vlmevalkit() -> ReportedTables:
     printed: dict[str, dict[str, ReportedRow]] = {}
     columns: dict[str, _Member] = {}
     warnings: list[str] = []
+    wrong: dict[str, list[str]] = {}
     for table in TABLES:
         for row in read_paper_table(table.file):
-            warnings += _check_average(table, row)
+            wrong.setdefault(table.suite, []).extend(_check_average(table, row))
             for name, column in table.columns.items():
                 columns[column.name] = column
                 rows = printed.setdefault(column.name, {})
@@ -149,11 +150,12 @@ def read_vlmevalkit() -> ReportedTables:
         ReportedSuite(
             name=table.suite,
             title=find_suite(table.suite).title,
-            description=find_suite(table.suite).source,
+            description="; ".join((find_suite(table.suite).source, *wrong[table.suite])),
             members=tuple(column.name for column in table.columns.values()),
         )
         for table in TABLES
     )
+    warnings += [f"{suite}: {problem}" for suite, found in wrong.items() for problem in found]
     return ReportedTables(boards=boards, suites=suites, warnings=tuple(warnings))
 
 
@@ -202,5 +204,7 @@ def _check_average(table: _PaperTable, row: Mapping[str, str]) -> Sequence[str]:
     graded = sum(column.top == 3 for column in table.columns.values())
     if abs(mean - float(row["avg_score"])) <= _ROUNDING + graded * 0.5 / 3 / len(values):
         return ()
-    return (f"{table.suite}: {row['model']}: the average is printed as {row['avg_score']}; the "
-            f"mean of its columns is {mean:.2f}",)  # fmt: skip
+    return (
+        f"the average of {row['model']} is printed as {row['avg_score']}, the mean of its columns "
+        f"is {mean:.2f}",
+    )
