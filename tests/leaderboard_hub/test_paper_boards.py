@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from board_rows import add_board, number, paper_path, paper_table, publish, sqlite_hub, summary
+from paper_files import mmt_accuracies
 from test_seedbench_tables import SUBPARTS, WRONG_LEVELS
 
 from snellen.benchmarks.mme.boards import parse_printed_scores
@@ -98,7 +99,7 @@ def test_equal_scores_share_a_rank(mme: BoardPage) -> None:
 @pytest.fixture(scope="module")
 def mmt(hub: Hub) -> BoardPage:
     cells: dict[str, dict[str, float]] = {}
-    for row in paper_table("mmt_subtask_scores.csv"):
+    for row in mmt_accuracies():
         task = find_subtask(row["subtask"])
         assert task is not None
         cells.setdefault(row["model"], {})[task.name] = float(row["accuracy"])

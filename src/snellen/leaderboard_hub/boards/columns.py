@@ -58,6 +58,11 @@ def distinct_keys(names: Iterable[str], prefix: str = "") -> dict[str, str]:
     return keys
 
 
+def decimals_of(top: float) -> int:
+    """Decimals of numbers that run up to `top`: two for a mark of at most 9."""
+    return 2 if top < 10 else 1
+
+
 def number_cell(number: PublicNumber, mark: str = "") -> BoardCell:
     """The cell of a number."""
     return BoardCell(number.value, number.low, number.high, number.n or None, mark=mark,
