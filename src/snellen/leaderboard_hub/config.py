@@ -21,6 +21,7 @@ _STORAGE_FOLDER = "storage"
 
 Positive = Annotated[int, Meta(ge=1)]
 Days = Annotated[float, Meta(gt=0)]
+Minutes = Annotated[float, Meta(gt=0)]
 
 
 class SubmissionLimits(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,6 +61,14 @@ class OpenIdProvider(Struct, frozen=True, forbid_unknown_fields=True):
     """Role of those who sign in for the first time."""
 
 
+class ScoringLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What scoring one submission may take: a file that needs more fails, and no worker with it."""
+
+    memory_mb: Positive = 4_000
+    """Memory beyond what Snellen itself takes, in megabytes (Linux)."""
+    minutes: Minutes = 30
+
+
 class HubConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Content of `hub.toml`; every field has a default."""
 
@@ -77,6 +86,7 @@ class HubConfig(Struct, frozen=True, forbid_unknown_fields=True):
     submissions: SubmissionLimits = SubmissionLimits()
     hidden: HiddenSplits = HiddenSplits()
     sessions: SessionLimits = SessionLimits()
+    scoring: ScoringLimits = ScoringLimits()
     openid: OpenIdProvider | None = None
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of reverse proxies whose `X-Forwarded-For` is believed."""

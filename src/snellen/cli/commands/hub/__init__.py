@@ -14,6 +14,8 @@ ACTIONS: dict[str, str] = {
     "token": "make a token for an account, with which programs submit",
     "benchmark": "add a benchmark, or replace its data and score everything again",
     "suite": "add, change or delete a suite of benchmarks with its average",
+    "rescore": "score every submission again after an upgrade of Snellen; earlier numbers are kept",
+    "flags": "write what readers flagged as a data set that snellen curate review opens",
     "upgrade": "bring the database to the schema of this version",
     "key": "print a new key for hidden answers",
 }
