@@ -211,6 +211,7 @@ def _displayed_value(
         select(func.count()).where(
             Submission.account_id == submission.account_id,
             Submission.benchmark_id == submission.benchmark_id,
+            Submission.kind == "verified",
             Submission.id < submission.id,
         )
     )
