@@ -54,13 +54,17 @@ def mme_scores(score: PublicScore) -> MmeScores:
     """What a score shows by area and subtask. An area that it does not show is the sum of its
     subtasks, if all of them are there."""
     by_subtask = _by_subtask(score, SUBTASK)
-    areas = dict(score.groups.get(ABILITY, {}))
+    areas = {
+        area: number
+        for area, number in score.groups.get(ABILITY, {}).items()
+        if number.value is not None
+    }
     for area, subtasks in AREAS.items():
-        shown = areas.get(area) or score.metrics.get(area)
-        if shown is None or shown.value is None:
-            shown = _sum(by_subtask, subtasks)
-        if shown is not None:
-            areas[area] = shown
+        number = areas.get(area) or score.metrics.get(area)
+        if number is None or number.value is None:
+            number = _sum(by_subtask, subtasks)
+        if number is not None:
+            areas[area] = number
     return MmeScores(
         {**areas, **by_subtask},
         _by_subtask(score, "accuracy"),
@@ -93,7 +97,7 @@ def _overview(title: str, rows: Sequence[BoardRow], numbers: Sequence[MmeScores]
     columns = [
         RANK,
         BoardColumn("score", "Total", unit="points", note="perception + cognition, 0 to 2800",
-                    digits=_DIGITS),
+                    digits=_DIGITS, top=TOP * len(SUBTASKS)),
         TIER,
         *(_score_column(name, is_default=name in AREAS) for name in (*AREAS, *SUBTASKS)),
         *MODEL_COLUMNS,
@@ -121,7 +125,7 @@ def _board(
     columns = [
         RANK,
         BoardColumn("score", "Score", unit="points", note=f"accuracy + accuracy+, 0 to {top}",
-                    digits=_DIGITS),
+                    digits=_DIGITS, top=top),
         TIER,
         *(BoardColumn(key, label, unit="percent", note=note, digits=_DIGITS)
           for key, label, note in _PARTS if not parts),
@@ -161,7 +165,7 @@ def _board_cells(
 
 def _score_column(name: str, *, is_default: bool) -> BoardColumn:
     return BoardColumn(_KEYS[name], _title(name), unit="points", is_default=is_default,
-                       digits=_DIGITS)  # fmt: skip
+                       digits=_DIGITS, top=TOP * len(AREAS.get(name, (name,))))  # fmt: skip
 
 
 def _title(name: str) -> str:

@@ -246,6 +246,7 @@ def _member_column(column: SuiteColumn) -> BoardColumn:
         f"{column.benchmark.title} {member.metric}".strip(),
         unit=first.unit if first is not None else "percent",
         note="; ".join(notes),
+        top=100.0 / scale,
     )
 
 
@@ -281,8 +282,7 @@ def _paired_p_values(
     if any(column.member.metric for column in columns):
         return {}, "a benchmark counts by a metric that samples are not kept for"
     tested: list[Mapping[tuple[int, int], PairedMean]] = [
-        paired_tests(storage, [entries[name][column.member.key].one for name in names],
-                     DEFAULT_LEVEL)
+        paired_tests(storage, [entries[name][column.member.key].one for name in names])
         for column in columns
     ]  # fmt: skip
     p_values = {}

@@ -25,13 +25,18 @@ from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
 from snellen.leaderboard_hub.publishing import PublicationRefused
+from snellen.leaderboard_hub.samples.browsing import NoSuchItem
+from snellen.leaderboard_hub.samples.flags import TooManyFlags
 from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.api import router as api_router
 from snellen.leaderboard_hub.web.board_api import board_router
 from snellen.leaderboard_hub.web.browser import SignInNeeded
+from snellen.leaderboard_hub.web.feed_pages import feed_router
 from snellen.leaderboard_hub.web.pages import ROUTERS
 from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
 from snellen.leaderboard_hub.web.pages.frame import wants_page
+from snellen.leaderboard_hub.web.samples_api import samples_router
+from snellen.leaderboard_hub.web.token_api import token_router
 
 _FORM_BYTES = 2_000_000
 """Bytes of a request beside the uploaded file."""
@@ -44,6 +49,9 @@ _HEADERS = {
 _API_ROUTERS = (
     api_router,
     board_router,
+    samples_router,
+    token_router,
+    feed_router,
 )
 _log = logging.getLogger("snellen.hub")
 
@@ -182,12 +190,16 @@ def _add_errors(app: FastAPI) -> None:
 
     def answer_usage_error(request: Request, error: Exception) -> Response:
         status = 422
-        if isinstance(error, TooManySubmissions):
+        if isinstance(error, TooManySubmissions | TooManyFlags):
             status = 429
+        elif isinstance(error, NoSuchItem):
+            status = 404
         elif isinstance(error, PublicationRefused):
             status = 409
         elif isinstance(error, StorageError):
             status = 503
+            # Who is signed in stands in the database.
+            request.state.browser = None
         return answer(request, status, str(error))
 
     def answer_database_error(request: Request, error: Exception) -> Response:

@@ -54,15 +54,15 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
     browser = browser_of(request)
     language = language_of(request)
     page = _environment(language).get_template(template)
-    text = page.render(
-        hub=hub_of(request).config,
-        caller=None if browser is None else browser.caller,
-        csrf="" if browser is None else browser.csrf,
-        language=language,
-        theme=theme_of(request),
-        here=local_target(request),
-        **context,
-    )
+    shared: dict[str, Any] = {
+        "hub": hub_of(request).config,
+        "caller": None if browser is None else browser.caller,
+        "csrf": "" if browser is None else browser.csrf,
+        "language": language,
+        "theme": theme_of(request),
+        "here": local_target(request),
+    }
+    text = page.render(shared | context)
     return HTMLResponse(text, status, PAGE_HEADERS)
 
 
@@ -185,6 +185,8 @@ def _environment(language: str) -> Environment:
         "points": fmt.score_text,
         "number": fmt.count_text,
         "words": fmt.display_name,
+        "day": lambda when: when.strftime("%Y-%m-%d"),
+        "moment": lambda when: when.strftime("%Y-%m-%d %H:%M"),
     }
     return environment
 
