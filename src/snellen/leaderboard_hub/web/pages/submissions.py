@@ -14,6 +14,11 @@ from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import Submission, SubmissionScore
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.public_scores import PublicScore, public_score
+from snellen.leaderboard_hub.reported_numbers.other_numbers import (
+    BothNumbers,
+    both_numbers,
+    read_other_numbers,
+)
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of
 from snellen.leaderboard_hub.web.pages.frame import render
@@ -78,7 +83,7 @@ def _draw(request: Request, session: Session, hub: Hub, row: Submission) -> Resp
     scores = [_public(session, each, row, hub.config.hidden) for each in stored]
     return render(
         request, "submission.html", **_context(session, row, stored, scores),
-        is_own=_is_own(request, row),
+        other_numbers=_other_numbers(session, hub, row, scores), is_own=_is_own(request, row),
     )  # fmt: skip
 
 
@@ -94,6 +99,18 @@ def _public(
         limits=limits,
         same_as=same_as.public_id if same_as is not None and is_shown else None,
     )
+
+
+def _other_numbers(
+    session: Session, hub: Hub, row: Submission, scores: list[PublicScore]
+) -> list[BothNumbers]:
+    if not scores:
+        return []
+    own = scores[-1].headline
+    return [
+        both_numbers(own, row, other)
+        for other in read_other_numbers(session, hub.config.hidden, row)
+    ]
 
 
 def _context(
