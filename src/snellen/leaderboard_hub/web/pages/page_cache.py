@@ -24,6 +24,7 @@ from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, Ho
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of, local_target
+from snellen.leaderboard_hub.web.conditional import not_modified, validators
 from snellen.leaderboard_hub.web.pages.frame import PAGE_HEADERS, language_of, theme_of
 
 PAGE_BYTES = 64_000_000
@@ -96,9 +97,11 @@ def public_page(request: Request, draw: Callable[[Session], Response]) -> Respon
             kept = KeptPage(bytes(response.body), _tag(bytes(response.body)))
             if is_anonymous:
                 caches.pages.put(key, state, kept)
-    headers = {**PAGE_HEADERS, "ETag": kept.tag}
-    if kept.tag in _tags(request.headers.get("if-none-match", "")):
-        return Response(status_code=304, headers=headers)
+    headers = {**PAGE_HEADERS, **validators(kept.tag)}
+    same = not_modified(request, kept.tag)
+    if same is not None:
+        same.headers.update(headers)
+        return same
     return Response(kept.body, media_type="text/html; charset=utf-8", headers=headers)
 
 
@@ -147,7 +150,3 @@ def _caches_of(request: Request) -> _HubCaches:
 
 def _tag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-
-
-def _tags(header: str) -> list[str]:
-    return [tag.strip().removeprefix("W/") for tag in header.split(",")]
