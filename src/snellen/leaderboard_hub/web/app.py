@@ -31,6 +31,7 @@ from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.api import router as api_router
 from snellen.leaderboard_hub.web.board_api import board_router
 from snellen.leaderboard_hub.web.browser import SignInNeeded
+from snellen.leaderboard_hub.web.feed_pages import feed_router
 from snellen.leaderboard_hub.web.pages import ROUTERS
 from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
 from snellen.leaderboard_hub.web.pages.frame import wants_page
@@ -48,6 +49,7 @@ _API_ROUTERS = (
     api_router,
     board_router,
     samples_router,
+    feed_router,
 )
 _log = logging.getLogger("snellen.hub")
 

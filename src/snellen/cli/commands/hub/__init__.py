@@ -13,8 +13,10 @@ ACTIONS: dict[str, str] = {
     "account": "add an account, change its role, or disable it",
     "token": "make a token for an account, with which programs submit",
     "benchmark": "add a benchmark, or replace its data and score everything again",
+    "import": "put reported numbers or runs on boards: papers, tables of anybody, folders of runs",
     "rescore": "score every submission again after an upgrade of Snellen; earlier numbers are kept",
     "flags": "write what readers flagged as a data set that snellen curate review opens",
+    "suite": "add, change or delete a suite of benchmarks with its average",
     "upgrade": "bring the database to the schema of this version",
     "key": "print a new key for hidden answers",
 }
