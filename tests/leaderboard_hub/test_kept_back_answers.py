@@ -79,8 +79,8 @@ def test_publish_host_submit_score(published: Path, tmp_path: Path) -> None:
         assert len(rows) == 30
         assert not any(row["answer"] for row in rows)
         replies = [
-            {"index": row["index"], "prediction": answers[row["index"]] if place < 21 else "no idea"}
-            for place, row in enumerate(rows)
+            {"index": row["index"], "prediction": answers[row["index"]] if n < 21 else "no idea"}
+            for n, row in enumerate(rows)
         ]
         file = tmp_path / "predictions.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in replies))

@@ -96,9 +96,9 @@ def replace_data(
     new: NewBenchmark,
     stored: StoredData | None = None,
 ) -> int:
-    """Replace data and protocol of a benchmark, or add the first data: its version counts up, and every submission that is
-    not withdrawn is scored again; both numbers are kept. Flags that the new data answer are closed.
-    Returns the number of these submissions.
+    """Replace data and protocol of a benchmark, or add the first data: its version counts up, and
+    every submission that is not withdrawn is scored again; both numbers are kept. Flags that the
+    new data answer are closed. Returns the number of these submissions.
     """
     before = _read_contents(session, storage, row)
     stored = stored or store_data(storage, new)

@@ -25,7 +25,13 @@ from snellen.leaderboard_hub.database.tables import (
     Submission,
 )
 from snellen.leaderboard_hub.samples.content import ItemContent, read_content
-from snellen.leaderboard_hub.samples.replies import RESULTS, RepliesReader, ReplyResult, StoredReply, shorten
+from snellen.leaderboard_hub.samples.replies import (
+    RESULTS,
+    RepliesReader,
+    ReplyResult,
+    StoredReply,
+    shorten,
+)
 
 PER_PAGE = 50
 MAX_SUBMISSIONS = 100

@@ -80,8 +80,8 @@ def list_samples(
     name: Name, hub: HubOf, reader: Reader, query: Asked, replies: bool = False
 ) -> Response:
     """Questions of a public split, 50 a page, each with what the published submissions made of it;
-    with `replies` also how the replies of the best 20 begin. `q` searches, `category` selects, `submission` and
-    `result` (right or wrong) select by how one submission did."""
+    with `replies` also how the replies of the best 20 begin. `q` searches, `category` selects,
+    `submission` and `result` (right or wrong) select by how one submission did."""
     with hub.database.reading() as session:
         benchmark = find_benchmark(session, name)
         page = read_page(session, reader, benchmark, query)

@@ -14,6 +14,7 @@ from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import Submission, SubmissionScore
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.public_scores import PublicScore, public_score
+from snellen.leaderboard_hub.samples.versions import VersionChanges, read_changes, read_versions
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of
 from snellen.leaderboard_hub.web.pages.frame import render
@@ -42,6 +43,10 @@ class VersionRow(NamedTuple):
     scored: str
     """When, in UTC."""
     snellen: str
+    reason: str
+    """Why there is this version; empty if that was not recorded."""
+    changes: VersionChanges
+    """Since the version before."""
 
 
 @router.get("/submissions/{public_id}")
@@ -100,6 +105,7 @@ def _context(
     session: Session, row: Submission, stored: list[SubmissionScore], scores: list[PublicScore]
 ) -> dict[str, Any]:
     latest = scores[-1] if scores else None
+    versions = read_versions(session, row.benchmark_id)
     return {
         "submission": row,
         "benchmark": row.benchmark,
@@ -113,7 +119,11 @@ def _context(
         "groups": number_groups(latest) if latest else [],
         "outcomes": outcome_parts(latest) if latest else [],
         "versions": [
-            VersionRow(score.version, headline_row(score), iso_time(each.created), score.snellen)
+            VersionRow(
+                score.version, headline_row(score), iso_time(each.created), score.snellen,
+                versions[score.version].reason if score.version in versions else "",
+                read_changes(versions.get(score.version)),
+            )
             for each, score in zip(reversed(stored), reversed(scores), strict=True)
         ],
         "facts": [(name, row.facts[name]) for name in _FACTS if row.facts.get(name)],
