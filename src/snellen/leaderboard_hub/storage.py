@@ -21,7 +21,8 @@ from snellen.core.secret import Secret
 from snellen.leaderboard_hub.errors import HubUnavailable
 
 KEY_VARIABLE = "SNELLEN_HUB_KEY"
-_SEALED = ".sealed"
+SEALED = ".sealed"
+"""How the keys of encrypted files end."""
 _NONCE_BYTES = 12
 _PROBE = b"snellen"
 PROBE_KEY = hashlib.sha256(_PROBE).hexdigest()
@@ -59,14 +60,14 @@ class Storage:
         digest = hashlib.sha256(content).hexdigest()
         if seal:
             # The name must not tell what is in it: answers are few enough to be guessed.
-            key = f"{token_hex(32)}{_SEALED}"
+            key = f"{token_hex(32)}{SEALED}"
             return self._write(key, self._encrypt(content, key))
         return self._write(digest, content)
 
     def get(self, key: str) -> bytes:
         """The content of a key, decrypted. Raises StorageError if it is missing or damaged."""
         content = self._read(key)
-        if key.endswith(_SEALED):
+        if key.endswith(SEALED):
             return self._decrypt(content, key)
         if hashlib.sha256(content).hexdigest() != key:
             raise StorageError(f"the file {key} in the storage is damaged")
@@ -75,7 +76,7 @@ class Storage:
     def get_range(self, key: str, start: int, length: int) -> bytes:
         """Bytes of content that is not sealed, from an offset on; fewer at its end. They are not
         checked against the key. Raises StorageError."""
-        if key.endswith(_SEALED):
+        if key.endswith(SEALED):
             raise StorageError(f"the file {key} is sealed, and can only be read as a whole")
         return self._read(key, start, length) if length > 0 else b""
 
@@ -127,6 +128,16 @@ class Storage:
                 Path(part).replace(path)
             else:
                 self._files.put_file(str(source), path)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether sealed files can be opened."""
+        return self._key is not None
+
+    @property
+    def key_length(self) -> int:
+        """Characters of the key."""
+        return 0 if self._key is None else len(self._key.reveal())
 
     @property
     def folder(self) -> Path | None:

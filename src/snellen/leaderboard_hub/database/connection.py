@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -25,7 +26,8 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.orm import Session, sessionmaker
 
-from snellen.core.errors import MissingExtra, UsageError
+from snellen.core.atomic_write import atomic_file
+from snellen.core.errors import MissingExtra, StorageError, UsageError
 from snellen.leaderboard_hub.errors import HubUnavailable
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
@@ -71,7 +73,16 @@ class Database:
         Raises UsageError if it is newer than this code, HubUnavailable if the database cannot be
         reached or written.
         """
-        self._refuse_newer(self.revision())
+        self.refuse_newer(self.revision())
+        with self.rebuilding() as connection:
+            self.upgrade_within(connection, revision)
+
+    @contextmanager
+    def rebuilding(self) -> Iterator[Connection]:
+        """A transaction that may make tables anew: foreign keys are checked at its end.
+
+        Raises HubUnavailable, and UsageError if rows refer to nothing at the end.
+        """
         try:
             with self.engine.connect() as connection:
                 if self.is_sqlite:
@@ -80,7 +91,9 @@ class Database:
                     driver: Any = connection.connection.driver_connection
                     driver.execute("PRAGMA foreign_keys=OFF")
                 with connection.begin():
-                    self.upgrade_within(connection, revision)
+                    yield connection
+                    if self.is_sqlite:
+                        check_references(connection)
         except SQLAlchemyError as error:
             raise unreachable(error) from error
         finally:
@@ -88,15 +101,29 @@ class Database:
             self.engine.dispose()
 
     def upgrade_within(self, connection: Connection, revision: str = "head") -> None:
-        """Bring the schema to a version within a transaction of the caller's."""
+        """Bring the schema to a version within a transaction of `rebuilding`."""
         if not self.is_sqlite:
             lock = text("SELECT pg_advisory_xact_lock(:number)")
             connection.execute(lock, {"number": _UPGRADE_LOCK})
         config = _alembic_config()
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
-        if self.is_sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
-            raise UsageError("the upgrade would lose rows of this database; nothing was changed")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that reads the whole database as it is now, while others write.
+
+        Raises HubUnavailable.
+        """
+        options: dict[str, Any] = {_READ_ONLY: True}
+        if not self.is_sqlite:
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        try:
+            engine = self.engine.execution_options(**options)
+            with engine.connect() as connection, connection.begin():
+                yield connection
+        except SQLAlchemyError as error:
+            raise unreachable(error) from error
 
     def revision(self) -> str | None:
         """The version of the schema; None for an empty database. Raises HubUnavailable."""
@@ -110,7 +137,7 @@ class Database:
         """Raises UsageError if the schema is not that of this code, HubUnavailable if the database
         cannot be reached."""
         current = self.revision()
-        self._refuse_newer(current)
+        self.refuse_newer(current)
         if current != known_revisions()[0]:
             raise UsageError(
                 f"the database of this hub has the schema {current or 'none'}, and this "
@@ -118,10 +145,31 @@ class Database:
             )
 
     @property
+    def file(self) -> Path | None:
+        """The file of a SQLite database."""
+        name = self.engine.url.database
+        return Path(name) if self.is_sqlite and name and name != ":memory:" else None
+
+    def copy(self, target: Path) -> None:
+        """Copy a SQLite database as it is now into a file, which appears once it is complete."""
+        try:
+            with atomic_file(target, sync=True) as part, self.engine.connect() as connection:
+                driver: Any = connection.connection.driver_connection
+                other = sqlite3.connect(part)
+                try:
+                    driver.backup(other)
+                finally:
+                    other.close()
+        except SQLAlchemyError as error:
+            raise unreachable(error) from error
+        except (OSError, sqlite3.Error) as error:
+            raise StorageError(f"cannot write {target}: {error}") from error
+
+    @property
     def is_sqlite(self) -> bool:
         return self.engine.dialect.name == "sqlite"
 
-    def _refuse_newer(self, current: str | None) -> None:
+    def refuse_newer(self, current: str | None) -> None:
         """Raises UsageError."""
         if current is not None and current not in known_revisions():
             raise UsageError(
@@ -131,6 +179,16 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def check_references(connection: Connection) -> None:
+    """Raises UsageError if rows of a SQLite database refer to rows that it does not have."""
+    row = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+    if row is not None:
+        raise UsageError(
+            f"a row of the table {row[0]} refers to one of {row[2]} that does not exist; nothing "
+            "was changed"
+        )
 
 
 @cache
@@ -166,7 +224,8 @@ def _outages_as_sentences() -> Iterator[None]:
 def _create_engine(url: str) -> Engine:
     """The engine of a URL. Raises MissingExtra without the driver, UsageError for a URL that no
     driver takes."""
-    settings: dict[str, Any] = {"pool_pre_ping": True}
+    # Errors are logged and noted with jobs; parameters would be scores and digests.
+    settings: dict[str, Any] = {"pool_pre_ping": True, "hide_parameters": True}
     try:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
