@@ -25,15 +25,17 @@ from snellen.core.limits import Limits
 from snellen.data.predictions import Prediction, read_predictions
 from snellen.data.tables.open_table import SUFFIXES
 from snellen.leaderboard_hub.accounts.access import now
-from snellen.leaderboard_hub.config import SubmissionLimits
+from snellen.leaderboard_hub.config import HiddenSplits, SubmissionLimits
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
 from snellen.leaderboard_hub.jobs.queue import add_job
+from snellen.leaderboard_hub.publishing import withdraw_submission
 from snellen.leaderboard_hub.storage import Storage
 from snellen.settings import Settings
 
 _EXAMPLES = 3
 """Ids that a sentence names."""
 _DAY = timedelta(hours=24)
+_DEFAULT_LIMITS = HiddenSplits()
 
 ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
 Link = Annotated[str, Meta(max_length=500, pattern=r"^(https?://\S+)?$")]
@@ -87,8 +89,10 @@ def take_submission(
     limits: SubmissionLimits,
     *,
     replaces: Submission | None = None,
+    hidden: HiddenSplits = _DEFAULT_LIMITS,
 ) -> Submission:
-    """Check a submission, store it and queue its scoring.
+    """Check a submission, store it and queue its scoring. The one that it `replaces` is withdrawn;
+    `hidden` says what may be noted of its score.
 
     Raises TooManySubmissions, and DataError with the mistake of the file.
     """
@@ -106,8 +110,8 @@ def take_submission(
         replaces_id=None if replaces is None else replaces.id, created=now())  # fmt: skip
     session.add(submission)
     session.flush()
-    if replaces is not None:
-        replaces.visibility = "withdrawn"
+    if replaces is not None and replaces.visibility != "withdrawn":
+        withdraw_submission(session, hidden, replaces)
     add_job(session, submission.id, benchmark.version)
     return submission
 

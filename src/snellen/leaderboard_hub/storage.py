@@ -73,6 +73,13 @@ class Storage:
             raise StorageError(f"the file {key} in the storage is damaged")
         return content
 
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """Bytes of content that is not sealed, from an offset on; fewer at its end. They are not
+        checked against the key. Raises StorageError."""
+        if key.endswith(SEALED):
+            raise StorageError(f"the file {key} is sealed, and can only be read as a whole")
+        return self._read(key, start, length) if length > 0 else b""
+
     def delete(self, key: str) -> None:
         """Delete content, if it is there."""
         with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
@@ -170,10 +177,11 @@ class Storage:
             Path(part).replace(path)
         return key
 
-    def _read(self, key: str) -> bytes:
+    def _read(self, key: str, start: int = 0, length: int | None = None) -> bytes:
+        span = {} if length is None else {"start": start, "end": start + length}
         with _outages_as_sentences("read"):
             try:
-                content: bytes = self._files.cat_file(self._path(key))
+                content: bytes = self._files.cat_file(self._path(key), **span)
             except FileNotFoundError as error:
                 raise StorageError(f"the storage has no file {key}") from error
         return content

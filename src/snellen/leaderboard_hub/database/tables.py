@@ -23,6 +23,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
@@ -177,6 +178,11 @@ class HostedBenchmark(HubTable):
     rows: Mapped[int]
     version: Mapped[int]
     """Counts changes of the data or of the way they are scored."""
+    scoring_data: Mapped[str | None] = mapped_column(String(200))
+    """Key of the data without pictures and videos, as JSON Lines, which workers score with; None:
+    `data` holds none."""
+    public_name: Mapped[str] = mapped_column(String(200), server_default="")
+    """File name of `public_data`."""
     layout: Mapped[str] = mapped_column(String(16), server_default="")
     """How its board is laid out: `table`, `mme`, `seed` or `mmt`; empty: by `spec`."""
     created: Mapped[datetime]
@@ -267,6 +273,8 @@ class SubmissionScore(HubTable):
     """The earlier submission of the account from which the Ladder does not tell it apart."""
     records: Mapped[str | None] = mapped_column(String(200))
     """Key of the scores of its samples, in the order of the data."""
+    replies: Mapped[str | None] = mapped_column(String(200))
+    """Key of the file of its replies, in the order of the items; None for hidden splits."""
     summary: Mapped[dict[str, Any]]
     """Every number, complete: for the workers and never for a page of a hidden split."""
     created: Mapped[datetime]
@@ -327,30 +335,115 @@ class BoardChange(HubTable):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(index=True)
-    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), index=True)
+    benchmark_id: Mapped[int | None] = mapped_column(ForeignKey("benchmarks.id"), index=True)
+    """None for a change of a suite."""
     submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
     """None for a change of the benchmark itself."""
     kind: Mapped[str] = mapped_column(String(16))
-    """`published`, `withdrawn`, `scored`, `data-replaced` or `imported`."""
+    """`published`, `withdrawn`, `scored`, `data-replaced`, `imported` or `suite`."""
     before: Mapped[dict[str, Any]]
     """What the board showed of the submission; empty if nothing. Never what it may not show."""
     after: Mapped[dict[str, Any]]
 
-    benchmark: Mapped[HostedBenchmark] = relationship()
+    benchmark: Mapped[HostedBenchmark | None] = relationship()
     submission: Mapped[Submission | None] = relationship()
 
 
 class WrongLabelFlag(HubTable):
-    """A reader's note that the answer of a public item is wrong; goes into a review queue."""
+    """A reader's note that a public item is wrong; goes into a review queue."""
 
     __tablename__ = "wrong_label_flags"
+    __table_args__ = (
+        Index(
+            "ix_wrong_label_flags_once",
+            "benchmark_id",
+            "account_id",
+            "item",
+            unique=True,
+            sqlite_where=text("settled IS NULL"),
+            postgresql_where=text("settled IS NULL"),
+        ),
+        Index("ix_wrong_label_flags_account_id_created", "account_id", "created"),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), index=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
     item: Mapped[str] = mapped_column(String(200))
+    kind: Mapped[str] = mapped_column(String(16), server_default="wrong-answer")
+    """One of `samples.flags.FLAG_KINDS`."""
     reason: Mapped[str]
+    version: Mapped[int] = mapped_column(server_default="1")
+    """The version of the benchmark that was flagged."""
     created: Mapped[datetime]
     settled: Mapped[datetime | None]
+    outcome: Mapped[str] = mapped_column(server_default="")
+    """What became of the item: a sentence; empty while the flag is open."""
+
+    account: Mapped[Account] = relationship()
+    benchmark: Mapped[HostedBenchmark] = relationship()
+
+
+class BenchmarkVersion(HubTable):
+    """Why a benchmark has another version, and what changed with it."""
+
+    __tablename__ = "benchmark_versions"
+    __table_args__ = (UniqueConstraint("benchmark_id", "version"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))
+    version: Mapped[int]
+    reason: Mapped[str] = mapped_column(String(16))
+    """`added`, `data` (or the protocol), or `scoring` (the code that scores)."""
+    snellen: Mapped[str] = mapped_column(String(64))
+    """The version of Snellen that made it."""
+    rows: Mapped[int]
+    digest: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of the data; empty for hidden splits, whose answers could be guessed with it."""
+    changes: Mapped[dict[str, Any]]
+    """As `samples.versions.VersionChanges`."""
+    created: Mapped[datetime]
 
     benchmark: Mapped[HostedBenchmark] = relationship()
+
+
+class HostedItem(HubTable):
+    """A question of a public split, as pages show it. Hidden splits have none."""
+
+    __tablename__ = "items"
+    __table_args__ = (
+        UniqueConstraint("benchmark_id", "position"),
+        UniqueConstraint("benchmark_id", "name"),
+        Index("ix_items_benchmark_id_category", "benchmark_id", "category", "position"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))
+    position: Mapped[int]
+    """In the data, from 0."""
+    name: Mapped[str] = mapped_column(String(200))
+    """Its id in the data."""
+    category: Mapped[str] = mapped_column(String(200))
+    text: Mapped[str]
+    """What is searched, in lower case."""
+    content: Mapped[dict[str, Any]]
+    """As `samples.content.ItemContent`."""
+
+
+class HostedMedium(HubTable):
+    """A picture or video of a benchmark, or a file of subtitles: of a public split, or of the
+    public data of a hidden one. Its key in the storage is its digest."""
+
+    __tablename__ = "media"
+    __table_args__ = (UniqueConstraint("benchmark_id", "digest"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))
+    digest: Mapped[str] = mapped_column(String(64))
+    kind: Mapped[str] = mapped_column(String(8))
+    """`image`, `video` or `text`."""
+    content_type: Mapped[str] = mapped_column(String(64))
+    """By its first bytes; empty if browsers must not show it."""
+    size: Mapped[int] = mapped_column(BigInteger)
+    paths: Mapped[list[Any]]
+    """Where it stands beside the data file; empty if it is inside of that."""

@@ -14,19 +14,21 @@ from sqlalchemy.orm import Session
 from snellen import __version__
 from snellen.core.errors import SnellenError, StorageError, UsageError
 from snellen.leaderboard_hub.accounts.access import now
-from snellen.leaderboard_hub.config import ScoringLimits
+from snellen.leaderboard_hub.benchmark_data import Protocol, scoring_file
+from snellen.leaderboard_hub.boards.changes import note_change
 from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     Account,
     HostedBenchmark,
+    HostedItem,
     Submission,
     SubmissionScore,
 )
 from snellen.leaderboard_hub.errors import HubUnavailable
-from snellen.leaderboard_hub.hosting import Protocol
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
 from snellen.leaderboard_hub.jobs.scoring_process import (
+    REPLIES_FILE,
     ScoringResult,
     ScoringTask,
     score_in_process,
@@ -44,6 +46,16 @@ class RowScores(NamedTuple):
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
+
+
+class _StoredSamples(NamedTuple):
+    """The samples of a score, and where they were stored."""
+
+    scores: RowScores
+    records: str
+    """Key of `scores`."""
+    replies: str | None
+    """Key of the file of replies, of a public split."""
 
 
 class _Work(NamedTuple):
@@ -67,9 +79,14 @@ def score_submission(
         finish_job(hub.database, job, lambda session: None)
         return
     try:
-        result = _score(hub.storage, work, hub.config.scoring, is_abandoned)
+        result, replies = _score(hub, work, is_abandoned)
         samples = RowScores(result.ids, result.samples)
-        key = hub.storage.put(msgspec.json.encode(samples), seal=work.benchmark.is_hidden)
+        content = msgspec.json.encode(samples)
+        stored = _StoredSamples(
+            samples,
+            hub.storage.put(content, seal=work.benchmark.is_hidden),
+            None if replies is None else hub.storage.put(replies),
+        )
     except HubUnavailable:
         raise
     except StorageError as error:
@@ -78,9 +95,7 @@ def score_submission(
     except SnellenError as error:
         fail_submission(hub, job, str(error), may_retry=False)
         return
-    finish_job(
-        hub.database, job, lambda session: _write_score(session, hub, job, result, samples, key)
-    )
+    finish_job(hub.database, job, lambda session: _write_score(session, hub, job, result, stored))
 
 
 def _read_work(database: Database, job: LeasedJob) -> _Work | None:
@@ -94,38 +109,44 @@ def _read_work(database: Database, job: LeasedJob) -> _Work | None:
 
 
 def _score(
-    storage: Storage, work: _Work, limits: ScoringLimits, is_abandoned: Callable[[], bool]
-) -> ScoringResult:
-    """The score of a submission. The data are on the disk, readable by this user alone, only while
-    this runs."""
+    hub: Hub, work: _Work, is_abandoned: Callable[[], bool]
+) -> tuple[ScoringResult, bytes | None]:
+    """The score of a submission, and of a public split the file of its replies. The data are on the
+    disk, readable by this user alone, only while this runs."""
     benchmark, submission = work.benchmark, work.submission
     if submission.file is None:
         raise UsageError("this submission has no predictions")
+    names = _item_names(hub.database, benchmark)
     try:
         with tempfile.TemporaryDirectory(prefix=SCORING_FOLDER) as name:
             folder = Path(name)
-            data = f"data{''.join(Path(benchmark.data_name).suffixes[-2:])}"
-            (folder / data).write_bytes(storage.get(benchmark.data))
-            (folder / _PREDICTIONS).write_bytes(storage.get(submission.file))
+            data = scoring_file(hub.storage, benchmark, folder)
+            (folder / _PREDICTIONS).write_bytes(hub.storage.get(submission.file))
             task = ScoringTask(
                 spec=benchmark.spec,
                 protocol=msgspec.convert(benchmark.protocol, Protocol),
-                data=data,
+                data=data.relative_to(folder).as_posix(),
                 predictions=_PREDICTIONS,
                 model=submission.model,
+                names=names,
             )
-            return score_in_process(folder, task, limits, is_abandoned)
+            result = score_in_process(folder, task, hub.config.scoring, is_abandoned)
+            return result, (folder / REPLIES_FILE).read_bytes() if names else None
     except OSError as error:
         raise HubUnavailable(f"this worker's temporary folder cannot be used: {error}") from error
 
 
+def _item_names(database: Database, benchmark: HostedBenchmark) -> tuple[str, ...]:
+    """The items of a public split, whose replies are stored for pages, in their order."""
+    if benchmark.is_hidden:
+        return ()
+    with database.reading() as session:
+        query = select(HostedItem.name).where(HostedItem.benchmark_id == benchmark.id)
+        return tuple(session.scalars(query.order_by(HostedItem.position)))
+
+
 def _write_score(
-    session: Session,
-    hub: Hub,
-    job: LeasedJob,
-    result: ScoringResult,
-    samples: RowScores,
-    key: str,
+    session: Session, hub: Hub, job: LeasedJob, result: ScoringResult, stored: _StoredSamples
 ) -> None:
     """Write the score of a submission, and the number that its board shows."""
     submission = session.get_one(Submission, job.submission_id)
@@ -134,7 +155,7 @@ def _write_score(
     displayed, same_as = result.headline, None
     if submission.benchmark.is_hidden and hub.config.hidden.ladder and displayed is not None:
         displayed, same_as = _displayed_value(
-            session, hub, submission, job.version, samples, result.top
+            session, hub, submission, job.version, stored.scores, result.top
         )
     session.add(
         SubmissionScore(
@@ -147,12 +168,15 @@ def _write_score(
             samples=result.count,
             displayed=displayed,
             same_as_id=same_as,
-            records=key,
+            records=stored.records,
+            replies=stored.replies,
             summary=result.summary,
             created=now(),
         )
     )
     submission.status, submission.problem = "scored", ""
+    if submission.visibility == "published":
+        note_change(session, hub.config.hidden, submission, "scored")
 
 
 def _displayed_value(

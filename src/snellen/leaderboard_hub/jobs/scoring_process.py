@@ -28,11 +28,14 @@ from msgspec import Struct
 from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.record import Record
+from snellen.leaderboard_hub.benchmark_data import Protocol
 from snellen.leaderboard_hub.config import ScoringLimits
 from snellen.leaderboard_hub.errors import HubUnavailable
-from snellen.leaderboard_hub.hosting import Protocol
+from snellen.leaderboard_hub.samples.replies import encode_replies
 
 _TASK, _RESULT, _PART = "task.json", "result.json", "result.part"
+REPLIES_FILE = "replies"
+"""What the process writes beside the numbers, if replies are kept."""
 _LOOK = 0.2
 """Seconds between two looks whether the scoring has been abandoned."""
 _MEGABYTE = 1_000_000
@@ -54,6 +57,8 @@ class ScoringTask(Struct, frozen=True):
     data: str
     predictions: str
     model: str
+    names: tuple[str, ...] = ()
+    """The items whose replies are kept, in their order; none of a hidden split."""
 
 
 class ScoringResult(Struct, frozen=True, omit_defaults=True):
@@ -151,7 +156,10 @@ def _score_folder(name: str, memory_mb: int) -> None:
     folder = Path(name)
     try:
         task = msgspec.json.decode((folder / _TASK).read_bytes(), type=ScoringTask)
-        result = _as_result(_score(folder, task))
+        scored = _score(folder, task)
+        if task.names:
+            (folder / REPLIES_FILE).write_bytes(encode_replies(scored.records, task.names))
+        result = _as_result(scored)
     except SnellenError as error:
         result = ScoringResult(problem=str(error).replace(f"{folder}/", ""))
     except MemoryError:

@@ -24,12 +24,17 @@ from snellen.leaderboard_hub.database.connection import unreachable
 from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
-from snellen.leaderboard_hub.web import api
+from snellen.leaderboard_hub.publishing import PublicationRefused
+from snellen.leaderboard_hub.samples.browsing import NoSuchItem
+from snellen.leaderboard_hub.samples.flags import TooManyFlags
 from snellen.leaderboard_hub.web.access import client_address
+from snellen.leaderboard_hub.web.api import router as api_router
+from snellen.leaderboard_hub.web.board_api import board_router
 from snellen.leaderboard_hub.web.browser import SignInNeeded
 from snellen.leaderboard_hub.web.pages import ROUTERS
 from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
 from snellen.leaderboard_hub.web.pages.frame import wants_page
+from snellen.leaderboard_hub.web.samples_api import samples_router
 
 _FORM_BYTES = 2_000_000
 """Bytes of a request beside the uploaded file."""
@@ -39,6 +44,11 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
+_API_ROUTERS = (
+    api_router,
+    board_router,
+    samples_router,
+)
 _log = logging.getLogger("snellen.hub")
 
 
@@ -47,8 +57,7 @@ def create_app(hub: Hub) -> FastAPI:
     app = FastAPI(title=hub.config.title, version=__version__, docs_url=None, redoc_url=None,
                   openapi_url="/api/v1/openapi.json")  # fmt: skip
     app.state.hub = hub
-    app.include_router(api.router)
-    for router in ROUTERS:
+    for router in (*_API_ROUTERS, *ROUTERS):
         app.include_router(router)
     _add_operation(app, hub)
     _add_errors(app)
@@ -177,8 +186,12 @@ def _add_errors(app: FastAPI) -> None:
 
     def answer_usage_error(request: Request, error: Exception) -> Response:
         status = 422
-        if isinstance(error, TooManySubmissions):
+        if isinstance(error, TooManySubmissions | TooManyFlags):
             status = 429
+        elif isinstance(error, NoSuchItem):
+            status = 404
+        elif isinstance(error, PublicationRefused):
+            status = 409
         elif isinstance(error, StorageError):
             status = 503
             # Who is signed in stands in the database.

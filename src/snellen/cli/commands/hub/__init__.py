@@ -14,6 +14,8 @@ ACTIONS: dict[str, str] = {
     "token": "make a token for an account, with which programs submit",
     "serve": "serve the hub's pages and its API",
     "worker": "score submissions, until stopped",
+    "rescore": "score every submission again after an upgrade of Snellen; earlier numbers are kept",
+    "flags": "write what readers flagged as a data set that snellen curate review opens",
     "doctor": "check that a hub is intact, and say how to fix what is not",
     "backup": "copy a hub, also while it runs, into one file",
     "restore": "make a hub of such a file, in any database and storage",

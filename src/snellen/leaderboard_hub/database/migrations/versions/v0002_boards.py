@@ -36,10 +36,69 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_workers")),
     )
     op.create_table(
+        "benchmark_versions",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("benchmark_id", sa.Integer(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("reason", sa.String(length=16), nullable=False),
+        sa.Column("snellen", sa.String(length=64), nullable=False),
+        sa.Column("rows", sa.Integer(), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("changes", sa.JSON(), nullable=False),
+        sa.Column("created", UtcDateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["benchmark_id"],
+            ["benchmarks.id"],
+            name=op.f("fk_benchmark_versions_benchmark_id_benchmarks"),
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_benchmark_versions")),
+        sa.UniqueConstraint(
+            "benchmark_id", "version", name=op.f("uq_benchmark_versions_benchmark_id_version")
+        ),
+    )
+    op.create_table(
+        "items",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("benchmark_id", sa.Integer(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("category", sa.String(length=200), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("content", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["benchmark_id"], ["benchmarks.id"], name=op.f("fk_items_benchmark_id_benchmarks")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_items")),
+        sa.UniqueConstraint("benchmark_id", "name", name=op.f("uq_items_benchmark_id_name")),
+        sa.UniqueConstraint(
+            "benchmark_id", "position", name=op.f("uq_items_benchmark_id_position")
+        ),
+    )
+    with op.batch_alter_table("items", schema=None) as batch_op:
+        batch_op.create_index(
+            "ix_items_benchmark_id_category", ["benchmark_id", "category", "position"], unique=False
+        )
+
+    op.create_table(
+        "media",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("benchmark_id", sa.Integer(), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=8), nullable=False),
+        sa.Column("content_type", sa.String(length=64), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("paths", sa.JSON(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["benchmark_id"], ["benchmarks.id"], name=op.f("fk_media_benchmark_id_benchmarks")
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_media")),
+        sa.UniqueConstraint("benchmark_id", "digest", name=op.f("uq_media_benchmark_id_digest")),
+    )
+    op.create_table(
         "board_changes",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("at", UtcDateTime(timezone=True), nullable=False),
-        sa.Column("benchmark_id", sa.Integer(), nullable=False),
+        sa.Column("benchmark_id", sa.Integer(), nullable=True),
         sa.Column("submission_id", sa.Integer(), nullable=True),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("before", sa.JSON(), nullable=False),
@@ -63,12 +122,36 @@ def upgrade() -> None:
         )
 
     with op.batch_alter_table("benchmarks", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("scoring_data", sa.String(length=200), nullable=True))
+        batch_op.add_column(
+            sa.Column("public_name", sa.String(length=200), server_default="", nullable=False)
+        )
         batch_op.add_column(
             sa.Column("layout", sa.String(length=16), server_default="", nullable=False)
         )
+
+    with op.batch_alter_table("scores", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("replies", sa.String(length=200), nullable=True))
 
     with op.batch_alter_table("submissions", schema=None) as batch_op:
         batch_op.add_column(sa.Column("source", sa.JSON(), server_default="{}", nullable=False))
         batch_op.add_column(
             sa.Column("other_protocol", sa.Text(), server_default="", nullable=False)
+        )
+
+    with op.batch_alter_table("wrong_label_flags", schema=None) as batch_op:
+        batch_op.add_column(
+            sa.Column("kind", sa.String(length=16), server_default="wrong-answer", nullable=False)
+        )
+        batch_op.add_column(sa.Column("version", sa.Integer(), server_default="1", nullable=False))
+        batch_op.add_column(sa.Column("outcome", sa.Text(), server_default="", nullable=False))
+        batch_op.create_index(
+            "ix_wrong_label_flags_account_id_created", ["account_id", "created"], unique=False
+        )
+        batch_op.create_index(
+            "ix_wrong_label_flags_once",
+            ["benchmark_id", "account_id", "item"],
+            unique=True,
+            sqlite_where=sa.text("settled IS NULL"),
+            postgresql_where=sa.text("settled IS NULL"),
         )
