@@ -33,7 +33,7 @@ from snellen.api.results import Results, Run, SkippedRun
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
-from snellen.core.model import AnyModel, Model
+from snellen.core.model import AnyModel, Model, abilities
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
@@ -169,6 +169,10 @@ def _evaluate(
         for models_by_role in roles.roles():
             check_roles(models_by_role)
         prices.check(roles.all_models(), limits.budget)
+        if warned is not None:
+            for name, model in roles.models:
+                if remark := abilities(model).route_remark:
+                    warned(f"{name}: {remark}")
         if options.repeats > 1 and warned is not None:
             for name, model in roles.models:
                 if is_greedy(model, roles.sampling.get(name)):

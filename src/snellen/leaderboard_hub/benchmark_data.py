@@ -57,8 +57,9 @@ class NewBenchmark(Struct, frozen=True, kw_only=True):
 
     name: str
     title: str
-    data: Path
-    """The complete data, with answers: a file, or a data set folder of `snellen curate`."""
+    data: Path | None
+    """The complete data, with answers: a file, or a data set folder of `snellen curate`. None: a
+    board of reported numbers, until data are added."""
     description: str = ""
     spec: str = ""
     """How Snellen opens it, such as `mmbench:split=test`; empty: the data file alone."""
@@ -71,6 +72,8 @@ class NewBenchmark(Struct, frozen=True, kw_only=True):
     and the answers hidden."""
     seal_key: Path | None = None
     """File of the key of `answers`; None: the key of the environment."""
+    layout: str = ""
+    """How its board is laid out; empty: by `spec`."""
 
 
 class StoredData(NamedTuple):
@@ -89,6 +92,8 @@ def store_data(storage: Storage, new: NewBenchmark) -> StoredData:
 
     Raises UsageError and DataError for data that cannot be scored, StorageError.
     """
+    if new.data is None:
+        return _without_data(storage, new)
     if new.public_data is not None and not new.is_hidden:
         raise UsageError(
             "public data beside the complete ones are for a split whose answers are hidden: add "
@@ -107,6 +112,22 @@ def store_data(storage: Storage, new: NewBenchmark) -> StoredData:
         complete.write_bytes(join_answers(questions, new.answers, new.seal_key))
         new = msgspec.structs.replace(new, is_hidden=True)
         return _store_complete(storage, new, complete, questions)
+
+
+def _without_data(storage: Storage, new: NewBenchmark) -> StoredData:
+    """Of a benchmark that has no data yet. Raises UsageError for what only data can have, and for
+    a `spec` that is no benchmark."""
+    if new.is_hidden or new.public_data is not None or new.answers is not None:
+        raise UsageError(
+            f"{new.name} has no data, so none of it can be hidden or public; give --data DATA"
+        )
+    if new.spec:
+        open_benchmark(new.spec, new.protocol.variant(None))
+    columns = {
+        "data": "", "data_name": "", "scoring_data": None, "public_data": None, "public_name": "",
+        "ids": "", "rows": 0,
+    }  # fmt: skip
+    return StoredData(columns, [], MediaStore(storage, Path()))
 
 
 def data_file(path: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -57,11 +57,20 @@ class SessionLimits(Struct, frozen=True, forbid_unknown_fields=True):
 class OpenIdProvider(Struct, frozen=True, forbid_unknown_fields=True):
     """A lab's sign-in by OpenID Connect. Its secret is in `SNELLEN_HUB_OIDC_SECRET`."""
 
-    issuer: str
+    issuer: Annotated[str, Meta(max_length=250)]
+    """As the provider writes itself, such as `https://login.example/realms/lab`."""
     client_id: str
     label: str = "Sign in with your organisation"
-    role: str = "submitter"
-    """Role of those who sign in for the first time."""
+    role: Literal["submitter", "viewer"] = "submitter"
+    """Role of those who sign in for the first time; owners are made by owners."""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    """What is asked for."""
+    email_domains: tuple[str, ...] = ()
+    """Domains of verified e-mail addresses; empty: of any, or none."""
+    groups: tuple[str, ...] = ()
+    """Groups of which a person must be in one; empty: any."""
+    groups_claim: str = "groups"
+    """What the provider calls the groups of a person."""
 
 
 class ScoringLimits(Struct, frozen=True, forbid_unknown_fields=True):

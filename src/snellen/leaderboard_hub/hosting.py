@@ -69,8 +69,8 @@ def add_benchmark(
     row = HostedBenchmark(
         name=new.name, title=new.title, description=new.description, spec=new.spec,
         protocol=msgspec.to_builtins(new.protocol),
-        is_hidden=new.is_hidden or new.answers is not None, version=1, created=now(),
-        **stored.columns)  # fmt: skip
+        is_hidden=new.is_hidden or new.answers is not None, version=1, layout=new.layout,
+        created=now(), **stored.columns)  # fmt: skip
     session.add(row)
     session.flush()
     _write_items(session, row, stored.items, stored.media)
@@ -96,12 +96,14 @@ def replace_data(
     new: NewBenchmark,
     stored: StoredData | None = None,
 ) -> int:
-    """Replace data and protocol of a benchmark: its version counts up, and every submission that is
-    not withdrawn is scored again; both numbers are kept. Flags that the new data answer are closed.
-    Returns the number of these submissions.
+    """Replace data and protocol of a benchmark, or add the first data: its version counts up, and
+    every submission that is not withdrawn is scored again; both numbers are kept. Flags that the
+    new data answer are closed. Returns the number of these submissions.
     """
     before = _read_contents(session, storage, row)
     stored = stored or store_data(storage, new)
+    if not row.has_data:
+        row.is_hidden = new.is_hidden or new.answers is not None
     settings_before = {"benchmark": row.spec, **row.protocol}
     for name, value in stored.columns.items():
         setattr(row, name, value)
@@ -111,7 +113,7 @@ def replace_data(
     changes = compare_items(before, _read_contents(session, storage, row), is_hidden=row.is_hidden)
     settings = compare_settings(settings_before, {"benchmark": row.spec, **row.protocol})
     note_version(session, row, "data", msgspec.structs.replace(changes, settings=settings))
-    decisions = read_decisions(new.data) if new.data.is_dir() else ()
+    decisions = read_decisions(new.data) if new.data is not None and new.data.is_dir() else ()
     settle_by_data(session, row, changes, decisions)
     note_data_change(session, row, row.version - 1)
     return _queue_all(session, row)

@@ -96,6 +96,11 @@ def take_submission(
 
     Raises TooManySubmissions, and DataError with the mistake of the file.
     """
+    if not benchmark.has_data:
+        raise DataError(
+            f"{benchmark.name} has no data on this hub, only reported numbers: nothing can be "
+            "submitted until its owner adds the data"
+        )
     check_rate(session, benchmark, account_id, limits)
     replies = read_replies(new.file_name, new.content, limits)
     expected = msgspec.json.decode(storage.get(benchmark.ids), type=list[str])
@@ -123,6 +128,7 @@ def check_rate(
     query = select(func.count()).where(
         Submission.account_id == account_id,
         Submission.benchmark_id == benchmark.id,
+        Submission.kind == "verified",
         Submission.created > now() - _DAY,
     )
     if (session.scalar(query) or 0) >= limits.per_day:
@@ -148,7 +154,7 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         path = Path(folder) / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"
         path.write_bytes(content)
         try:
-            predictions = read_predictions(path, settings=_strict_settings(Path(folder), limits))
+            predictions = read_predictions(path, settings=strict_settings(Path(folder), limits))
         except UsageError as error:
             raise DataError(str(error).replace(str(path), name)) from error
     if len(predictions) > limits.rows:
@@ -184,7 +190,7 @@ def _distinct(rows: Iterable[Prediction]) -> Iterable[Reply]:
     return (Reply(name, reply) for name, reply in seen.items())
 
 
-def _strict_settings(folder: Path, limits: SubmissionLimits) -> Settings:
+def strict_settings(folder: Path, limits: SubmissionLimits) -> Settings:
     """Limits for files of strangers, and a cache that is deleted with the file."""
     tight = Limits(
         row_mb=8,

@@ -28,6 +28,7 @@ from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
+from snellen.engine.loop.single_image import takes_one_image, with_first_image
 from snellen.models.frequent import Frequent
 from snellen.store.runs import find_runs
 
@@ -140,6 +141,8 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     repeated_flow = repeat_flow(plan.benchmark.flow, plan.repeats, plan.sampling)
     is_recording = abilities(plan.model).by_row
     is_text_only = _is_text_only(plan.model)
+    if takes_one_image(plan.model):
+        repeated_flow = with_first_image(repeated_flow)
     if is_recording or not (unsupported_reason or prepare or is_text_only):
         return repeated_flow
 

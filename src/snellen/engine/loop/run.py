@@ -50,6 +50,7 @@ from snellen.engine.loop.plan import (
     select_ids,
 )
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
+from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ResponseStore
 from snellen.store.runs import (
     ResumeRecord,
@@ -266,6 +267,7 @@ class RunState:
         self.stop_monitor: StopMonitor | None = None
         self.start_time = time.monotonic()
         reset_peak_memory()
+        self._image_remark = ""
         self._saved = 0
         self._written_at = 0.0
         self._earlier_spent = info.spent
@@ -369,7 +371,7 @@ class RunState:
             reused=self._reused,
             address=abilities(self.plan.model).address if self._usage().sent else self.info.address,
             served=self._served_models(),
-            remarks=abilities(self.plan.model).remarks,
+            remarks=(*abilities(self.plan.model).remarks, *filter(None, (self._image_remark,))),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
@@ -380,6 +382,8 @@ class RunState:
         self.plan.progress.on_finish(status)
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
+        if takes_one_image(self.plan.model):
+            self._image_remark = first_image_remark(records)
         self.write_info(status)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:

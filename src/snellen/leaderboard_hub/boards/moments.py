@@ -19,6 +19,8 @@ from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
 
 _VISIBLE = {"published": True, "imported": True, "scored": True, "withdrawn": False}
 """Whether a submission is on the board after a change of each kind."""
+_LARGEST = 2**31
+"""Above the numbers that a database can hold."""
 _ARRIVALS = ("published", "imported")
 
 
@@ -39,7 +41,7 @@ def find_moment(session: Session, text: str) -> BoardMoment:
     """
     if text.startswith("@"):
         number = int(text[1:])
-        row = session.get(BoardChange, number) if number < 2**63 else None
+        row = session.get(BoardChange, number) if number < _LARGEST else None
         if row is None:
             raise UsageError(f"as-of={text}: this hub has no change of that number")
         return BoardMoment(row.at, row.id, _versions(session, row.id))

@@ -23,6 +23,7 @@ from snellen.leaderboard_hub.public_scores import PublicNumber
 _DEFAULT_GROUPS = 6
 """So many groups of a single grouping are seen unless other columns are chosen."""
 _EARLIER = "earlier"
+_METRIC = "metric"
 
 
 class NumberPlace(NamedTuple):
@@ -37,22 +38,25 @@ def plain_table(title: str, rows: Sequence[BoardRow]) -> BoardTable:
     """All rows by their headline, without tiers."""
     places = _places(rows)
     keys = {}
+    prefixes = distinct_keys(dict.fromkeys(place.column or _METRIC for place in places))
     for column in dict.fromkeys(place.column for place in places):
-        prefix = f"{distinct_keys([column])[column]}." if column else "metric."
         labels = [place.label for place in places if place.column == column]
-        for label, key in distinct_keys(labels, prefix).items():
+        for label, key in distinct_keys(labels, f"{prefixes[column or _METRIC]}.").items():
             keys[NumberPlace(column, label)] = key
+    # One grouping of few labels is seen at once; of more, readers choose.
     groupings = {place.column for place in places if place.column}
-    seen = len(groupings) == 1 and sum(bool(place.column) for place in places) <= _DEFAULT_GROUPS
+    is_seen = len(groupings) == 1 and sum(bool(place.column) for place in places) <= _DEFAULT_GROUPS
     main = rows[0].score if rows else None
     columns = [
         RANK,
         BoardColumn("score", main.name if main else "score",
-                    unit=main.headline.unit if main else "percent"),
+                    unit=main.headline.unit if main else "percent",
+                    top=main.headline.top if main else 100.0),
         BoardColumn("n", "n", note="samples behind the score", digits=0),
         TIER,
-        *(BoardColumn(keys[place], place.label, note=place.column,
-                      is_default=seen and bool(place.column)) for place in places),
+        *(BoardColumn(keys[place], place.label, unit=sample.unit, note=place.column,
+                      is_default=is_seen and bool(place.column), top=sample.top)
+          for place, sample in places.items()),
     ]  # fmt: skip
     if any(row.earlier for row in rows):
         columns.append(BoardColumn(_EARLIER, "Before", note="the score on the version of the "
@@ -80,10 +84,13 @@ def plain_table(title: str, rows: Sequence[BoardRow]) -> BoardTable:
     )
 
 
-def _places(rows: Sequence[BoardRow]) -> list[NumberPlace]:
-    """Metrics, then groups, in the order of the first row that has each."""
-    places = dict.fromkeys(place for row in rows for place, _ in _numbers(row))
-    return sorted(places, key=lambda place: bool(place.column))
+def _places(rows: Sequence[BoardRow]) -> dict[NumberPlace, PublicNumber]:
+    """Metrics, then groups, in the order of the first row that has each, with a number of each."""
+    places: dict[NumberPlace, PublicNumber] = {}
+    for row in rows:
+        for place, number in _numbers(row):
+            places.setdefault(place, number)
+    return dict(sorted(places.items(), key=lambda pair: bool(pair[0].column)))
 
 
 def _numbers(row: BoardRow) -> Iterator[tuple[NumberPlace, PublicNumber]]:

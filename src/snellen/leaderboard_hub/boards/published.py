@@ -88,6 +88,20 @@ def read_published(
         query = query.where(Submission.id.in_(visible_submissions(session, benchmark, moment)))
         version = moment.versions.get(benchmark.id, benchmark.version)
     submissions = session.scalars(query.options(joinedload(Submission.account))).all()
+    at = None if moment is None else moment.at
+    return sorted(public_rows(session, benchmark, limits, submissions, version, at), key=_rank_key)
+
+
+def public_rows(
+    session: Session,
+    benchmark: HostedBenchmark,
+    limits: HiddenSplits,
+    submissions: Sequence[Submission],
+    version: int,
+    at: datetime | None = None,
+) -> list[PublishedScore]:
+    """What may be shown of submissions to a benchmark, on this version of it and earlier ones, as
+    far as they were scored at a time. Submissions without a score are left out."""
     scores = scores_by_submission(session, [submission.id for submission in submissions])
     public_ids = {submission.id: submission.public_id for submission in submissions}
     rows = []
@@ -95,7 +109,7 @@ def read_published(
         own = [
             score
             for score in scores.get(submission.id, ())
-            if score.version <= version and (moment is None or score.created <= moment.at)
+            if score.version <= version and (at is None or score.created <= at)
         ]
         if not own:
             continue
@@ -110,7 +124,7 @@ def read_published(
             for score in own
         ]
         rows.append(PublishedScore(_row(submission, public, version), own[-1]))
-    return sorted(rows, key=_rank_key)
+    return rows
 
 
 def _row(submission: Submission, scores: Sequence[PublicScore], version: int) -> BoardRow:

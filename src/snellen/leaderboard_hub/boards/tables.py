@@ -26,6 +26,8 @@ class BoardColumn(Struct, frozen=True, omit_defaults=True):
     """Whether it is seen unless other columns are chosen."""
     digits: int = 1
     """Decimals of its numbers."""
+    top: float = 100.0
+    """The highest possible number."""
 
 
 class BoardCell(Struct, frozen=True, omit_defaults=True):

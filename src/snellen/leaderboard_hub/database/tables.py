@@ -78,6 +78,7 @@ class Account(HubTable):
     """`issuer subject` of OpenID Connect."""
     created: Mapped[datetime]
     disabled: Mapped[datetime | None]
+    deleted: Mapped[datetime | None]
 
 
 class AccessToken(HubTable):
@@ -109,6 +110,9 @@ class SignIn(HubTable):
     csrf: Mapped[str] = mapped_column(String(64))
     created: Mapped[datetime]
     expires: Mapped[datetime]
+    address: Mapped[str] = mapped_column(String(64), server_default="")
+    agent: Mapped[str] = mapped_column(String(200), server_default="")
+    """What the browser calls itself, so that a person knows one from another."""
 
     account: Mapped[Account] = relationship()
 
@@ -124,6 +128,35 @@ class Invitation(HubTable):
     created: Mapped[datetime]
     expires: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))
+    note: Mapped[str] = mapped_column(String(200), server_default="")
+    """Whom it is for, as the owner wrote."""
+
+
+class PasswordReset(HubTable):
+    """A link by which a person chooses a new password, once."""
+
+    __tablename__ = "password_resets"
+
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
+    made_by: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
+    used: Mapped[datetime | None]
+
+    account: Mapped[Account] = relationship(foreign_keys=[account_id])
+
+
+class OpenIdRequest(HubTable):
+    """A browser that was sent to the provider of OpenID Connect and has not come back."""
+
+    __tablename__ = "openid_requests"
+
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    """Of the secret in the browser's cookie, from which state, nonce and verifier are derived."""
+    next_path: Mapped[str] = mapped_column(String(500))
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
 
 
 class Attempt(HubTable):
@@ -168,7 +201,7 @@ class HostedBenchmark(HubTable):
     is_hidden: Mapped[bool]
     """Whether the answers are hidden: then the data are stored encrypted."""
     data: Mapped[str] = mapped_column(String(200))
-    """Key of the complete data in the storage."""
+    """Key of the complete data in the storage; empty: it has none, and only reported numbers."""
     data_name: Mapped[str] = mapped_column(String(200))
     """File name of the data, whose suffix says how they are read."""
     public_data: Mapped[str | None] = mapped_column(String(200))
@@ -186,6 +219,11 @@ class HostedBenchmark(HubTable):
     layout: Mapped[str] = mapped_column(String(16), server_default="")
     """How its board is laid out: `table`, `mme`, `seed` or `mmt`; empty: by `spec`."""
     created: Mapped[datetime]
+
+    @property
+    def has_data(self) -> bool:
+        """Whether predictions can be scored; else its board has reported numbers only."""
+        return bool(self.data)
 
 
 class HostedSuite(HubTable):

@@ -46,6 +46,9 @@ class RowScores(NamedTuple):
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
+    clusters: tuple[str, ...] = ()
+    influences: tuple[float, ...] = ()
+    """As in `SampleContributions`; both are empty in files of earlier versions."""
 
 
 class _StoredSamples(NamedTuple):
@@ -80,7 +83,7 @@ def score_submission(
         return
     try:
         result, replies = _score(hub, work, is_abandoned)
-        samples = RowScores(result.ids, result.samples)
+        samples = RowScores(result.ids, result.samples, result.clusters, result.influences)
         content = msgspec.json.encode(samples)
         stored = _StoredSamples(
             samples,
@@ -208,6 +211,7 @@ def _displayed_value(
         select(func.count()).where(
             Submission.account_id == submission.account_id,
             Submission.benchmark_id == submission.benchmark_id,
+            Submission.kind == "verified",
             Submission.id < submission.id,
         )
     )

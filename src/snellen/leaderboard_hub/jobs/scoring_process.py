@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -27,10 +27,10 @@ from msgspec import Struct
 
 from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, UsageError
-from snellen.core.record import Record
 from snellen.leaderboard_hub.benchmark_data import Protocol
 from snellen.leaderboard_hub.config import ScoringLimits
 from snellen.leaderboard_hub.errors import HubUnavailable
+from snellen.leaderboard_hub.jobs.contributions import sample_contributions
 from snellen.leaderboard_hub.samples.replies import encode_replies
 
 _TASK, _RESULT, _PART = "task.json", "result.json", "result.part"
@@ -80,6 +80,9 @@ class ScoringResult(Struct, frozen=True, omit_defaults=True):
     ids: tuple[str, ...] = ()
     samples: tuple[float, ...] = ()
     """Scores of the samples, in the order of the data; what has none counts 0."""
+    clusters: tuple[str, ...] = ()
+    influences: tuple[float, ...] = ()
+    """As in `SampleContributions`."""
 
 
 def score_in_process(
@@ -187,7 +190,8 @@ def _score(folder: Path, task: ScoringTask) -> Scored:
 def _as_result(scored: Scored) -> ScoringResult:
     headline = scored.summary.headline
     interval = headline.interval
-    ids, samples = _sample_scores(scored.records)
+    ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
+    contributions = sample_contributions(scored.benchmark, ordered)
     return ScoringResult(
         headline=headline.value,
         low=None if interval is None else interval.low,
@@ -195,14 +199,11 @@ def _as_result(scored: Scored) -> ScoringResult:
         top=headline.top,
         count=headline.n,
         summary=msgspec.to_builtins(scored.summary),
-        ids=ids,
-        samples=samples,
+        ids=tuple(record.id for record in ordered),
+        samples=tuple(record.score or 0.0 for record in ordered),
+        clusters=contributions.clusters,
+        influences=contributions.influences,
     )
-
-
-def _sample_scores(records: Sequence[Record]) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    ordered = sorted(records, key=lambda record: (record.position or 0, record.id))
-    return tuple(each.id for each in ordered), tuple(each.score or 0.0 for each in ordered)
 
 
 def _limit_memory(memory_mb: int) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.accounts.access import one_line
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.accounts.roles import Caller
 from snellen.leaderboard_hub.boards.published import latest_scores
@@ -30,6 +31,7 @@ from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission, take_submission
 from snellen.leaderboard_hub.public_scores import as_json, public_score
 from snellen.leaderboard_hub.publishing import publish_submission, withdraw_submission
+from snellen.leaderboard_hub.reported_numbers.beside import numbers_beside
 from snellen.leaderboard_hub.samples.versions import score_history
 from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require
 from snellen.leaderboard_hub.web.board_api import find_benchmark
@@ -87,7 +89,7 @@ def submit(
     limit = hub.config.submissions.megabytes * 1_000_000
     new = NewSubmission(
         model=_one_line(model),
-        file_name=predictions.filename or "predictions",
+        file_name=one_line(predictions.filename or "", 200) or "predictions",
         content=predictions.file.read(limit + 1),
         facts=_decode(facts, ModelFacts, "facts"),
         run=_decode(run, dict[str, Any], "run"),
@@ -200,6 +202,9 @@ def _submission(session: Session, hub: Hub, row: Submission) -> dict[str, Any]:
         "status": row.status,
         "visibility": row.visibility,
         "problem": row.problem,
+        "evidence": row.kind,
+        "source": row.source,
+        "other_protocol": row.other_protocol,
         "created": row.created.isoformat(timespec="seconds"),
     }
     score = latest_scores(session, [row.id]).get(row.id)
@@ -208,11 +213,13 @@ def _submission(session: Session, hub: Hub, row: Submission) -> dict[str, Any]:
         value["score"] = as_json(
             public_score(
                 score,
-                is_hidden=benchmark.is_hidden,
+                is_hidden=benchmark.is_hidden and row.kind == "verified",
                 limits=hub.config.hidden,
                 same_as=earlier.public_id if earlier else None,
             )
         )
+        beside = numbers_beside(session, hub.config.hidden, row)
+        value["beside"] = msgspec.to_builtins(beside)
     return value
 
 

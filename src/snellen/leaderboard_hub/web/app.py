@@ -22,6 +22,7 @@ from snellen.leaderboard_hub.samples.flags import TooManyFlags
 from snellen.leaderboard_hub.web.api import router as api_router
 from snellen.leaderboard_hub.web.board_api import board_router
 from snellen.leaderboard_hub.web.browser import SignInNeeded
+from snellen.leaderboard_hub.web.feed_pages import feed_router
 from snellen.leaderboard_hub.web.limits import BodyLimit
 from snellen.leaderboard_hub.web.logs import log_error
 from snellen.leaderboard_hub.web.operation import add_operation
@@ -29,6 +30,7 @@ from snellen.leaderboard_hub.web.pages import ROUTERS
 from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
 from snellen.leaderboard_hub.web.pages.frame import wants_page
 from snellen.leaderboard_hub.web.samples_api import samples_router
+from snellen.leaderboard_hub.web.token_api import token_router
 
 _FORM_BYTES = 2_000_000
 """Bytes of a request beside the uploaded file."""
@@ -43,6 +45,8 @@ _API_ROUTERS = (
     api_router,
     board_router,
     samples_router,
+    token_router,
+    feed_router,
 )
 
 

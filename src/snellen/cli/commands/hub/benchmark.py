@@ -26,9 +26,14 @@ def add(parser: ArgumentParser) -> None:
     """Declare the arguments of `snellen hub benchmark`."""
     add_folder(parser)
     parser.add_argument("name", metavar="NAME", help="its name in addresses, such as signs")
-    parser.add_argument(
-        "--data", required=True, metavar="DATA",
+    data = parser.add_mutually_exclusive_group(required=True)
+    data.add_argument(
+        "--data", metavar="DATA",
         help="the complete data: a file, or a data set folder of snellen curate with its pictures",
+    )  # fmt: skip
+    data.add_argument(
+        "--no-data", action="store_true",
+        help="hold a board of reported numbers only; --replace adds data later",
     )  # fmt: skip
     parser.add_argument("--title", default="", metavar="TEXT", help="its title (default: NAME)")
     parser.add_argument("--description", default="", metavar="TEXT", help="a sentence about it")
@@ -93,7 +98,8 @@ def _new_benchmark(arguments: Namespace) -> NewBenchmark:
             raise UsageError(f"{path}: there is no such file")
     if seal_key is not None and answers is None:
         raise UsageError("--seal-key is the key of --answers, which is not given")
-    assert data is not None
+    if data is None and arguments.replace:
+        raise UsageError("--replace needs --data DATA: data cannot be taken away")
     return NewBenchmark(
         name=arguments.name, title=arguments.title or arguments.name, data=data,
         description=arguments.description, spec=arguments.spec, is_hidden=arguments.hidden,
@@ -117,7 +123,7 @@ def _check(
     row = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == name))
     if row is None:
         raise UsageError(f"the hub has no benchmark called {name}")
-    if row.is_hidden != is_hidden:
+    if row.has_data and row.is_hidden != is_hidden:
         raise UsageError(
             f"the answers of {name} are {'' if row.is_hidden else 'not '}hidden, and stay so: "
             f"{'add' if row.is_hidden else 'leave out'} --hidden"
@@ -139,7 +145,7 @@ def _write(
 
     if row is None:
         row = add_benchmark(session, hub.storage, new, stored)
-        done = f"{row.rows:,} items"
+        done = f"{row.rows:,} items" if row.has_data else "a board of reported numbers"
     else:
         flags = _count_flags(read_flags(session, row.id))
         count = replace_data(session, hub.storage, row, new, stored)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -28,6 +29,7 @@ LANGUAGES = ("en", "zh")
 THEMES = ("light", "dark")
 _LANGUAGE_COOKIE = "snellen_language"
 _THEME_COOKIE = "snellen_theme"
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 _YEAR = 365 * 24 * 3600
 _SHARED_STYLES = {"page.css"}
 """Static files that are those of the reports."""
@@ -52,15 +54,15 @@ def render(request: Request, template: str, status: int = 200, **context: Any) -
     browser = browser_of(request)
     language = language_of(request)
     page = _environment(language).get_template(template)
-    text = page.render(
-        hub=hub_of(request).config,
-        caller=None if browser is None else browser.caller,
-        csrf="" if browser is None else browser.csrf,
-        language=language,
-        theme=_choice(request.cookies.get(_THEME_COOKIE, ""), THEMES),
-        here=local_target(request),
-        **context,
-    )
+    shared: dict[str, Any] = {
+        "hub": hub_of(request).config,
+        "caller": None if browser is None else browser.caller,
+        "csrf": "" if browser is None else browser.csrf,
+        "language": language,
+        "theme": theme_of(request),
+        "here": local_target(request),
+    }
+    text = page.render(shared | context)
     return HTMLResponse(text, status, PAGE_HEADERS)
 
 
@@ -87,10 +89,24 @@ def language_of(request: Request) -> str:
     return LANGUAGES[0]
 
 
+def theme_of(request: Request) -> str:
+    """`light` or `dark` as the reader chose; empty: as the system says."""
+    return _choice(request.cookies.get(_THEME_COOKIE, ""), THEMES)
+
+
 def translate(language: str, english: str, **values: object) -> str:
     """A text in a language, with values for its {names}."""
-    text = english if language == "en" else _chinese().get(english, english)
+    text = english if language == "en" else _chinese().get(english)
+    if text is None:
+        text = english if values else _translate_numbers(english)
     return text.format(**values) if values else text
+
+
+def _translate_numbers(english: str) -> str:
+    """A sentence of the boards, whose numbers vary: its translation has {} in their place."""
+    numbers = [] if "{" in english else _NUMBER.findall(english)
+    text = _chinese().get(_NUMBER.sub("{}", english)) if numbers else None
+    return english if text is None else text.format(*numbers)
 
 
 @router.get("/settings")
@@ -169,6 +185,8 @@ def _environment(language: str) -> Environment:
         "points": fmt.score_text,
         "number": fmt.count_text,
         "words": fmt.display_name,
+        "day": lambda when: when.strftime("%Y-%m-%d"),
+        "moment": lambda when: when.strftime("%Y-%m-%d %H:%M"),
     }
     return environment
 

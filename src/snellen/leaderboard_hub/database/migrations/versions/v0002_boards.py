@@ -15,6 +15,14 @@ depends_on = None
 
 def upgrade() -> None:
     op.create_table(
+        "openid_requests",
+        sa.Column("digest", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("next_path", sa.String(length=500), nullable=False),
+        sa.Column("created", UtcDateTime(timezone=True), nullable=False),
+        sa.Column("expires", UtcDateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_openid_requests")),
+    )
+    op.create_table(
         "suites",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=64), nullable=False),
@@ -95,6 +103,27 @@ def upgrade() -> None:
         sa.UniqueConstraint("benchmark_id", "digest", name=op.f("uq_media_benchmark_id_digest")),
     )
     op.create_table(
+        "password_resets",
+        sa.Column("digest", sa.LargeBinary(length=32), nullable=False),
+        sa.Column("account_id", sa.Integer(), nullable=False),
+        sa.Column("made_by", sa.Integer(), nullable=False),
+        sa.Column("created", UtcDateTime(timezone=True), nullable=False),
+        sa.Column("expires", UtcDateTime(timezone=True), nullable=False),
+        sa.Column("used", UtcDateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["account_id"], ["accounts.id"], name=op.f("fk_password_resets_account_id_accounts")
+        ),
+        sa.ForeignKeyConstraint(
+            ["made_by"], ["accounts.id"], name=op.f("fk_password_resets_made_by_accounts")
+        ),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_password_resets")),
+    )
+    with op.batch_alter_table("password_resets", schema=None) as batch_op:
+        batch_op.create_index(
+            batch_op.f("ix_password_resets_account_id"), ["account_id"], unique=False
+        )
+
+    op.create_table(
         "board_changes",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("at", UtcDateTime(timezone=True), nullable=False),
@@ -121,6 +150,9 @@ def upgrade() -> None:
             batch_op.f("ix_board_changes_benchmark_id"), ["benchmark_id"], unique=False
         )
 
+    with op.batch_alter_table("accounts", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("deleted", UtcDateTime(timezone=True), nullable=True))
+
     with op.batch_alter_table("benchmarks", schema=None) as batch_op:
         batch_op.add_column(sa.Column("scoring_data", sa.String(length=200), nullable=True))
         batch_op.add_column(
@@ -130,8 +162,21 @@ def upgrade() -> None:
             sa.Column("layout", sa.String(length=16), server_default="", nullable=False)
         )
 
+    with op.batch_alter_table("invitations", schema=None) as batch_op:
+        batch_op.add_column(
+            sa.Column("note", sa.String(length=200), server_default="", nullable=False)
+        )
+
     with op.batch_alter_table("scores", schema=None) as batch_op:
         batch_op.add_column(sa.Column("replies", sa.String(length=200), nullable=True))
+
+    with op.batch_alter_table("sign_ins", schema=None) as batch_op:
+        batch_op.add_column(
+            sa.Column("address", sa.String(length=64), server_default="", nullable=False)
+        )
+        batch_op.add_column(
+            sa.Column("agent", sa.String(length=200), server_default="", nullable=False)
+        )
 
     with op.batch_alter_table("submissions", schema=None) as batch_op:
         batch_op.add_column(sa.Column("source", sa.JSON(), server_default="{}", nullable=False))
