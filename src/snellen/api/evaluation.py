@@ -37,7 +37,7 @@ from snellen.core.model import AnyModel, Model, abilities
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
-from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
+from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.loop.progress import Progress
 from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run
@@ -188,7 +188,7 @@ def _evaluate(
                 stop_rule=rule if isinstance(rule, PrecisionRule) else None,
                 fresh=fresh,
             )
-            return replace(plan, prices=prices.plan_prices(plan))
+            return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
 
         results = Results()
         store = Path(options.store) if options.store else out / STORE_FILE

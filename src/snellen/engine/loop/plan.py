@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-import hashlib
 import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
@@ -30,6 +29,7 @@ from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
 from snellen.engine.loop.single_image import takes_one_image, with_first_image
+from snellen.models.frequent import Frequent
 from snellen.store.runs import find_runs
 
 
@@ -61,6 +61,16 @@ class RunPlan:
     """How often each question is asked."""
     sampling: Mapping[str, Sampling] = field(default_factory=dict)
     """Sampling by role; a role that is absent is sampled as the benchmark declares."""
+
+
+def bind_to_data(plan: RunPlan) -> RunPlan:
+    """The plan with the model for its data: another one only where a baseline reads the answers.
+    Opens the data. Raises DataError and UsageError."""
+    if not isinstance(plan.model, Frequent):
+        return plan
+    table = plan.benchmark.open()
+    model = plan.model.for_samples(plan.benchmark.samples(table), table.digest)
+    return dataclasses.replace(plan, model=model)
 
 
 def select_ids(plan: RunPlan, table: Table) -> set[str]:
@@ -122,16 +132,6 @@ def run_config(plan: RunPlan, table: Table) -> RunConfig:
         fresh=plan.fresh,
         sampling=dict(plan.sampling),
     )
-
-
-def folder_name(plan: RunPlan, config: RunConfig) -> str:
-    """<model>--<benchmark>--<8 hex of the config digest>."""
-    digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
-    model, benchmark = (
-        re.sub(r"[^A-Za-z0-9._+-]+", "_", name).strip("_.")[-80:]
-        for name in (plan.model_name, plan.benchmark.name)
-    )
-    return f"{model}--{benchmark}--{digest[:8]}"
 
 
 def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:

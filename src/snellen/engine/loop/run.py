@@ -45,7 +45,6 @@ from snellen.engine.loop.environment import (
 from snellen.engine.loop.plan import (
     RunPlan,
     build_flow,
-    folder_name,
     images_reason,
     run_config,
     select_ids,
@@ -53,7 +52,13 @@ from snellen.engine.loop.plan import (
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
+from snellen.store.runs import (
+    ResumeRecord,
+    RunFolder,
+    RunWriter,
+    open_run,
+    run_folder_name,
+)
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -88,7 +93,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     if missing:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     config = run_config(plan, table)
-    folder = plan.out / folder_name(plan, config)
+    folder = plan.out / run_folder_name(plan.model_name, plan.benchmark.name, config)
     with RunWriter(folder) as writer:
         done, repairs = resume(plan, table, writer, selected)
         info = initial_info(plan, table, config, writer, repairs, store)
