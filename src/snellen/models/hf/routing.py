@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
-from snellen.models.naming.catalog import find_entry
+from snellen.models.naming.catalog import CatalogEntry, find_entry
 from snellen.models.naming.routes import (
     SERVERS,
     Route,
@@ -20,6 +20,7 @@ from snellen.models.naming.routes import (
     layouts,
     missing_packages,
     route_sources,
+    routes_of,
     too_new_for,
 )
 
@@ -176,6 +177,19 @@ def _advice(name: str, routes: Sequence[Route]) -> str:
         "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made elsewhere "
         "(snellen score)"
     )
+
+
+def command_of(entry: CatalogEntry) -> str:
+    """The arguments of `snellen run` that ask a model of the catalog by its best route, e.g.
+    `-m InternVL3-8B`; "" if there is none."""
+    best = routes_of(entry)[0]
+    if best.kind == "none":
+        return ""
+    if best.kind == "code":
+        return f"-m {entry.name}:{_CONSENT}=yes"
+    if best.kind == "server":
+        return f"-m {entry.id} --serve '{_LAUNCH[best.target]}'"
+    return f"-m {entry.name}"
 
 
 def _ways(name: str, routes: Sequence[Route]) -> str:

@@ -184,7 +184,7 @@ def _native_route(type: str, id: str, source: str, needs: str) -> Route | None:
     if type not in lists.pictures and type not in lists.text:
         return None
     tried: Tried = "read"
-    if type in lists.asked_small:
+    if {type, f"{type}_thinker"} & lists.asked_small:
         tried = "small model"
     elif type in lists.text:
         tried = "same interface"
