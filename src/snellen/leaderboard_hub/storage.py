@@ -76,7 +76,7 @@ class Storage:
     def get_range(self, key: str, start: int, length: int) -> bytes:
         """Bytes of content that is not sealed, from an offset on; fewer at its end. They are not
         checked against the key. Raises StorageError."""
-        if key.endswith(_SEALED):
+        if key.endswith(SEALED):
             raise StorageError(f"the file {key} is sealed, and can only be read as a whole")
         return self._read(key, start, length) if length > 0 else b""
 

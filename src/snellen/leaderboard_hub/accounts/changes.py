@@ -86,18 +86,17 @@ def _clear_submissions(session: Session, account: Account) -> list[str]:
         scores = session.scalars(
             select(SubmissionScore).where(SubmissionScore.submission_id == row.id)
         ).all()
-        keys |= {key for key in (row.file, *(score.records for score in scores)) if key}
+        keys.add(row.file or "")
+        keys |= {key or "" for score in scores for key in (score.records, score.replies)}
         for score in scores:
             session.delete(score)
         row.visibility, row.model, row.problem = "withdrawn", "deleted", ""
         row.facts, row.run, row.file, row.file_name, row.digest = {}, {}, None, "", ""
     session.flush()
     # Equal files of open benchmarks are stored once.
-    shared = set(session.scalars(select(Submission.file).where(Submission.file.in_(keys))))
-    shared |= set(
-        session.scalars(select(SubmissionScore.records).where(SubmissionScore.records.in_(keys)))
-    )
-    return sorted(keys - shared)
+    for column in (Submission.file, SubmissionScore.records, SubmissionScore.replies):
+        keys -= {key or "" for key in session.scalars(select(column).where(column.in_(keys)))}
+    return sorted(keys - {""})
 
 
 def _end_access(session: Session, account: Account) -> None:

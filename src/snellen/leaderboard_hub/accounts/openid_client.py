@@ -209,12 +209,16 @@ class OpenIdClient:
 
         keys = self._read_keys(metadata)
         try:
-            return jwt.decode(text, KeySet.import_key_set(keys), algorithms=_ALGORITHMS)
+            return jwt.decode(
+                text, KeySet.import_key_set(_as_key_set(keys)), algorithms=_ALGORITHMS
+            )
         except (JoseError, ValueError):
             newer = self._read_keys(metadata, renew=True)
             if newer == keys:
                 raise
-            return jwt.decode(text, KeySet.import_key_set(newer), algorithms=_ALGORITHMS)
+            return jwt.decode(
+                text, KeySet.import_key_set(_as_key_set(newer)), algorithms=_ALGORITHMS
+            )
 
     def _read_user(
         self, metadata: ProviderMetadata, tokens: Mapping[str, Any], claims: Mapping[str, Any]
@@ -272,7 +276,7 @@ class OpenIdClient:
             if answer.status_code != 200 or len(answer.content) > _LONGEST:
                 raise _unavailable(self._provider)
             content = msgspec.json.decode(answer.content, type=dict[str, Any])
-        except (*_network_errors(), msgspec.DecodeError) as error:
+        except _network_errors() as error:
             raise _unavailable(self._provider) from error
         return content
 
@@ -325,7 +329,12 @@ def _oauth_client() -> Any:
     return OAuth2Client
 
 
+def _as_key_set(keys: dict[str, Any]) -> Any:
+    """Keys as JSON, which joserfc checks itself, whatever its type says."""
+    return keys
+
+
 def _network_errors() -> tuple[type[Exception], ...]:
     from httpx2 import HTTPError, InvalidURL
 
-    return (HTTPError, InvalidURL, ValueError)
+    return (HTTPError, InvalidURL, ValueError, msgspec.DecodeError)

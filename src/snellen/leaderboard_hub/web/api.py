@@ -21,6 +21,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.accounts.access import one_line
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.accounts.roles import Caller
 from snellen.leaderboard_hub.boards.published import latest_scores
@@ -88,7 +89,7 @@ def submit(
     limit = hub.config.submissions.megabytes * 1_000_000
     new = NewSubmission(
         model=_one_line(model),
-        file_name=predictions.filename or "predictions",
+        file_name=one_line(predictions.filename or "", 200) or "predictions",
         content=predictions.file.read(limit + 1),
         facts=_decode(facts, ModelFacts, "facts"),
         run=_decode(run, dict[str, Any], "run"),

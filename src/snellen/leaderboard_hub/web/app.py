@@ -36,6 +36,7 @@ from snellen.leaderboard_hub.web.pages import ROUTERS
 from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
 from snellen.leaderboard_hub.web.pages.frame import wants_page
 from snellen.leaderboard_hub.web.samples_api import samples_router
+from snellen.leaderboard_hub.web.token_api import token_router
 
 _FORM_BYTES = 2_000_000
 """Bytes of a request beside the uploaded file."""
@@ -49,6 +50,7 @@ _API_ROUTERS = (
     api_router,
     board_router,
     samples_router,
+    token_router,
     feed_router,
 )
 _log = logging.getLogger("snellen.hub")
