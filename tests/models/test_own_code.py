@@ -215,7 +215,6 @@ def test_draws_depend_on_their_seed_alone(folders: dict[str, Path], name: str) -
 
 
 @pytest.mark.attack(
-    "models",
     "a checkpoint with Python of its own, without the user's consent",
     "a sentence that names the option; none of its code runs",
 )

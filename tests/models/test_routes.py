@@ -196,7 +196,6 @@ def test_the_revision_that_the_catalog_pins_is_not_that_of_the_twin() -> None:
 
 
 @pytest.mark.attack(
-    "models",
     "names of checkpoints that transformers does not load, without a network",
     "one sentence with the nearest way that works, before anything is downloaded",
 )
