@@ -11,7 +11,6 @@ from typing import NamedTuple, Unpack
 
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
 from snellen.api._roles import RunCell, RunMatrix, open_roles
-from snellen.api._sampling import is_greedy
 from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
     STORE_FILE,
@@ -169,11 +168,10 @@ def _evaluate(
         for models_by_role in roles.roles():
             check_roles(models_by_role)
         prices.check(roles.all_models(), limits.budget)
-        if options.repeats > 1 and warned is not None:
-            for name, model in roles.models:
-                if is_greedy(model, roles.sampling.get(name)):
-                    warned(f"{name}: {_NO_TEMPERATURE}")
         matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+        if options.repeats > 1 and warned is not None:
+            for name in matrix.greedy_models():
+                warned(f"{name}: {_NO_TEMPERATURE}")
 
         def run_plan(cell: RunCell, fresh: str) -> RunPlan:
             plan = replace(

@@ -41,6 +41,11 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
         provider, settings, concurrency=profile.concurrency, logprobs=profile.logprobs
     )
     _check(provider, profile, setup)
+    if "revision" in settings and profile.key_needed:
+        raise UsageError(
+            f"{provider} serves models of its own, which have dates in their names instead of "
+            "commits; leave out the revision, and name the dated model"
+        )
     origin = find_origin(provider, profile, settings)
     key = find_key(origin, profile, settings)
     if not name and not origin.is_custom:

@@ -33,6 +33,9 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Name of the field for the maximal number of new tokens."""
     temperature: bool = True
     top_p: bool = True
+    top_k: bool = False
+    repetition_penalty: bool = False
+    presence_penalty: bool = True
     seed: bool = True
     stop: bool = True
     logprobs: bool = True
@@ -43,7 +46,7 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     effort_with: dict[str, bool] = {}
     """Fields that switch reasoning on, sent with the effort."""
     fixed_sampling: tuple[str, ...] = ()
-    """Patterns of models that accept neither temperature nor top_p."""
+    """Patterns of models that set temperature, top_p, top_k and penalties themselves."""
     adaptive: tuple[str, ...] = ()
     """Patterns of models whose reasoning effort is a word, never a number of tokens."""
     tokenize: bool = False
@@ -63,7 +66,7 @@ def profiles() -> dict[str, ProviderProfile]:
 
 
 def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:
-    """Whether the model rejects requests that set temperature or top_p."""
+    """Whether the model rejects requests that set temperature, top_p, top_k or a penalty."""
     return _matches(profile.fixed_sampling, model)
 
 
