@@ -72,11 +72,22 @@ def maker_sampling(
     )
     if not isinstance(model, RestrictedSampler):
         return sampling if sampling != Sampling() else None
+    # First what it takes by no means, then what it does not take together.
+    for given_up in _LEAST_NEEDED:
+        alone = Sampling(**{given_up: getattr(sampling, given_up)})
+        if alone != Sampling() and model.cannot_sample(_with_temperature(alone)) is not None:
+            sampling = structs.replace(sampling, **{given_up: None})
     for given_up in _LEAST_NEEDED:
         if sampling == Sampling() or model.cannot_sample(sampling) is None:
             break
         sampling = structs.replace(sampling, **{given_up: None})
     return sampling if sampling != Sampling() else None
+
+
+def _with_temperature(sampling: Sampling) -> Sampling:
+    """The sampling with a temperature if it needs one to have an effect."""
+    is_of_draws = sampling.top_p is not None or sampling.top_k is not None
+    return structs.replace(sampling, temperature=1.0) if is_of_draws else sampling
 
 
 def _as_is(options: Mapping[str, str]) -> dict[str, str]:

@@ -58,7 +58,9 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     )
     if not name:
         name = _only_model(client, origin)
-    config = RemoteModelConfig(name, profile, setup)
+    revision = settings.get("revision")
+    requested = f"{name}@{revision}" if revision and profile.revision_in_name else name
+    config = RemoteModelConfig(requested, profile, setup)
     dialect = _dialect(config)
     identity = Identity(
         "server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings)

@@ -51,6 +51,8 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Patterns of models whose reasoning effort is a word, never a number of tokens."""
     tokenize: bool = False
     """Whether it has vLLM's paths /tokenize and /detokenize, which render the prompt."""
+    revision_in_name: bool = False
+    """Whether requests name a pinned model as `ORG/NAME@REVISION`."""
     video: Video = "none"
     """How videos are sent to models that accept them."""
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")
