@@ -135,7 +135,10 @@ class NamedBenchmark:
             variant = replace(variant, max_new_tokens=longest)
         if is_by_maker and self.spec not in custom:
             known_as = maker_name(name, model.identity)
-            benchmark = apply_recipe(known_as, self.spec, self.benchmark, variant)
+            takes_video = "video" in model.capabilities.inputs
+            benchmark = apply_recipe(
+                known_as, self.spec, self.benchmark, variant, takes_video=takes_video
+            )
             if benchmark is not self.benchmark:
                 return benchmark
         return resolve_benchmark(self.spec, variant, custom) if changed else self.benchmark

@@ -95,11 +95,11 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
     def settings(self) -> dict[str, str]:
         """What it sets, by name, as text."""
-        described = {"name", "title", "note", "source", "read"}
+        values = {name: getattr(self, name) for name in _FIELDS if name not in _DESCRIPTIONS}
         return {
             name: f"{value:g}" if isinstance(value, float) else str(value)
-            for name, value in structs.asdict(self).items()
-            if name not in described and value not in (None, "")
+            for name, value in values.items()
+            if value not in (None, "")
         }
 
 
@@ -139,6 +139,8 @@ class MakerSetup(Recipe, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 _FIELDS = tuple(field.name for field in structs.fields(Recipe))
+_DESCRIPTIONS = frozenset({"name", "title", "note", "source", "read"})
+"""Fields that set nothing."""
 
 
 @functools.cache

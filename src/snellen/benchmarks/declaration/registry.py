@@ -295,11 +295,14 @@ def _aliases(source: Source) -> Mapping[str, Mapping[str, str]]:
     return source.aliases if isinstance(source, Declaration) else {}
 
 
-def apply_recipe(model: str, spec: str, benchmark: Benchmark, variant: Variant) -> Benchmark:
+def apply_recipe(
+    model: str, spec: str, benchmark: Benchmark, variant: Variant, *, takes_video: bool = False
+) -> Benchmark:
     """The benchmark under the recipe for that model, which its parameters then record.
 
     The longest reply is the recipe's, unless one is requested, the model is to think first, or
-    texts are ranked; so are wording and frames, where they can be chosen and are not requested. The
+    texts are ranked; so are wording and frames, where they can be chosen and are not requested.
+    Numbers of frames for whole videos are left out for a model that is shown single frames. The
     benchmark is unchanged if no recipe matches, or if all it sets is requested otherwise.
     """
     recipe = find_recipe(model, benchmark.name)
@@ -315,6 +318,9 @@ def apply_recipe(model: str, spec: str, benchmark: Benchmark, variant: Variant) 
         for name, value in recipe.video_options.items()
         if name in benchmark.options and name not in requested
     }
+    if recipe.video == "native" and not takes_video:
+        # Hundreds of pictures in one request would be neither what the makers do nor affordable.
+        options = {}
     takes_wordings = OWN_PROMPT in benchmark.options.get(_PROMPT, ())
     if recipe.prompt and takes_wordings and _PROMPT not in requested:
         options[_PROMPT] = recipe.prompt
