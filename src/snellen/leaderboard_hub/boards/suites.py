@@ -18,7 +18,7 @@ from snellen.leaderboard_hub.boards.columns import (
     MODEL_COLUMNS,
     RANK,
     TIER,
-    decimals_of,
+    digits_of,
     mark_of,
     model_cells,
     number_cell,
@@ -256,7 +256,7 @@ def _member_column(column: SuiteColumn) -> BoardColumn:
         unit=first.unit if first is not None else "percent",
         note="; ".join(notes),
         top=100.0 / scale,
-        digits=decimals_of(100.0 / scale),
+        digits=digits_of(100.0 / scale),
     )
 
 
@@ -292,8 +292,7 @@ def _paired_p_values(
     if any(column.member.metric for column in columns):
         return {}, "a benchmark counts by a metric that samples are not kept for"
     tested: list[Mapping[tuple[int, int], PairedMean]] = [
-        paired_tests(storage, [entries[name][column.member.key].one for name in names],
-                     DEFAULT_LEVEL)
+        paired_tests(storage, [entries[name][column.member.key].one for name in names])
         for column in columns
     ]  # fmt: skip
     p_values = {}
