@@ -8,7 +8,7 @@ from msgspec import Struct
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from snellen.leaderboard_hub.boards.columns import decimals_of
+from snellen.leaderboard_hub.boards.columns import digits_of
 from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission, SubmissionScore
@@ -96,13 +96,13 @@ def both_numbers(own: PublicNumber, submission: Submission, other: OtherNumber) 
 
 
 def _value_text(number: PublicNumber) -> str:
-    return "–" if number.value is None else f"{number.value:.{decimals_of(number.top)}f}"
+    return "–" if number.value is None else f"{number.value:.{digits_of(number.top)}f}"
 
 
 def _text(number: PublicNumber) -> str:
     if number.low is None or number.high is None:
         return _value_text(number)
-    digits = decimals_of(number.top)
+    digits = digits_of(number.top)
     return f"{_value_text(number)} ({number.low:.{digits}f}–{number.high:.{digits}f})"
 
 
