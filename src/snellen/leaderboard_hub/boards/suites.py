@@ -232,11 +232,19 @@ def _average_columns(columns: Sequence[SuiteColumn]) -> tuple[BoardColumn, ...]:
     )  # fmt: skip
 
 
+def member_scale(column: SuiteColumn) -> float:
+    """What the numbers of a member are multiplied by to run from 0 to 100."""
+    first = _first_number(column)
+    return column.member.scale or (100.0 / first.top if first is not None else 1.0)
+
+
+def _first_number(column: SuiteColumn) -> PublicNumber | None:
+    numbers = (metric_number(one.row.score, column.member.metric) for one in column.published)
+    return next((number for number in numbers if number is not None), None)
+
+
 def _member_column(column: SuiteColumn) -> BoardColumn:
-    member = column.member
-    numbers = [metric_number(one.row.score, member.metric) for one in column.published]
-    first = next((number for number in numbers if number is not None), None)
-    scale = member.scale or (100.0 / first.top if first is not None else 1.0)
+    member, first, scale = column.member, _first_number(column), member_scale(column)
     notes = [f"weight {member.weight:g}"] if member.weight != 1 else []
     if abs(scale - 1) > 1e-9:
         notes.append(f"counts times {scale:.4g} in the average")
