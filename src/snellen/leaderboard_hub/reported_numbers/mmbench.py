@@ -12,10 +12,10 @@ from typing import NamedTuple
 from snellen.core.summary import Interval, Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
-    NumberSource,
     ReportedBoard,
     ReportedRow,
     ReportedTables,
+    ReportSource,
     make_summary,
     read_paper_table,
 )
@@ -124,7 +124,7 @@ def _row(
     return ReportedRow(
         model=row["model"],
         summary=make_summary(headline, others, {_GROUP: groups}),
-        source=NumberSource(_TITLE, _URL, f"{table}, Table 2" if vanilla else table, _SIZE_NOTE),
+        source=ReportSource(_TITLE, _URL, f"{table}, Table 2" if vanilla else table, _SIZE_NOTE),
         facts=facts,
         other_protocol="asked without the image" if row["model"] == _TEXT_ONLY else "",
     )
