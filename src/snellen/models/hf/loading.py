@@ -104,6 +104,7 @@ def assemble(
         threads,
         profile,
         uses_profile_prompt,
+        {} if options.thinking is None else {"enable_thinking": options.thinking},
     )
 
 
