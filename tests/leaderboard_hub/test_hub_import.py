@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
 from snellen.api.results import open_runs
@@ -29,6 +30,9 @@ from snellen.leaderboard_hub.database.tables import (
 )
 from snellen.leaderboard_hub.hub import Hub, create_hub
 from snellen.leaderboard_hub.intake import NewSubmission, take_submission
+from snellen.leaderboard_hub.public_scores import PublicNumber
+from snellen.leaderboard_hub.reported_numbers.other_numbers import both_numbers, read_other_numbers
+from snellen.leaderboard_hub.web.app import create_app
 
 QUESTIONS = 40
 SOURCE = ["--source", "A blog", "--url", "https://blog.example/numbers"]
@@ -293,6 +297,25 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
     found = [(row.kind, row.visibility, scores[row.id]) for row in submissions]
     assert found == [("reported", "published", 76.0), ("verified", "published", 75.0)]
     assert submissions[1].other_protocol == ""
+    with TestClient(create_app(hub)) as client:
+        board = client.get("/api/v1/benchmarks/signs/board").json()
+        assert len(board["rows"] if "rows" in board else board["tables"][0]["rows"]) == 2
+        one, other = (client.get(f"/api/v1/submissions/{row.public_id}").json()
+                      for row in submissions)  # fmt: skip
+    assert (one["evidence"], other["evidence"]) == ("reported", "verified")
+    assert one["source"]["title"] == "A blog"
+    assert [each["headline"]["value"] for each in one["other_numbers"]] == [75.0]
+    assert [each["headline"]["value"] for each in other["other_numbers"]] == [76.0]
+    with hub.database.reading() as session:
+        (reported,) = read_other_numbers(session, hub.config.hidden, submissions[1])
+    own = msgspec.convert(other["score"]["headline"], PublicNumber)
+    assert both_numbers(own, submissions[1], reported).text() == (
+        "Reported 76.0 (A blog); scored here 75.0 (59.8–85.8)."
+    )
+    with TestClient(create_app(hub), headers={"Accept": "text/html"}) as browser:
+        for row in submissions:
+            page = browser.get(f"/submissions/{row.public_id}").text
+            assert "scored here 75.0 (59.8–85.8)." in page
 
 
 def test_a_folder_of_runs_is_scored_again_from_its_replies(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from importlib import resources
 from typing import Any
 
 import pytest
@@ -329,8 +327,8 @@ def test_a_comparison_has_a_radar_and_the_same_numbers_in_a_table(client: TestCl
 
 def test_a_submission_shows_every_version_and_where_it_is_from(client: TestClient) -> None:
     document = page(client, f"/submissions/0003{0:012x}")
-    versions = [row.one("th").text for row in _body_rows(document, "Every version")]
-    assert versions == ["2", "1"]
+    versions = [row.one("th").text for row in _body_rows(document, "Numbers by version")]
+    assert versions == ["2 (present)", "1"]
     reported = page(client, f"/submissions/0001{3:012x}")
     assert SOURCE["title"] in reported.text
     assert "qwen2-vl:7b" in reported.text
@@ -477,24 +475,3 @@ def test_a_mistake_in_the_address_is_said_in_a_sentence(client: TestClient) -> N
     assert "expected billions of parameters" in document.text
     for path in (f"/benchmarks/{OPEN}?as-of=@999999", f"/benchmarks/{OPEN}/history?by=rank"):
         page(client, path, 422)
-
-
-def test_every_text_of_the_pages_has_a_translation() -> None:
-    folder = resources.files("snellen.leaderboard_hub.web.pages")
-    texts: set[str] = set()
-    for template in (folder / "templates").iterdir():
-        source = template.read_text("utf-8")
-        texts |= {match[1] for match in re.findall(r"""\bt\(\s*(["'])(.*?)\1""", source)}
-    chinese: dict[str, str] = {}
-    for file in (folder / "translations").iterdir():
-        chinese |= json.loads(file.read_text("utf-8"))
-    assert len(texts) > 150
-    assert sorted(texts - set(chinese)) == []
-    # A translation has the same values as its text.
-    for english, other in chinese.items():
-        assert _fields(english) == _fields(other), english
-
-
-def _fields(text: str) -> list[str]:
-    found = re.findall(r"\{(\w*)\}", text)
-    return [] if all(name.isdigit() or not name for name in found) else sorted(found)

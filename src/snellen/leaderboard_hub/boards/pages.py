@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,7 +20,7 @@ from snellen.leaderboard_hub.boards.published import (
 )
 from snellen.leaderboard_hub.boards.seed_boards import seed_tables
 from snellen.leaderboard_hub.boards.suite_members import suite_members
-from snellen.leaderboard_hub.boards.suites import SuiteColumn, suite_table
+from snellen.leaderboard_hub.boards.suites import SuiteColumn, member_scale, suite_table
 from snellen.leaderboard_hub.boards.tables import BoardPage, BoardTable
 from snellen.leaderboard_hub.boards.tiers import headline_p_values, table_with_tiers
 from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
@@ -92,13 +91,15 @@ def _benchmark_tables(
     rows = [one.row for one in published]
     tables = _layout_tables(benchmark, rows)
     p_values = {} if benchmark.is_hidden else headline_p_values(storage, published)
+    verified = sum(row.evidence == "verified" for row in rows)
     first_why = _HIDDEN if benchmark.is_hidden else ""
+    other_why = _NOT_HEADLINE if verified > 1 else ""
     is_headline = layout_of(benchmark) != "seed"
     return [
         table_with_tiers(
             table,
             p_values if position == 0 and is_headline else None,
-            why=first_why or ("" if position == 0 and is_headline else _NOT_HEADLINE),
+            why=first_why or ("" if position == 0 and is_headline else other_why),
         )
         for position, table in enumerate(tables)
     ]
@@ -141,7 +142,10 @@ def _suite_page(session: Session, hub: Hub, suite: HostedSuite, as_of: _AsOf) ->
         is_hidden=any(row.is_hidden for row in benchmarks.values()),
         members=tuple(
             {
-                **msgspec.to_builtins(column.member),
+                "benchmark": column.member.benchmark,
+                "metric": column.member.metric,
+                "weight": column.member.weight,
+                "scale": member_scale(column),
                 "title": column.benchmark.title,
                 "column": column.member.key,
                 "hidden": column.benchmark.is_hidden,

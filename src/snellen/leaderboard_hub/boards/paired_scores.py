@@ -16,7 +16,9 @@ import msgspec
 from snellen.core.errors import StorageError
 from snellen.leaderboard_hub.boards.published import PublishedScore
 from snellen.leaderboard_hub.jobs.scoring import RowScores
+from snellen.leaderboard_hub.public_scores import PublicNumber
 from snellen.leaderboard_hub.storage import Storage
+from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.paired import PairedMean, paired_means
 
 if TYPE_CHECKING:
@@ -25,23 +27,35 @@ if TYPE_CHECKING:
 
 Pair = tuple[int, int]
 """Positions of two rows, the smaller first."""
+_Key = tuple[str, str, float]
 _MAX_CELLS = 4_000_000
 """Differences tested at once, to bound memory."""
 _CACHED_SAMPLES = 5_000_000
 """Sample scores that are kept in memory, of all benchmarks together."""
+_CACHED_TESTS = 300_000
 _TOLERANCE = 1e-6
 
 
 class SampleTable(NamedTuple):
-    """What each sample adds to the headline of some submissions, as a share of its highest value:
-    the mean of a column is the headline, or the headline to first order."""
+    """Submissions over the same samples."""
 
     positions: tuple[int, ...]
     """Of the submissions, in the list that was given."""
-    values: NDArray[float64]
-    """Shape (samples, submissions)."""
+    rows: tuple[RowScores, ...]
+    headlines: tuple[PublicNumber, ...]
     clusters: NDArray[int64]
     """Numbered from 0 without gaps."""
+
+    def values(self, numbers: Sequence[int]) -> NDArray[float64]:
+        """What each sample adds to the headline of some submissions, as a share of its highest
+        value, (samples, submissions): the mean of a column is the headline, or the headline to
+        first order."""
+        import numpy as np
+
+        columns = np.empty((len(self.clusters), len(numbers)))
+        for index, number in enumerate(numbers):
+            columns[:, index] = _contributions(self.rows[number], self.headlines[number])
+        return columns
 
 
 class _SampleCache:
@@ -67,25 +81,65 @@ class _SampleCache:
         return rows
 
 
-_cache = _SampleCache()
+class _TestCache:
+    """Results of tests by the keys of the two files of sample scores, which never change, and the
+    level. So one more submission costs one test with each other, and not all pairs again."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._tests: OrderedDict[_Key, PairedMean] = OrderedDict()
+
+    def get(self, key: _Key) -> PairedMean | None:
+        return self._tests.get(key)
+
+    def put(self, key: _Key, test: PairedMean) -> None:
+        self._tests[key] = test
+        while len(self._tests) > _CACHED_TESTS:
+            self._tests.popitem(last=False)
+
+
+_samples = _SampleCache()
+_tests = _TestCache()
 
 
 def paired_tests(
-    storage: Storage, published: Sequence[PublishedScore], level: float
+    storage: Storage, published: Sequence[PublishedScore], level: float = DEFAULT_LEVEL
 ) -> Mapping[Pair, PairedMean]:
     """Tests of the headlines, second minus first, of all pairs of submissions that were scored here
     over the same samples; the differences are shares of the headline's highest value."""
     tests: dict[Pair, PairedMean] = {}
-    for table in _sample_tables(storage, published):
-        columns = list(combinations(range(len(table.positions)), 2))
-        step = max(1, _MAX_CELLS // len(table.values))
-        for start in range(0, len(columns), step):
-            some = columns[start : start + step]
-            first, second = zip(*some, strict=True)
-            differences = table.values[:, list(second)] - table.values[:, list(first)]
-            means = paired_means(differences, table.clusters, level)
-            for (one, other), mean in zip(some, means, strict=True):
-                tests[table.positions[one], table.positions[other]] = mean
+    # One thread computes what several readers of a board that has changed are waiting for.
+    with _tests.lock:
+        for table in _sample_tables(storage, published):
+            tests |= _test_columns(table, published, level)
+    return tests
+
+
+def _test_columns(
+    table: SampleTable, published: Sequence[PublishedScore], level: float
+) -> dict[Pair, PairedMean]:
+    """The tests of all pairs of columns of a table, those that are cached from the cache."""
+    keys = [published[position].stored.records or "" for position in table.positions]
+    tests: dict[Pair, PairedMean] = {}
+    untested: list[Pair] = []
+    for one, other in combinations(range(len(keys)), 2):
+        cached = _tests.get((keys[one], keys[other], level))
+        if cached is None:
+            untested.append((one, other))
+        else:
+            tests[table.positions[one], table.positions[other]] = cached
+    wanted = sorted({column for pair in untested for column in pair})
+    place = {column: index for index, column in enumerate(wanted)}
+    values = table.values(wanted)
+    step = max(1, _MAX_CELLS // len(table.clusters))
+    for start in range(0, len(untested), step):
+        some = untested[start : start + step]
+        first = [place[one] for one, _ in some]
+        second = [place[other] for _, other in some]
+        means = paired_means(values[:, second] - values[:, first], table.clusters, level)
+        for (one, other), mean in zip(some, means, strict=True):
+            _tests.put((keys[one], keys[other], level), mean)
+            tests[table.positions[one], table.positions[other]] = mean
     return tests
 
 
@@ -99,7 +153,7 @@ def _sample_tables(storage: Storage, published: Sequence[PublishedScore]) -> lis
         if one.row.evidence != "verified" or stored.records is None or stored.headline is None:
             continue
         try:
-            rows = _cache.read(storage, stored.records)
+            rows = _samples.read(storage, stored.records)
         except (StorageError, msgspec.DecodeError):
             # Without its file a submission is compared by its interval, as a reported one is.
             continue
@@ -109,12 +163,13 @@ def _sample_tables(storage: Storage, published: Sequence[PublishedScore]) -> lis
     for members in sets.values():
         if len(members) < 2:
             continue
-        values = [_contributions(rows, published[position]) for position, rows in members]
         clusters = members[0][1].clusters or ("",) * len(members[0][1].ids)
         names = [name or f"\0{index}" for index, name in enumerate(clusters)]
         numbers = np.unique(names, return_inverse=True)[1]
         positions = tuple(position for position, _ in members)
-        tables.append(SampleTable(positions, np.stack(values, axis=1), numbers))
+        headlines = tuple(published[position].row.score.headline for position in positions)
+        tables.append(SampleTable(positions, tuple(rows for _, rows in members), headlines,
+                                  numbers))  # fmt: skip
     return tables
 
 
@@ -129,10 +184,9 @@ def _is_headline(rows: RowScores, one: PublishedScore) -> bool:
     return headline.value is not None and abs(mean - headline.value) < _TOLERANCE * headline.top
 
 
-def _contributions(rows: RowScores, one: PublishedScore) -> NDArray[float64]:
+def _contributions(rows: RowScores, headline: PublicNumber) -> NDArray[float64]:
     import numpy as np
 
-    headline = one.row.score.headline
     if not rows.influences:
         return np.asarray(rows.scores, dtype=float)
     # The headline and n times each influence: pseudovalues, whose mean is the headline.

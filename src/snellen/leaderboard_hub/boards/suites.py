@@ -18,6 +18,7 @@ from snellen.leaderboard_hub.boards.columns import (
     MODEL_COLUMNS,
     RANK,
     TIER,
+    digits_of,
     mark_of,
     model_cells,
     number_cell,
@@ -231,11 +232,19 @@ def _average_columns(columns: Sequence[SuiteColumn]) -> tuple[BoardColumn, ...]:
     )  # fmt: skip
 
 
+def member_scale(column: SuiteColumn) -> float:
+    """What the numbers of a member are multiplied by to run from 0 to 100."""
+    first = _first_number(column)
+    return column.member.scale or (100.0 / first.top if first is not None else 1.0)
+
+
+def _first_number(column: SuiteColumn) -> PublicNumber | None:
+    numbers = (metric_number(one.row.score, column.member.metric) for one in column.published)
+    return next((number for number in numbers if number is not None), None)
+
+
 def _member_column(column: SuiteColumn) -> BoardColumn:
-    member = column.member
-    numbers = [metric_number(one.row.score, member.metric) for one in column.published]
-    first = next((number for number in numbers if number is not None), None)
-    scale = member.scale or (100.0 / first.top if first is not None else 1.0)
+    member, first, scale = column.member, _first_number(column), member_scale(column)
     notes = [f"weight {member.weight:g}"] if member.weight != 1 else []
     if abs(scale - 1) > 1e-9:
         notes.append(f"counts times {scale:.4g} in the average")
@@ -247,6 +256,7 @@ def _member_column(column: SuiteColumn) -> BoardColumn:
         unit=first.unit if first is not None else "percent",
         note="; ".join(notes),
         top=100.0 / scale,
+        digits=digits_of(100.0 / scale),
     )
 
 
@@ -282,8 +292,7 @@ def _paired_p_values(
     if any(column.member.metric for column in columns):
         return {}, "a benchmark counts by a metric that samples are not kept for"
     tested: list[Mapping[tuple[int, int], PairedMean]] = [
-        paired_tests(storage, [entries[name][column.member.key].one for name in names],
-                     DEFAULT_LEVEL)
+        paired_tests(storage, [entries[name][column.member.key].one for name in names])
         for column in columns
     ]  # fmt: skip
     p_values = {}

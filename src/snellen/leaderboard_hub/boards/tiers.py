@@ -75,13 +75,14 @@ def table_with_tiers(
 
 
 def headline_p_values(
-    storage: Storage, published: Sequence[PublishedScore], level: float = DEFAULT_LEVEL
+    storage: Storage, published: Sequence[PublishedScore]
 ) -> dict[tuple[str, str], float]:
     """p of each pair of submissions whose headlines a paired test compares, by their public ids.
     Only for benchmarks whose answers are open."""
+    names = [one.row.submission for one in published[:MOST_ROWS]]
     return {
-        (published[first].row.submission, published[second].row.submission): test.p
-        for (first, second), test in paired_tests(storage, published[:MOST_ROWS], level).items()
+        (names[first], names[second]): test.p
+        for (first, second), test in paired_tests(storage, published[:MOST_ROWS]).items()
         if test.p is not None
     }
 

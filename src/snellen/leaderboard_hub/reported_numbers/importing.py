@@ -4,7 +4,7 @@ sources can be taken off again."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from secrets import token_hex
 from typing import Any, Literal, NamedTuple
 
@@ -19,11 +19,16 @@ from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.boards.changes import note_change
+from snellen.leaderboard_hub.boards.suite_members import (
+    MemberColumn,
+    NewSuite,
+    create_suite,
+    find_hosted_suite,
+)
 from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import (
     BoardChange,
     HostedBenchmark,
-    HostedSuite,
     Submission,
     SubmissionScore,
 )
@@ -261,8 +266,7 @@ def _text(value: float | None) -> str:
 
 def _add_suite(session: Session, suite: ReportedSuite) -> None:
     """Add a suite, unless the hub has one of that name: its owner may have changed it."""
-    if session.scalar(select(HostedSuite.id).where(HostedSuite.name == suite.name)) is not None:
-        return
-    members: Sequence[Any] = [{"benchmark": name, "weight": 1} for name in suite.members]
-    session.add(HostedSuite(name=suite.name, title=suite.title, description=suite.description,
-                            members=members, created=now()))  # fmt: skip
+    if find_hosted_suite(session, suite.name) is None:
+        members = tuple(MemberColumn(name) for name in suite.members)
+        create_suite(session, NewSuite(name=suite.name, title=suite.title, members=members,
+                                       description=suite.description))  # fmt: skip

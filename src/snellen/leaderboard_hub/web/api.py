@@ -31,7 +31,7 @@ from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission, take_submission
 from snellen.leaderboard_hub.public_scores import as_json, public_score
 from snellen.leaderboard_hub.publishing import publish_submission, withdraw_submission
-from snellen.leaderboard_hub.reported_numbers.beside import numbers_beside
+from snellen.leaderboard_hub.reported_numbers.other_numbers import read_other_numbers
 from snellen.leaderboard_hub.samples.versions import score_history
 from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require
 from snellen.leaderboard_hub.web.board_api import find_benchmark
@@ -218,8 +218,8 @@ def _submission(session: Session, hub: Hub, row: Submission) -> dict[str, Any]:
                 same_as=earlier.public_id if earlier else None,
             )
         )
-        beside = numbers_beside(session, hub.config.hidden, row)
-        value["beside"] = msgspec.to_builtins(beside)
+        others = read_other_numbers(session, hub.config.hidden, row)
+        value["other_numbers"] = msgspec.to_builtins(others)
     return value
 
 

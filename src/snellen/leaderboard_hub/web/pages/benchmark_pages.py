@@ -16,6 +16,7 @@ from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark
 from snellen.leaderboard_hub.web.pages.board_context import board_path
+from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
 from snellen.leaderboard_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
@@ -24,6 +25,7 @@ from snellen.leaderboard_hub.web.pages.timeline import TimedScore, draw_timeline
 
 router = APIRouter(include_in_schema=False)
 
+_CHANGES = 60
 HubOf = Annotated[Hub, Depends(hub_of)]
 
 
@@ -79,7 +81,8 @@ def history_page(
     """Scores by the day when a model was released, or its score published."""
 
     def draw(session: Session) -> Response:
-        page = read_board_page(request, session, hub, find_benchmark(session, name))
+        benchmark = find_benchmark(session, name)
+        page = read_board_page(request, session, hub, benchmark)
         chosen = page.table(table) or page.tables[0]
         days = by or ("released" if _has_release_dates(chosen) else "published")
         rows = _history_rows(chosen, days)
@@ -87,6 +90,7 @@ def history_page(
             request,
             "history.html",
             page=page,
+            changes=latest_changes(session, _CHANGES, benchmark),
             path=board_path(page),
             table=chosen,
             by=days,

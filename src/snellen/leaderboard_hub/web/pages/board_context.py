@@ -249,6 +249,9 @@ def _page_links(page: BoardPage, path: str) -> list[tuple[str, str]]:
     if page.kind == "suite":
         return []
     links = [("Protocol", f"{path}/protocol"), ("History", f"{path}/history")]
+    if not page.samples:
+        # A board of reported numbers alone.
+        return links
     if not page.is_hidden:
         links.append(("Samples", f"{path}/samples"))
     return [*links, ("Submit", f"{path}/submit")]

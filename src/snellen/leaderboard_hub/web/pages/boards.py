@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from msgspec.structs import replace
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.queries import BoardQuery, parse_query
@@ -14,7 +13,7 @@ from snellen.leaderboard_hub.boards.tables import BoardPage
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
-from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark
+from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark, find_suite_row
 from snellen.leaderboard_hub.web.pages.board_context import (
     board_context,
     chosen_table,
@@ -41,16 +40,8 @@ def benchmark_board(request: Request, name: BoardName, hub: HubOf) -> Response:
 def suite_board(request: Request, name: BoardName, hub: HubOf) -> Response:
     """The board of a suite."""
     return public_page(
-        request, lambda session: _draw(request, session, hub, find_suite(session, name))
+        request, lambda session: _draw(request, session, hub, find_suite_row(session, name))
     )
-
-
-def find_suite(session: Session, name: str) -> HostedSuite:
-    """Raises 404."""
-    row = session.scalar(select(HostedSuite).where(HostedSuite.name == name))
-    if row is None:
-        raise HTTPException(404, f"this hub has no suite {name}")
-    return row
 
 
 def _draw(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
@@ -12,13 +12,15 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen.leaderboard_hub.boards.paired_scores import paired_tests
 from snellen.leaderboard_hub.boards.published import PublishedScore, read_published
+from snellen.leaderboard_hub.boards.radar import RadarChart, radar_chart
+from snellen.leaderboard_hub.boards.tables import BoardPage
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.public_scores import PublicNumber
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.pages.frame import render
-from snellen.leaderboard_hub.web.pages.page_cache import public_page
-from snellen.leaderboard_hub.web.pages.radar import Radar, draw_radar
+from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
+from snellen.leaderboard_hub.web.pages.radar_picture import RadarPicture, draw_radar
 from snellen.leaderboard_hub.web.pages.score_view import NumberRow, number_row
 from snellen.report import format as fmt
 
@@ -26,9 +28,8 @@ router = APIRouter(include_in_schema=False)
 
 MOST = 6
 """Submissions that are compared at once: so many can be told apart in a radar."""
-_LEVEL = 0.95
-_AXES = range(3, 25)
-"""Labels of a grouping that make a radar."""
+_FEWEST_AXES = 3
+_MOST_AXES = 40
 
 
 class ComparedModel(NamedTuple):
@@ -74,9 +75,8 @@ class ComparedBenchmark(NamedTuple):
 
     benchmark: HostedBenchmark
     models: tuple[ComparedModel, ...]
-    column: str
     rows: tuple[ComparisonRow, ...]
-    radar: Radar | None
+    radar: RadarPicture | None
     differences: tuple[DifferenceRow, ...]
     groupings: tuple[GroupingLink, ...]
     others: tuple[tuple[str, str], ...]
@@ -97,7 +97,7 @@ def compare_page(
         return render(
             request,
             "compare.html",
-            comparisons=_comparisons(session, hub, chosen[:MOST], by),
+            comparisons=_comparisons(request, session, hub, chosen[:MOST], by),
             chosen=chosen[:MOST],
             left_out=len(chosen[MOST:]),
             most=MOST,
@@ -107,7 +107,7 @@ def compare_page(
 
 
 def _comparisons(
-    session: Session, hub: Hub, chosen: Sequence[str], by: str
+    request: Request, session: Session, hub: Hub, chosen: Sequence[str], by: str
 ) -> list[ComparedBenchmark]:
     """One comparison for each benchmark, in the order of the submissions. Raises 404."""
     query = (
@@ -122,32 +122,46 @@ def _comparisons(
             raise HTTPException(404, f"there is no submission {public_id}")
         benchmark = known[public_id].benchmark
         benchmarks[benchmark.id] = benchmark
-    return [_comparison(session, hub, benchmark, chosen, by) for benchmark in benchmarks.values()]
+    return [
+        _comparison(session, hub, benchmark, chosen, by,
+                    read_board_page(request, session, hub, benchmark))
+        for benchmark in benchmarks.values()
+    ]  # fmt: skip
 
 
 def _comparison(
-    session: Session, hub: Hub, benchmark: HostedBenchmark, chosen: Sequence[str], by: str
+    session: Session,
+    hub: Hub,
+    benchmark: HostedBenchmark,
+    chosen: Sequence[str],
+    by: str,
+    page: BoardPage,
 ) -> ComparedBenchmark:
     published = read_published(session, benchmark, hub.config.hidden)
     by_id = {one.row.submission: one for one in published}
     members = [by_id[public_id] for public_id in chosen if public_id in by_id]
-    columns = _columns(members)
-    column = by if by in columns else _first_column(members, columns)
-    labels = _labels(members, column)
-    numbers = [one.row.score.groups.get(column, {}) for one in members]
+    names = [one.row.submission for one in members]
+    chart = radar_chart(page, names)
+    groupings = _groupings(chart.choices)
+    if by in groupings:
+        chart = radar_chart(page, names, groupings[by][:_MOST_AXES])
     radar = None
-    if len(labels) in _AXES:
-        shares = [[_share(each.get(label)) for label in labels] for each in numbers]
-        radar = draw_radar([fmt.display_name(label) for label in labels], shares)
+    if len(chart.axes) >= _FEWEST_AXES:
+        points = [{point.key: 100 * point.share for point in one.points} for one in chart.models]
+        radar = draw_radar(
+            [fmt.display_name(axis.label) for axis in chart.axes],
+            [[shares.get(axis.key) for axis in chart.axes] for shares in points],
+        )
+    keys = [axis.key for axis in chart.axes]
     return ComparedBenchmark(
         benchmark=benchmark,
         models=tuple(_compared_model(one, chosen, by) for one in members),
-        column=column,
-        rows=tuple(_rows(members, numbers, labels)),
+        rows=tuple(_rows(chart)),
         radar=radar,
         differences=tuple(_differences(hub, benchmark, members)),
         groupings=tuple(
-            GroupingLink(each, _address(chosen, each), each == column) for each in columns
+            GroupingLink(each, _address(chosen, each), groupings[each][:_MOST_AXES] == keys)
+            for each in groupings
         ),
         others=tuple(
             (one.row.submission, one.row.model)
@@ -155,6 +169,16 @@ def _comparison(
             if one.row.submission not in chosen
         ),
     )
+
+
+def _groupings(choices: Sequence[str]) -> dict[str, list[str]]:
+    """Keys of columns by the grouping that they are of, as far as they are of one."""
+    groupings: dict[str, list[str]] = {}
+    for key in choices:
+        column, dot, _ = key.partition(".")
+        if dot:
+            groupings.setdefault(column, []).append(key)
+    return groupings
 
 
 def _compared_model(one: PublishedScore, chosen: Sequence[str], by: str) -> ComparedModel:
@@ -173,52 +197,20 @@ def _compared_model(one: PublishedScore, chosen: Sequence[str], by: str) -> Comp
     )
 
 
-def _columns(members: Sequence[PublishedScore]) -> list[str]:
-    """Groupings that any of the submissions has."""
-    return list(dict.fromkeys(column for one in members for column in one.row.score.groups))
-
-
-def _first_column(members: Sequence[PublishedScore], columns: Sequence[str]) -> str:
-    """The first grouping that makes a radar, or else the first one."""
-    fitting = (column for column in columns if len(_labels(members, column)) in _AXES)
-    return next(fitting, columns[0] if columns else "")
-
-
-def _labels(members: Sequence[PublishedScore], column: str) -> list[str]:
-    return list(
-        dict.fromkeys(label for one in members for label in one.row.score.groups.get(column, {}))
-    )
-
-
-def _share(number: PublicNumber | None) -> float | None:
-    """A number in percent of the highest possible value."""
-    if number is None or number.value is None:
-        return None
-    return 100 * number.value / number.top
-
-
-def _rows(
-    members: Sequence[PublishedScore],
-    numbers: Sequence[Mapping[str, PublicNumber]],
-    labels: Sequence[str],
-) -> list[ComparisonRow]:
-    metrics = dict.fromkeys(
-        name for one in members for name in one.row.score.metrics if name != one.row.score.name
-    )
-    rows = [
-        ComparisonRow(
-            fmt.metric_label(name), tuple(_number(one.row.score.metrics, name) for one in members)
-        )
-        for name in metrics
-    ]
-    return rows + [
-        ComparisonRow(fmt.display_name(label), tuple(_number(each, label) for each in numbers))
-        for label in labels
-    ]
-
-
-def _number(numbers: Mapping[str, PublicNumber], name: str) -> NumberRow | None:
-    return number_row(name, numbers[name]) if name in numbers else None
+def _rows(chart: RadarChart) -> Iterator[ComparisonRow]:
+    """The axes of a chart with the number of each model."""
+    points = [{point.key: point for point in one.points} for one in chart.models]
+    for axis in chart.axes:
+        digits = 2 if axis.unit == "points" else 1
+        numbers: list[NumberRow | None] = []
+        for own in points:
+            point = own.get(axis.key)
+            if point is None:
+                numbers.append(None)
+                continue
+            number = PublicNumber(point.value, point.n or 0, point.low, point.high)
+            numbers.append(number_row(axis.label, number, digits=digits))
+        yield ComparisonRow(fmt.display_name(axis.label), tuple(numbers))
 
 
 def _differences(
@@ -227,7 +219,7 @@ def _differences(
     """Each submission minus the first, tested sample by sample where that is public."""
     if len(members) < 2:
         return []
-    tests = {} if benchmark.is_hidden else paired_tests(hub.storage, members, _LEVEL)
+    tests = {} if benchmark.is_hidden else paired_tests(hub.storage, members)
     first = members[0].row.score.headline
     rows = []
     for position, one in enumerate(members[1:], 1):

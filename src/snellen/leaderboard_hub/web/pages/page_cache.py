@@ -20,10 +20,11 @@ from sqlalchemy.orm import Session
 from snellen.leaderboard_hub.boards.changes import change_count
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.tables import BoardPage
-from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of, local_target
+from snellen.leaderboard_hub.web.conditional import not_modified, validators
 from snellen.leaderboard_hub.web.pages.frame import PAGE_HEADERS, language_of, theme_of
 
 PAGE_BYTES = 64_000_000
@@ -96,9 +97,11 @@ def public_page(request: Request, draw: Callable[[Session], Response]) -> Respon
             kept = KeptPage(bytes(response.body), _tag(bytes(response.body)))
             if is_anonymous:
                 caches.pages.put(key, state, kept)
-    headers = {**PAGE_HEADERS, "ETag": kept.tag}
-    if kept.tag in _tags(request.headers.get("if-none-match", "")):
-        return Response(status_code=304, headers=headers)
+    headers = {**PAGE_HEADERS, **validators(kept.tag)}
+    same = not_modified(request, kept.tag)
+    if same is not None:
+        same.headers.update(headers)
+        return same
     return Response(kept.body, media_type="text/html; charset=utf-8", headers=headers)
 
 
@@ -108,10 +111,13 @@ def read_state(session: Session) -> State:
         func.count(), func.max(HostedBenchmark.id), func.sum(HostedBenchmark.version)
     )
     suites = select(func.count(), func.max(HostedSuite.id))
+    # Boards name accounts; one that is deleted loses its name.
+    deleted = select(func.count(Account.deleted))
     values = (
         *change_count(session),
         *session.execute(benchmarks.select_from(HostedBenchmark)).one(),
         *session.execute(suites.select_from(HostedSuite)).one(),
+        *session.execute(deleted).one(),
     )
     return tuple(value or 0 for value in values)
 
@@ -144,7 +150,3 @@ def _caches_of(request: Request) -> _HubCaches:
 
 def _tag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-
-
-def _tags(header: str) -> list[str]:
-    return [tag.strip().removeprefix("W/") for tag in header.split(",")]

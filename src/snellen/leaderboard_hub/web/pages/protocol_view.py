@@ -65,7 +65,7 @@ def find_card(spec: str) -> ProtocolCard | None:
 def card_facts(card: ProtocolCard) -> list[ScoringFact]:
     """How questions are put to a model."""
     facts = [
-        ScoringFact("Answers", card.decoding),
+        ScoringFact("Decoding", card.decoding),
         ScoringFact("Media", card.media),
         ScoringFact("Data", card.source),
         ScoringFact("Data file", card.published),

@@ -59,12 +59,14 @@ class RunFact(NamedTuple):
     value: str
 
 
-def number_row(label: str, number: PublicNumber, scale: NumberScale | None = None) -> NumberRow:
+def number_row(
+    label: str, number: PublicNumber, scale: NumberScale | None = None, digits: int = 1
+) -> NumberRow:
     """A number as it is drawn."""
     return NumberRow(
         label=label,
-        text=number_text(number.value),
-        range=range_text(number.low, number.high),
+        text=number_text(number.value, digits),
+        range=range_text(number.low, number.high, digits),
         n=number.n,
         bar=scale.bar(number.value, number.low, number.high) if scale else None,
         note=number.note,

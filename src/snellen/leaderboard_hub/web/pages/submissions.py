@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi import Path as PathParameter
@@ -14,13 +14,18 @@ from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import Submission, SubmissionScore
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.public_scores import PublicScore, public_score
+from snellen.leaderboard_hub.reported_numbers.other_numbers import (
+    BothNumbers,
+    both_numbers,
+    read_other_numbers,
+)
+from snellen.leaderboard_hub.samples.versions import score_history
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page
 from snellen.leaderboard_hub.web.pages.protocol_view import scoring_facts
 from snellen.leaderboard_hub.web.pages.score_view import (
-    NumberRow,
     headline_row,
     number_groups,
     outcome_parts,
@@ -32,16 +37,6 @@ router = APIRouter(include_in_schema=False)
 
 PublicId = Annotated[str, PathParameter(pattern=r"^[0-9a-f]{16}$")]
 _FACTS = ("organisation", "parameters", "weights", "released", "route", "capability", "notes")
-
-
-class VersionRow(NamedTuple):
-    """The score on one version of the benchmark."""
-
-    version: int
-    row: NumberRow
-    scored: str
-    """When, in UTC."""
-    snellen: str
 
 
 @router.get("/submissions/{public_id}")
@@ -77,8 +72,9 @@ def _draw(request: Request, session: Session, hub: Hub, row: Submission) -> Resp
     stored = scores_by_submission(session, [row.id]).get(row.id, [])
     scores = [_public(session, each, row, hub.config.hidden) for each in stored]
     return render(
-        request, "submission.html", **_context(session, row, stored, scores),
-        is_own=_is_own(request, row),
+        request, "submission.html", **_context(session, row, scores),
+        scores=score_history(session, hub, row),
+        other_numbers=_other_numbers(session, hub, row, scores), is_own=_is_own(request, row),
     )  # fmt: skip
 
 
@@ -96,9 +92,19 @@ def _public(
     )
 
 
-def _context(
-    session: Session, row: Submission, stored: list[SubmissionScore], scores: list[PublicScore]
-) -> dict[str, Any]:
+def _other_numbers(
+    session: Session, hub: Hub, row: Submission, scores: list[PublicScore]
+) -> list[BothNumbers]:
+    if not scores:
+        return []
+    own = scores[-1].headline
+    return [
+        both_numbers(own, row, other)
+        for other in read_other_numbers(session, hub.config.hidden, row)
+    ]
+
+
+def _context(session: Session, row: Submission, scores: list[PublicScore]) -> dict[str, Any]:
     latest = scores[-1] if scores else None
     return {
         "submission": row,
@@ -112,10 +118,6 @@ def _context(
         and scores[-1].version != row.benchmark.version,
         "groups": number_groups(latest) if latest else [],
         "outcomes": outcome_parts(latest) if latest else [],
-        "versions": [
-            VersionRow(score.version, headline_row(score), iso_time(each.created), score.snellen)
-            for each, score in zip(reversed(stored), reversed(scores), strict=True)
-        ],
         "facts": [(name, row.facts[name]) for name in _FACTS if row.facts.get(name)],
         "link": safe_link(row.facts.get("link")),
         "source_link": safe_link(row.source.get("url")),

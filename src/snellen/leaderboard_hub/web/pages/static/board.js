@@ -49,7 +49,7 @@ class QuickBoard {
     this.grouped = !table.classList.contains("flat");
     this.count = document.querySelector("#count");
     this.words = this.count.textContent;
-    this.total = Number(board.dataset.total);
+    this.drawn = JSON.stringify(this.values());
     for (const link of table.querySelectorAll("thead a")) {
       link.addEventListener("click", (event) => this.turn(event, link.closest("th")));
     }
@@ -68,13 +68,17 @@ class QuickBoard {
 
   async change(event) {
     if (!TESTS[event.target.name]) return;
-    if (!this.complete) await this.complement();
-    this.draw();
+    if (!this.complete) {
+      this.rest ??= this.complement();
+      await this.rest;
+    }
+    /* Leaving a field tells of a change that typing told of before. */
+    if (JSON.stringify(this.values()) !== this.drawn) this.draw();
   }
 
   /* A page that came filtered lacks the other rows: they are fetched once. */
   async complement() {
-    const answer = await fetch(board.dataset.all);
+    const answer = await fetch(board.dataset.all, { headers: { Accept: "text/html" } });
     if (!answer.ok) return form.submit();
     const other = new DOMParser().parseFromString(await answer.text(), "text/html");
     this.rows = [...other.querySelectorAll("#board table.board tbody tr")].map((row) => document.adoptNode(row));
@@ -88,6 +92,7 @@ class QuickBoard {
 
   draw() {
     const filters = this.values();
+    this.drawn = JSON.stringify(filters);
     const wanted = this.rows.filter((row) => filters.every(([name, value]) => TESTS[name](row.dataset, value)));
     const heads = [...table.tHead.rows[0].cells];
     const at = heads.findIndex((head) => head.dataset.key === this.sort);
@@ -107,7 +112,26 @@ class QuickBoard {
     for (const head of heads) head.removeAttribute("aria-sort");
     heads[at].setAttribute("aria-sort", this.descending ? "descending" : "ascending");
     this.count.textContent = this.words.replace(/\d[\d,]*/, String(wanted.length));
+    this.chips(filters);
     this.remember(filters, heads[at]);
+  }
+
+  /* The filters in use, each with a way to take it off. */
+  chips(filters) {
+    const list = document.querySelector("ul.applied");
+    list.replaceChildren(...filters.map(([name, value]) => {
+      const field = form.elements[name];
+      const label = (field.labels[0]?.firstChild.textContent ?? list.dataset.text).trim();
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = `${label}: ${field.selectedOptions?.[0].textContent ?? value} ×`;
+      button.addEventListener("click", () => { field.value = ""; field.focus(); this.draw(); });
+      const item = document.createElement("li");
+      item.append(button);
+      return item;
+    }));
+    list.hidden = !filters.length;
+    document.querySelector("#filter-count").textContent = filters.length || "";
   }
 
   /* Bands of rows that cannot be told apart, in the order of the ranks only. */

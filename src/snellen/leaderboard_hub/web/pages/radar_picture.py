@@ -1,4 +1,4 @@
-"""A radar of several series as points in SVG. The table beside it says the same."""
+"""The picture of a radar chart as points in SVG. The table beside it says the same."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _LINE = 22
 """Characters of a line of an axis's name."""
 
 
-class RadarPoint(NamedTuple):
+class RadarCorner(NamedTuple):
     x: float
     y: float
 
 
-class RadarAxis(NamedTuple):
+class RadarSpoke(NamedTuple):
     """A spoke with its name."""
 
-    end: RadarPoint
-    label: RadarPoint
+    end: RadarCorner
+    label: RadarCorner
     anchor: str
     lines: tuple[str, ...]
 
@@ -33,25 +33,25 @@ class RadarRing(NamedTuple):
 
     value: int
     points: str
-    label: RadarPoint
+    label: RadarCorner
 
 
-class RadarSeries(NamedTuple):
+class RadarShape(NamedTuple):
     """A model's shape. Axes without a number have no corner."""
 
     points: str
-    corners: tuple[RadarPoint, ...]
+    corners: tuple[RadarCorner, ...]
     is_closed: bool
     """Whether every axis has a number; else the shape is a line with gaps left out."""
 
 
-class Radar(NamedTuple):
-    axes: tuple[RadarAxis, ...]
+class RadarPicture(NamedTuple):
+    axes: tuple[RadarSpoke, ...]
     rings: tuple[RadarRing, ...]
-    series: tuple[RadarSeries, ...]
+    series: tuple[RadarShape, ...]
 
 
-def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) -> Radar:
+def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) -> RadarPicture:
     """The shapes of series of shares in percent, one share per label."""
     count = len(labels)
     axes = []
@@ -59,7 +59,7 @@ def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) 
         end, outer = _point(index, count, 100.0), _point(index, count, 111.0)
         side = outer.x - _CENTRE[0]
         anchor = "middle" if abs(side) < 20 else "start" if side > 0 else "end"
-        axes.append(RadarAxis(end, outer, anchor, _split(label)))
+        axes.append(RadarSpoke(end, outer, anchor, _split(label)))
     rings = [
         RadarRing(value, _point_list([_point(index, count, value) for index in range(count)]),
                   _point(0, count, value))
@@ -70,21 +70,21 @@ def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) 
         corners = [
             _point(index, count, share) for index, share in enumerate(shares) if share is not None
         ]
-        shapes.append(RadarSeries(_point_list(corners), tuple(corners), len(corners) == count))
-    return Radar(tuple(axes), tuple(rings), tuple(shapes))
+        shapes.append(RadarShape(_point_list(corners), tuple(corners), len(corners) == count))
+    return RadarPicture(tuple(axes), tuple(rings), tuple(shapes))
 
 
-def _point(index: int, count: int, share: float) -> RadarPoint:
+def _point(index: int, count: int, share: float) -> RadarCorner:
     """On the spoke of an axis; the first one points up."""
     angle = 2 * math.pi * index / count - math.pi / 2
     length = _RADIUS * min(115.0, max(0.0, share)) / 100
-    return RadarPoint(
+    return RadarCorner(
         round(_CENTRE[0] + length * math.cos(angle), 1),
         round(_CENTRE[1] + length * math.sin(angle), 1),
     )
 
 
-def _point_list(points: Sequence[RadarPoint]) -> str:
+def _point_list(points: Sequence[RadarCorner]) -> str:
     return " ".join(f"{point.x:g},{point.y:g}" for point in points)
 
 

@@ -15,7 +15,7 @@ from snellen.leaderboard_hub.public_scores import PublicNumber, public_score
 from snellen.models.naming.catalog import find_entry
 
 
-class NumberBeside(Struct, frozen=True, omit_defaults=True):
+class OtherNumber(Struct, frozen=True, omit_defaults=True):
     """The headline of another published submission of the same model."""
 
     submission: str
@@ -26,9 +26,9 @@ class NumberBeside(Struct, frozen=True, omit_defaults=True):
     other_protocol: str = ""
 
 
-def numbers_beside(
+def read_other_numbers(
     session: Session, limits: HiddenSplits, submission: Submission
-) -> tuple[NumberBeside, ...]:
+) -> tuple[OtherNumber, ...]:
     """The numbers of the same model on the same board whose evidence is of the other kind. Names
     are compared without case, and by the catalog's aliases."""
     query = select(Submission).where(
@@ -40,7 +40,7 @@ def numbers_beside(
     scores = latest_scores(session, [row.id for row in same])
     benchmark = session.get_one(HostedBenchmark, submission.benchmark_id)
     return tuple(
-        NumberBeside(
+        OtherNumber(
             row.public_id,
             row.kind,
             _headline(scores[row.id], row, benchmark, limits),
@@ -52,20 +52,42 @@ def numbers_beside(
     )
 
 
-def describe_beside(own: PublicNumber, beside: NumberBeside) -> str:
-    """One line for a submission whose own headline is `own`, such as: reported 69.1 (MMBench, Table
-    11), scored here 68.7 (67.3-70.1)."""
-    reported, verified = own, beside.headline
-    if beside.evidence == "reported":
-        reported, verified = beside.headline, own
-    where = ", ".join(filter(None, (str(beside.source.get("title", "")),
-                                    str(beside.source.get("table", "")))))  # fmt: skip
-    text = f"reported {_text(reported)}"
-    if where:
-        text += f" ({where})"
-    if beside.other_protocol:
-        text += f", by another protocol: {beside.other_protocol}"
-    return f"{text}; scored here {_text(verified)}"
+class BothNumbers(Struct, frozen=True):
+    """A reported number and the one that was scored here, as a sentence to translate."""
+
+    submission: str
+    """Public id of the other submission."""
+    sentence: str
+    values: dict[str, str]
+
+    def text(self) -> str:
+        """The sentence in English."""
+        return self.sentence.format(**self.values)
+
+
+_SENTENCES = {
+    False: "Reported {reported} ({source}); scored here {verified}.",
+    True: "Reported {reported} ({source}), by another protocol ({protocol}); scored here "
+    "{verified}.",
+}
+
+
+def both_numbers(own: PublicNumber, submission: Submission, other: OtherNumber) -> BothNumbers:
+    """The headline of a submission, `own`, and that of another submission of its model, such as:
+    Reported 69.1 (MMBench, Table 11); scored here 68.7 (67.3–70.1)."""
+    reported, verified, source = own, other.headline, submission.source
+    protocol = submission.other_protocol
+    if other.evidence == "reported":
+        reported, verified, source = other.headline, own, other.source
+        protocol = other.other_protocol
+    parts = (str(source.get("title", "")), str(source.get("table", "")))
+    values = {
+        "reported": _text(reported),
+        "verified": _text(verified),
+        "source": ", ".join(filter(None, parts)) or "?",
+        "protocol": protocol,
+    }
+    return BothNumbers(other.submission, _SENTENCES[bool(protocol)], values)
 
 
 def _text(number: PublicNumber) -> str:

@@ -1,0 +1,71 @@
+"""What has changed on boards, as lines of a list."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
+from snellen.leaderboard_hub.web.pages.scales import number_text
+
+_KINDS = {
+    "published": "new",
+    "imported": "imported",
+    "scored": "scored again",
+    "withdrawn": "withdrawn",
+    "data-replaced": "new version of the benchmark",
+    "suite": "suite changed",
+}
+"""What is written of each kind of change."""
+
+
+class ChangeLine(NamedTuple):
+    """A change of a board."""
+
+    at: str
+    kind: str
+    model: str
+    link: str
+    """Of the submission, while it is published."""
+    where: str
+    path: str
+    before: str
+    after: str
+
+
+def latest_changes(
+    session: Session, limit: int, benchmark: HostedBenchmark | None = None
+) -> list[ChangeLine]:
+    """The latest changes of all boards, or of one, the last one first."""
+    query = (
+        select(BoardChange)
+        .options(joinedload(BoardChange.benchmark), joinedload(BoardChange.submission))
+        .order_by(BoardChange.id.desc())
+        .limit(limit)
+    )
+    if benchmark is not None:
+        query = query.where(BoardChange.benchmark_id == benchmark.id)
+    return [_change_line(change) for change in session.scalars(query)]
+
+
+def _change_line(change: BoardChange) -> ChangeLine:
+    submission, benchmark = change.submission, change.benchmark
+    is_public = submission is not None and submission.visibility == "published"
+    suite = str(change.after.get("suite") or change.before.get("suite") or "")
+    return ChangeLine(
+        at=change.at.isoformat(timespec="minutes").replace("+00:00", "Z"),
+        kind=_KINDS.get(change.kind, change.kind),
+        model=str(change.after.get("model") or change.before.get("model") or ""),
+        link=f"/submissions/{submission.public_id}" if submission and is_public else "",
+        where=benchmark.title if benchmark else suite,
+        path=f"/benchmarks/{benchmark.name}" if benchmark else f"/suites/{suite}",
+        before=_headline(change.before),
+        after=_headline(change.after),
+    )
+
+
+def _headline(state: dict[str, object]) -> str:
+    value = state.get("value")
+    return number_text(float(value)) if isinstance(value, int | float) else ""
