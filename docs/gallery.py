@@ -4,10 +4,11 @@
     python docs/gallery.py [--check]           draws docs/images/gallery from that file
 
 RUNS holds runs of random, snellen/tiny and snellen/tiny-early on eyechart (`--circular full`), the
-last two with `--control blind` too. TABLES holds the papers' printed tables as CSV files, which
-are not part of the repository; the few numbers that are drawn are in gallery.json. With `--check`
-nothing is written; the exit code is 1 if the names and numbers in an image differ from what would
-be drawn. (The shapes may differ from one version of matplotlib to another.)
+last two with `--control blind` too. TABLES holds the papers' printed tables as CSV files: the
+folder src/snellen/leaderboard_hub/reported_numbers/tables. The numbers that are drawn are in
+gallery.json. With `--check` nothing is written; the exit code is 1 if the names and numbers in an
+image differ from what would be drawn. (The shapes may differ from one version of matplotlib to
+another.)
 """
 
 from __future__ import annotations
@@ -190,8 +191,9 @@ def _mmt(tables: Path, members: Mapping[str, Sequence[str]]) -> Numbers:
     held: Numbers = {model: {} for model in MMT_MODELS}
     for row in _rows(tables / "mmt_subtask_scores.csv"):
         task = find_subtask(row["subtask"])
-        if row["model"] in held and task is not None:
-            held[row["model"]][task.name] = float(row["accuracy"])
+        if task is not None:
+            for model, accuracies in held.items():
+                accuracies[task.name] = float(row[model])
     return {
         model: {
             group: round(mean, 4)

@@ -71,6 +71,15 @@ def test_a_group_that_some_lack_is_told(tmp_path: Path) -> None:
     assert made.notices == ("not every model has a score in: LR",)
 
 
+def test_totals_and_marks_of_a_published_table_are_no_groups(tmp_path: Path) -> None:
+    made = table(tmp_path, "model,in_house_data,Overall,CP,AR\none,0,30,10,50\nother,1,25,30,20\n")
+    assert made.groups == ["cp", "ar"]
+    assert made.notices == (
+        "columns that are no group: in_house_data (zeros and ones alone), overall (a total)",
+    )
+    assert table(tmp_path, "model,overall\none,30\n").groups == ["overall"]
+
+
 def test_mme_numbers_are_summed_to_scores(tmp_path: Path) -> None:
     made = table(tmp_path, "model,subtask,acc,acc_plus\none,Existence,86.67,73.33\n")
     assert (made.unit, made.top) == ("points", 200.0)

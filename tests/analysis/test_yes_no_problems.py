@@ -84,6 +84,38 @@ def test_the_rule_for_broken_reasoning(
     assert [one.why for one in found] == ([why] if why else [])
 
 
+@pytest.mark.parametrize(
+    ("question", "reply", "why"),
+    [
+        ("Is there no one here?", "no, there is no one here.", "states: there is no one here."),
+        ("Is there a cat in this image?", "No. A dog sits. A cat is in it.", "states: A cat is"),
+        (
+            "Is there a motorcycle?",
+            "no, there is none. it shows a parked motor",
+            "states: it shows",
+        ),
+        ("Is it red?", "No, it is red.", "states: it is red."),
+        (
+            'Is the word "beaver tails"?',
+            'Yes, the word is "beaver tales".',
+            "quotes 'beaver tales'",
+        ),
+        # The order of the words counts, and a later sentence may say what else the thing is.
+        ("Is it left of the red car?", "No, it is red, left of the car.", None),
+        ("Does it run from left to right?", "No, it runs from right to left.", None),
+        ("Is this a photo of Adare Manor?", "No, it is not. Adare Manor is a house.", None),
+        ("Is it directed by S. Lee?", "No, it is not directed by S. Lee.", None),
+        ('Is the word "a b"?', 'Yes, the word is "A-b."', None),
+    ],
+)
+def test_a_statement_against_the_answer(question: str, reply: str, why: str | None) -> None:
+    answer = "No" if reply.lower().startswith("no") else "Yes"
+    gold = "Yes" if answer == "No" else "No"
+    asked_for = f"{question} Please answer yes or no."
+    found = list(broken_reasoning([asked("a", reply, answer, gold, question=asked_for)]))
+    assert [one.why.startswith(why) for one in found] == ([True] if why else [])
+
+
 @pytest.mark.external_golden("mme_lavin")
 def test_recorded_replies(golden: Callable[[str], Path]) -> None:
     found = problems(score("mme", golden("mme_lavin") / "predictions.csv").records)
@@ -91,4 +123,4 @@ def test_recorded_replies(golden: Callable[[str], Path]) -> None:
     assert found.not_following == Proportion(12, 2374)
     assert (found.both_yes, found.both_no) == (319, 417)
     assert found.yes_bias == pytest.approx((1082 - 1182) / 2362)
-    assert found.broken_reasoning.total == 920
+    assert found.broken_reasoning == Proportion(3, 920)

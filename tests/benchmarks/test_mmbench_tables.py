@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from paper_files import paper_rows
 
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.record import Record
 
-TABLES = Path(__file__).parents[1] / "paper_tables"
 LEVEL = "l2-category"
 SPLITS = {
     "mmbench_table3_test_l2.csv": "n_test_inferred",
@@ -21,11 +19,6 @@ SPLITS = {
     "mmbench_table13_cn_test_l2.csv": "n_test_inferred",
 }
 ROWS = 142
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def records(cells: dict[str, float], sizes: dict[str, int]) -> Iterator[Record]:
@@ -48,9 +41,9 @@ def test_every_overall_score_is_the_mean_over_questions() -> None:
     found = 0
     summarise = open_benchmark("mmbench").summarise
     for name, column in SPLITS.items():
-        counts = rows(TABLES / "mmbench_split_sizes_inferred.csv")
+        counts = paper_rows("mmbench_split_sizes_inferred.csv")
         sizes = {row["L2_abbr"]: int(row[column]) for row in counts if row["L2_abbr"] != "ALL"}
-        for row in rows(TABLES / name):
+        for row in paper_rows(name):
             if not row["overall"]:
                 continue
             cells = {group: float(row[group]) for group in sizes}

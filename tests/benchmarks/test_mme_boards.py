@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from paper_files import paper_table
 
 from snellen.api import evaluate
 from snellen.benchmarks.mme.boards import PrintedScores, build_boards, parse_printed_scores
@@ -15,8 +16,6 @@ from snellen.cli.main import main
 from snellen.core.errors import DataError
 from snellen.data.tables.open_table import open_table
 from snellen.report.terminal.leaderboards import rank_comparable_runs
-
-TABLES = Path(__file__).parents[1] / "paper_tables"
 
 
 def spelled(model: str) -> str:
@@ -34,12 +33,12 @@ def test_figure_2_from_tables_1_and_2() -> None:
     """159 of 160 entries; the other is Perception of LLaVA, printed as 1531.31, which the counts
     make 1531.32. Models of equal score are compared as sets, for the paper ranks them freely and
     cuts them off at the tenth place."""
-    found = parse_printed_scores(open_table(str(TABLES / "mme_subtasks.csv")))
+    found = parse_printed_scores(open_table(str(paper_table("mme_subtasks.csv"))))
     assert len(found.scores) == 30
     boards = {one.name: one for one in build_boards(found.scores)}
     assert list(boards) == [*AREAS, *SUBTASKS]
     everyone = {one.name: one for one in build_boards(found.scores, ranks=30)}
-    with (TABLES / "mme_leaderboards.csv").open(newline="") as file:
+    with paper_table("mme_leaderboards.csv").open(newline="") as file:
         paper = list(csv.DictReader(file))
     assert len(paper) == 160
     wrong = []
@@ -61,7 +60,7 @@ def test_figure_2_from_tables_1_and_2() -> None:
 
 
 def test_models_that_were_scored_on_fewer_images_are_named() -> None:
-    notices = parse_printed_scores(open_table(str(TABLES / "mme_subtasks.csv"))).notices
+    notices = parse_printed_scores(open_table(str(paper_table("mme_subtasks.csv")))).notices
     assert len(notices) == 10
     assert "LRV-Instruction, scene: the numbers fit 182 of 200 images only" in notices
 

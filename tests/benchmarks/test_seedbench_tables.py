@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from paper_files import paper_table
 
 from snellen.benchmarks.seedbench.levels import (
     DimensionGroup,
@@ -22,8 +22,6 @@ from snellen.benchmarks.seedbench.levels import (
 )
 from snellen.core.model import Capabilities
 from snellen.scoring.ranks import competition_ranks
-
-TABLES = Path(__file__).parents[1] / "paper_tables"
 
 Rows = dict[str, dict[str, str]]
 
@@ -62,7 +60,7 @@ WRONG_LEVELS = {
 @pytest.fixture(scope="module")
 def table() -> Callable[[str], Rows]:
     def read(name: str) -> Rows:
-        with (TABLES / name).open(encoding="utf-8", newline="") as file:
+        with paper_table(name).open(encoding="utf-8", newline="") as file:
             return {row["model"]: row for row in csv.DictReader(file)}
 
     return read
@@ -98,7 +96,7 @@ def test_the_hierarchy() -> None:
 
 
 def test_the_hierarchy_is_the_papers() -> None:
-    with (TABLES / "seed_dimensions.csv").open(encoding="utf-8", newline="") as file:
+    with paper_table("seed_dimensions.csv").open(encoding="utf-8", newline="") as file:
         printed = [
             (
                 int(row["no"]),

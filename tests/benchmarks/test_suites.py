@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from paper_files import paper_table
 
 from snellen.api import evaluate
 from snellen.benchmarks.declaration.registry import (
@@ -21,7 +22,6 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UnknownName
 from snellen.scoring.suites import suite_rows
 
-TABLES = Path(__file__).parents[1] / "paper_tables"
 NAMES = [known.name for known in list_benchmarks()]
 LAYOUTS = Path(__file__).parent / "layouts"
 COLUMNS = {
@@ -41,7 +41,7 @@ TRUNCATED = {"Ovis2-34B": 76.5875}
 
 
 def printed(suite: str) -> list[dict[str, str]]:
-    with (TABLES / COLUMNS[suite][0]).open(encoding="utf-8") as file:
+    with paper_table(COLUMNS[suite][0]).open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

@@ -121,20 +121,18 @@ def test_whole_videos_go_to_models_that_take_them(tmp_path: Path) -> None:
     assert record.unscored == "unsupported"
 
 
-@pytest.mark.parametrize(
-    ("capabilities", "reason"),
-    [
-        ({"inputs": frozenset({"text"})}, "takes no image input"),
-        ({"many_images": False}, "takes one image only"),
-    ],
-)
-def test_a_model_that_cannot_see_frames_is_not_asked(
-    tmp_path: Path, capabilities: dict[str, object], reason: str
-) -> None:
-    model, run = watch(str(own(tmp_path)), tmp_path, Watcher(**capabilities))
+def test_a_model_that_cannot_see_frames_is_not_asked(tmp_path: Path) -> None:
+    model, run = watch(str(own(tmp_path)), tmp_path, Watcher(inputs=frozenset({"text"})))
     (record,) = run.records()
-    assert reason in record.passes[0].output.message
+    assert "takes no image input" in record.passes[0].output.message
     assert not model.seen
+
+
+def test_a_model_of_one_image_sees_the_first_frame(tmp_path: Path) -> None:
+    model, run = watch(str(own(tmp_path)), tmp_path, Watcher(many_images=False))
+    ((_, frames),) = model.seen.values()
+    assert len(frames) == 1
+    assert "asked with the first alone" in " ".join(run.info.remarks)
 
 
 @pytest.mark.parametrize(

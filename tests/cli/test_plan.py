@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -181,7 +182,8 @@ def test_the_key_of_a_server_named_by_its_address_is_missing_too(
 def test_what_is_not_here_is_named_and_not_fetched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "-m", "InternVL3-8B", "-b", "mmbench"]) == 0
     shown = capsys.readouterr().out
-    assert "to download: the weights of InternVL3-8B, about 16 GB" in shown
+    twin = "from its converted twin OpenGVLab/InternVL3-8B-hf"
+    assert f"to download: the weights of InternVL3-8B, {twin}, about 16 GB" in shown
     assert "to download: the data of mmbench: snellen data pull mmbench" in shown
     assert not list(Path.cwd().rglob("*.part"))
 
@@ -192,8 +194,21 @@ def test_what_can_not_be_fetched_either_is_missing(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert main(["plan", "-m", "InternVL3-8B", "-b", "mmbench"]) == 2
     shown = capsys.readouterr().out
-    assert "missing model: the model 'OpenGVLab/InternVL3-8B'" in shown
+    assert "missing model: the model 'OpenGVLab/InternVL3-8B-hf'" in shown
     assert "missing data: " in shown
+
+
+def test_a_name_without_a_route_is_missing_and_weights_are_compared_with_the_memory(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plan", "-m", "InternVL2-8B", "-b", "mmbench"]) == 2
+    shown = capsys.readouterr().out
+    assert "missing model: transformers does not load OpenGVLab/InternVL2-8B by itself" in shown
+    assert "hf/OpenGVLab/InternVL2-8B:trust_remote_code=yes" in shown
+    main(["plan", "-m", "Qwen3-VL-235B-A22B-Instruct", "-b", "mmbench"])
+    shown = capsys.readouterr().out
+    assert "its weights take about" in shown
+    assert re.search(r"this machine has \d+ GB of (GPU memory|memory and no GPU)", shown)
 
 
 def test_a_model_that_cannot_see_is_skipped_with_the_reason() -> None:

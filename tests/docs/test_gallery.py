@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shlex
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import json as msgjson
+from paper_files import mmt_accuracies, paper_rows
 
 from snellen.cli.parser import build_parser
 
@@ -20,7 +20,6 @@ PAGE = (DOCS / "gallery.md").read_text(encoding="utf-8")
 IMAGES = sorted((DOCS / "images" / "gallery").glob("*.svg"))
 NUMBERS = msgjson.decode((DOCS / "data" / "gallery.json").read_bytes())
 SVG = "{http://www.w3.org/2000/svg}"
-TABLES = Path(__file__).parents[1] / "paper_tables"
 
 
 def test_images_are_in_step() -> None:
@@ -66,27 +65,24 @@ def test_commands_of_the_page_are_known() -> None:
         assert arguments.command in ("analyse", "gains", "leaderboard", "export")
 
 
-def rows(name: str) -> list[dict[str, str]]:
-    with (TABLES / name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def test_numbers_are_those_of_the_tables() -> None:
-    english = {row["model"]: row for row in rows("mmbench_table11_test_l2.csv")}
+    english = {row["model"]: row for row in paper_rows("mmbench_table11_test_l2.csv")}
     for model, value in NUMBERS["languages"]["English"].items():
         assert value == float(english[model]["overall"])
     for model, held in NUMBERS["open_and_closed"].items():
         assert held == {name: float(english[model][name]) for name in held}
     printed = {(row["board"].split()[0].lower(), row["model"].replace(" ", "")): float(row["score"])
-               for row in rows("mme_leaderboards.csv")}  # fmt: skip
+               for row in paper_rows("mme_leaderboards.csv")}  # fmt: skip
     for board in ("perception", "cognition"):
         for _, model, score in NUMBERS["mme_boards"][board]:
             assert score == pytest.approx(printed[board, model], abs=0.011)
 
 
 def test_means_by_image_type_are_plain_means_of_subtasks() -> None:
-    types = {row["subtask"]: row["image_types"].split(";") for row in rows("mmt_subtasks.csv")}
-    scores = [row for row in rows("mmt_subtask_scores.csv") if row["model"] == "BLIP2"]
+    types = {
+        row["subtask"]: row["image_types"].split(";") for row in paper_rows("mmt_subtasks.csv")
+    }
+    scores = [row for row in mmt_accuracies() if row["model"] == "BLIP2"]
     held = [
         float(row["accuracy"]) for row in scores if "Depth Map" in types.get(row["subtask"], ())
     ]

@@ -38,10 +38,10 @@ def ann(database: Database) -> int:
 
 
 def test_a_password_signs_in_until_it_is_ended(database: Database, ann: int) -> None:
+    done = sign_in(database, "ann", PASSWORD, "1.2.3.4", LIMITS)
+    assert done is not None
+    secret = done[1].secret
     with database.writing() as session:
-        done = sign_in(session, "ann", PASSWORD, "1.2.3.4", LIMITS)
-        assert done is not None
-        secret = done[1].secret
         stored = session.scalars(select(Account.password_hash)).one()
         assert stored is not None
         assert stored.startswith("$argon2id$")
@@ -60,28 +60,26 @@ def test_a_password_signs_in_until_it_is_ended(database: Database, ann: int) -> 
 
 
 def test_guessing_a_password_ends_soon(database: Database, ann: int) -> None:
-    with database.writing() as session:
-        for _ in range(MAX_FAILURES):
-            assert sign_in(session, "ann", "a wrong password", "1.2.3.4", LIMITS) is None
-        for name, address in (("ann", "9.9.9.9"), ("bob", "1.2.3.4")):
-            with pytest.raises(AccessDenied, match="too many failed sign-ins"):
-                sign_in(session, name, PASSWORD, address, LIMITS)
-    with database.writing() as session:
-        # Nobody is told whether there is such an account.
-        assert sign_in(session, "nobody", PASSWORD, "5.6.7.8", LIMITS) is None
+    for _ in range(MAX_FAILURES):
+        assert sign_in(database, "ann", "a wrong password", "1.2.3.4", LIMITS) is None
+    for name, address in (("ann", "9.9.9.9"), ("bob", "1.2.3.4")):
+        with pytest.raises(AccessDenied, match="too many failed sign-ins"):
+            sign_in(database, name, PASSWORD, address, LIMITS)
+    # Nobody is told whether there is such an account.
+    assert sign_in(database, "nobody", PASSWORD, "5.6.7.8", LIMITS) is None
 
 
 def test_a_disabled_account_can_do_nothing(database: Database, ann: int) -> None:
+    done = sign_in(database, "ann", PASSWORD, "1.2.3.4", LIMITS)
+    assert done is not None
     with database.writing() as session:
         account = session.get_one(Account, ann)
-        done = sign_in(session, "ann", PASSWORD, "1.2.3.4", LIMITS)
-        assert done is not None
         token = create_token(session, account, "ci", frozenset({"submit"}), LIMITS)
         account.disabled = now()
     with database.writing() as session:
         assert browser_caller(session, done[1].secret) is None
         assert token_caller(session, token) is None
-        assert sign_in(session, "ann", PASSWORD, "1.2.3.4", LIMITS) is None
+    assert sign_in(database, "ann", PASSWORD, "1.2.3.4", LIMITS) is None
 
 
 def test_tokens_have_scopes_and_an_end(database: Database, ann: int) -> None:
@@ -124,8 +122,8 @@ def test_an_invitation_makes_one_account(database: Database, ann: int) -> None:
 
 
 def test_what_has_expired_is_forgotten(database: Database, ann: int) -> None:
+    assert sign_in(database, "ann", PASSWORD, "1.2.3.4", SessionLimits(session_days=1e-9))
     with database.writing() as session:
-        assert sign_in(session, "ann", PASSWORD, "1.2.3.4", SessionLimits(session_days=1e-9))
         delete_expired(session)
         assert session.scalars(select(SignIn)).all() == []
 

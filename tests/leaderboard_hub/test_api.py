@@ -107,12 +107,13 @@ def test_from_a_file_to_a_published_score(served: Served, tmp_path: Path) -> Non
     assert sent["score"]["headline"]["value"] == 75.0
     code, board = served.get("/api/v1/benchmarks/open-signs/board")
     assert code == 200
-    (row,) = board["rows"]
+    ((row,),) = (table["rows"] for table in board["tables"])
     assert (row["model"], row["account"], row["evidence"]) == ("my-model", "ann", "verified")
-    assert row["score"]["headline"]["low"] < 75 < row["score"]["headline"]["high"]
-    assert set(row["score"]["groups"]["category"]) == {"even", "odd"}
+    assert row["cells"]["score"]["low"] < 75 < row["cells"]["score"]["high"]
+    assert {"category.even", "category.odd"} <= set(row["cells"])
     code, text = served.get("/api/v1/benchmarks/open-signs/board?form=csv")
-    assert text.splitlines()[1].startswith("my-model,75.0,")
+    assert text.splitlines()[0].startswith("model,rank,score,score.low,score.high,score.n,")
+    assert text.splitlines()[1].startswith("my-model,1.0,75.0,")
 
 
 def test_a_run_folder_is_submitted_as_it_is(served: Served, tmp_path: Path) -> None:

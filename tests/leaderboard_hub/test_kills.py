@@ -40,6 +40,7 @@ from snellen.leaderboard_hub.config import HubConfig
 from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs import queue
+from snellen.leaderboard_hub.jobs.scoring_process import start_server
 from snellen.leaderboard_hub.jobs.worker import Worker
 from snellen.leaderboard_hub.storage import Storage
 
@@ -47,6 +48,7 @@ from snellen.leaderboard_hub.storage import Storage
 queue.MAX_ATTEMPTS = 1000
 url, folder = sys.argv[1:]
 hub = Hub(Path(folder), HubConfig(), Database(url), Storage(f"{folder}/storage", Secret(KEY)))
+start_server()
 print("ready", flush=True)
 Worker(hub, print, timedelta(seconds=1)).work()
 """

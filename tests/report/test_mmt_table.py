@@ -65,10 +65,30 @@ def test_rows_in_order_with_ranks_among_models_and_guesses(tmp_path: Path) -> No
     # VR: 100, 0, 25, 100; DU: 50, 50, 25, 100.
     assert without_intervals(table["always-a"]) == ["75.0", "75.0", "1.5", "50.0", "2.0"]
     assert without_intervals(table["always-b"]) == ["25.0", "25.0", "3.0", "50.0", "2.0"]
-    assert table["random guess"][:5] == ["25.0", "-", "3.5", "-", "4.0"]
-    assert table["frequency guess"][:5] == ["100.0", "-", "1.0", "-", "1.0"]
+    assert table["random guess"][:5] == ["25.0", "25.0", "3.5", "25.0", "4.0"]
+    assert table["frequency guess"][:5] == ["100.0", "100.0", "1.0", "100.0", "1.0"]
     columns = dict(zip(table["model"], table["always-a"], strict=True))
     assert (columns["VR"], columns["DU"], columns["Loc"]) == ("100.0", "50.0", "-")
+
+
+def test_the_row_of_frequent_guessing_is_the_run_of_the_model_frequent(tmp_path: Path) -> None:
+    rows = [
+        *ROWS,
+        row(5, "doc_vqa", "doc_understanding", "B"),
+        row(6, "doc_vqa", "doc_understanding", "A"),
+        row(7, "weather_recognition", "visual_recognition", "C"),
+    ]
+    data = str(write(tmp_path / "mmt.tsv", rows))
+    variant = Variant(data=data)
+    done = evaluate(["frequent", "random"], ["mmt-bench"], out=tmp_path / "out", variant=variant,
+                    html=False)  # fmt: skip
+    text = mmt_table(list(done.runs))
+    table = cells(text)
+    assert without_intervals(table["frequent"])[:2] == ["79.2", "71.4"]
+    for name in ("random guess", "frequency guess"):
+        assert "-" not in table[name][:5]
+    # Of two labels that are equally frequent both score the same.
+    assert without_intervals(table["frequent"]) == table["frequency guess"][:5]
 
 
 def test_a_prompt_of_its_own_stands_behind_the_name(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from paper_files import paper_table
 
 from snellen.benchmarks.seedbench.levels import DimensionGroup, dimensions, group_by_subpart
 from snellen.core.errors import UsageError
@@ -27,7 +28,6 @@ from snellen.scoring.leaderboard import rank_models
 from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.clusters import build_tree
 
-TABLES = Path(__file__).parents[1] / "paper_tables"
 SVG = "{http://www.w3.org/2000/svg}"
 VALUES = {
     "a & b": {"x": 50.0, "y": 10.0, "z": None},
@@ -179,7 +179,7 @@ def test_the_papers_tables_5_and_6() -> None:
     numbered = [each for each in dimensions() if each.number >= 19]
     values: dict[str, dict[str, float | None]] = {}
     for name in ("seed_table5_multi_video.csv", "seed_table6_interleaved_generation.csv"):
-        with (TABLES / name).open(encoding="utf-8", newline="") as file:
+        with paper_table(name).open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 for dimension in numbered:
                     if dimension.name in row:

@@ -25,6 +25,7 @@ def test_one_circular_run_with_failures():
         "baseline: chance                  25.0                                    197\n"
         "baseline: most frequent answer    27.5                                    197\n"
         "2 no match, 2 unparsed, 2 refused, 2 truncated, 2 empty, 3 failed\n"
+        "early stop: 274 requests not needed\n"
         "intervals are for the score on new questions sampled like these, not for these\n"
         "questions only"
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from paper_files import mmt_accuracies, paper_rows
 
 from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.scoring.mmt_bench import (
@@ -17,8 +16,6 @@ from snellen.scoring.mmt_bench import (
     average_meta_ranks,
     mean_over_subtasks,
 )
-
-TABLES = Path(__file__).parents[1] / "paper_tables"
 
 SHIFTED = {
     "InternVL-Chat-v1.2-34B", "Qwen-VL-Plus", "GPT-4V", "LLaVA-NEXT-34B", "Yi-VL-34B",
@@ -34,7 +31,7 @@ ROUNDING = 0.0501
 
 
 def table(name: str) -> list[dict[str, str]]:
-    return list(csv.DictReader((TABLES / name).read_text(encoding="utf-8").splitlines()))
+    return mmt_accuracies() if name == "mmt_subtask_scores.csv" else paper_rows(name)
 
 
 class ModelRow(NamedTuple):

@@ -32,11 +32,11 @@ from snellen.api.results import Results, Run, SkippedRun
 from snellen.core.benchmark import Benchmark, FetchProgress
 from snellen.core.errors import UsageError
 from snellen.core.event_loop import run_in_thread
-from snellen.core.model import AnyModel, Model
+from snellen.core.model import AnyModel, Model, abilities
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
 from snellen.engine.loop.comparison_run import run_comparison
-from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
+from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.loop.progress import Progress
 from snellen.engine.loop.run import RunInterrupted, UnsupportedBenchmark, run
@@ -168,6 +168,10 @@ def _evaluate(
         for models_by_role in roles.roles():
             check_roles(models_by_role)
         prices.check(roles.all_models(), limits.budget)
+        if warned is not None:
+            for name, model in roles.models:
+                if remark := abilities(model).route_remark:
+                    warned(f"{name}: {remark}")
         matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
         if options.repeats > 1 and warned is not None:
             for name in matrix.greedy_models():
@@ -182,7 +186,7 @@ def _evaluate(
                 stop_rule=rule if isinstance(rule, PrecisionRule) else None,
                 fresh=fresh,
             )
-            return replace(plan, prices=prices.plan_prices(plan))
+            return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
 
         results = Results()
         store = Path(options.store) if options.store else out / STORE_FILE

@@ -32,7 +32,7 @@ from snellen.core.price import cost
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
-from snellen.engine.loop.plan import LATEST, RunPlan, check_fresh, fresh_name
+from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
 from snellen.engine.offline.estimate import Assumptions, estimate, estimate_without_data
 from snellen.engine.servers.managed import Servers
 from snellen.models.naming.custom import load_files
@@ -114,8 +114,11 @@ def plan(
         estimator = _LineEstimator(responses, assumed, prices, replicas, rule)
         with force_offline():
             plans = [
-                (resolver.has_data(cell.benchmark), matrix.run_plan(cell))
-                for cell in matrix.cells()
+                (has_data, bind_to_data(plan) if has_data else plan)
+                for has_data, plan in (
+                    (resolver.has_data(cell.benchmark), matrix.run_plan(cell))
+                    for cell in matrix.cells()
+                )
             ]
             fresh = options.fresh or ""
             if options.fresh == LATEST:

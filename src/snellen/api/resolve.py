@@ -28,9 +28,12 @@ from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.preflight import check_models, check_roles
 from snellen.engine.servers.managed import Servers
+from snellen.models.hf.memory import model_memory
+from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.catalog import facts_of
 from snellen.models.naming.maker_names import maker_name
 from snellen.models.naming.registry import open_model, split_spec
+from snellen.models.naming.routes import twin_of
 from snellen.models.remote.profile import profiles
 from snellen.settings import Settings, first_nonblank, force_offline
 from snellen.store.responses import ResponseStore
@@ -193,6 +196,8 @@ class OfflineResolver:
             raise
         except MissingExtra as error:
             self._add_missing("extra", str(error))
+        except NoRoute as error:
+            self._add_missing("model", str(error))
         except UsageError as error:
             provider = split_spec(name).provider
             if provider in _DOWNLOADING_PROVIDERS and not self._offline:
@@ -277,6 +282,7 @@ class OfflineResolver:
         they are run."""
         for name in self._unopened_models:
             yield f"{name} cannot be opened here: whether replies of it are stored is not known"
+            yield from _memory_note(name)
         for named in benchmarks:
             if named.benchmark.unscorable:
                 yield f"{named.benchmark.name}: {named.benchmark.unscorable}"
@@ -312,10 +318,30 @@ def _is_downloadable(name: str, benchmark: Benchmark) -> bool:
 
 def _describe_weights(name: str) -> str:
     entry = facts_of(name)
+    twin = "" if entry is None else twin_of(entry)
+    named = f"{name}, from its converted twin {twin}" if twin else name
     if entry is None or entry.parameters is None:
-        return f"the weights of {name}, of a size that is not known"
+        return f"the weights of {named}, of a size that is not known"
     size = entry.parameters * _BYTES_PER_PARAMETER
-    return f"the weights of {name}, about {size:.0f} GB at {_BYTES_PER_PARAMETER} bytes a parameter"
+    return (
+        f"the weights of {named}, about {size:.0f} GB at {_BYTES_PER_PARAMETER} bytes a parameter"
+    )
+
+
+def _memory_note(name: str) -> Iterator[str]:
+    """A sentence if the weights of a local model do not fit into this machine's memory."""
+    entry = facts_of(name)
+    if entry is None or entry.parameters is None or entry.provider != "hf":
+        return
+    room = model_memory()
+    needed = entry.parameters * 1e9 * (_BYTES_PER_PARAMETER if room.is_gpu else 4)
+    if room.total_bytes and needed > room.total_bytes:
+        kind = "GPU memory" if room.is_gpu else "memory and no GPU that torch can use"
+        yield (
+            f"{name}: its weights take about {needed / 1e9:.0f} GB, this machine has "
+            f"{room.total_bytes / 1e9:.0f} GB of {kind}; take a larger machine, a server "
+            "(http://HOST:PORT/v1#NAME), or quantisation=4bit"
+        )
 
 
 @dataclass

@@ -21,7 +21,7 @@ from snellen.api._recorded_roles import (
 )
 from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_repeats
 from snellen.api.resolve import resolve_benchmark
-from snellen.api.results import SampleResult, Samples, printed_text
+from snellen.api.results import Run, SampleResult, Samples, printed_text
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
@@ -43,6 +43,7 @@ from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.replay import Replay
+from snellen.store.recorded_run import write_recorded_run
 from snellen.store.responses import ResponseStore
 
 DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
@@ -64,6 +65,8 @@ class Scored(NamedTuple):
     run: RunInfo | None = None
     """The predictions as a run of their own, for the tables of runs: its model is the name of the
     file, or that of the call."""
+    digest: str = ""
+    """SHA-256 (hex) of the predictions."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         benchmark = _without_functions(self.benchmark)
@@ -98,6 +101,18 @@ class Scored(NamedTuple):
         from snellen.report.notebook.tables import RunWithPage, runs_html
 
         return runs_html([RunWithPage(self.report, None)], self.warnings)
+
+    def save(self, out: Path | str = DEFAULT_OUT, *, html: bool = True) -> Run:
+        """Write the predictions as a run folder in `out`, which every command on runs takes.
+
+        The same predictions scored the same way again replace it. Raises RunLocked, StorageError.
+        """
+        from snellen.report.page.html import write_html
+
+        folder = write_recorded_run(Path(out), self.report.run, self.summary, self.records)
+        if html:
+            write_html(folder)
+        return Run(folder.path)
 
     @property
     def report(self) -> Report:
@@ -211,13 +226,14 @@ def _as_run(
         for role, model in named_roles.items()
     }
     total = scored.summary.total
+    facts = {"revision": f"sha256:{scored.digest}"} if scored.digest else {}
     return RunInfo(
         name="",
         model=f"{name}{rows}",
         benchmark=benchmark.name,
         title=benchmark.title,
         config=RunConfig(
-            identity=Identity("recorded", name),
+            identity=Identity("recorded", name, facts),
             benchmark=benchmark.name,
             version=benchmark.version,
             parameters=dict(benchmark.parameters),
@@ -231,6 +247,8 @@ def _as_run(
         created="",
         counts=Counts(samples=total, done=total),
         failures=variant.failures,
+        paper=benchmark.paper,
+        source=benchmark.provenance,
         headline=benchmark.headline,
     )
 
@@ -357,4 +375,4 @@ def _score_predictions(
     readings = measure_by_labels(roles, predictions, benchmark, models, records)
     notices = () if advice is None else (f"{predictions.path}: {advice}",)
     warnings = (*predictions.warnings, *notices, *warnings, *unread)
-    return Scored(benchmark, summary, warnings, records, data, readings)
+    return Scored(benchmark, summary, warnings, records, data, readings, digest=predictions.digest)

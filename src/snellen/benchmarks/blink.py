@@ -101,7 +101,7 @@ BENCHMARK = Declaration(
     ),
     aliases={"BLINK_circular": {"rotations": "file"}},
     group_by=(*_TASK_COLUMNS, "split"),
-    requires=requires("text", "image", many_images=True),
+    requires=requires("text", "image"),
     headline=Headline(
         name=HEADLINE, summarise=summarise_blink, sums=_task_sums, weighs_scores=True
     ),

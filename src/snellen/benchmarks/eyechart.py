@@ -60,6 +60,6 @@ BENCHMARK = Declaration(
     provenance="drawn by this repository (Apache-2.0); photographs: see benchmarks/data/README.md",
     data=PackagedFiles(_FILES),
     adjust=add_yes_no_pair,
-    requires=requires("text", "image", many_images=True),
+    requires=requires("text", "image"),
     scoring=choices(),
 )

@@ -272,7 +272,7 @@ BENCHMARK = Declaration(
     ),
     aliases={"MMDU": {}},
     samples=mmdu_samples,
-    requires=requires("text", "image", many_images=True),
+    requires=requires("text", "image"),
     max_new_tokens=1024,
     scoring=Judged(flow=_flow, rubrics=(RUBRIC,), must_judge=True, max_judge_tokens=1024),
     headline=Headline(name="score", summarise=summarise_turns, sums=_overall_sums),

@@ -128,7 +128,7 @@ BENCHMARK = Declaration(
     keep=_is_in_split,
     group_by=("l2-category", "category", "subject", "topic_difficulty"),
     adjust=_adjust,
-    requires=requires("text", "image", many_images=True),
+    requires=requires("text", "image"),
     max_new_tokens=1024,
     scoring=RuleScoring(rules=RULES),
     hidden_answers=("test",),

@@ -104,7 +104,7 @@ BENCHMARK = Declaration(
     group_by=("category", "subject", "topic_difficulty", "l2-category"),
     kind="choice",
     max_new_tokens=1024,
-    requires=requires("text", "image", many_images=True),
+    requires=requires("text", "image"),
     scoring=choices(official=_OFFICIAL),
     template=_TEMPLATE,
     for_variant=_for_setting,

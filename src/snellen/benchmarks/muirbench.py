@@ -34,7 +34,7 @@ BENCHMARK = Declaration(
     provenance="MuirBench (MUIRBENCH/MUIRBENCH on the hub), as VLMEvalKit's TSV",
     data=single_tsv(_URL, "2e5e6fd7699761b08a7cb3ab8c0c2ec8"),
     group_by=("task", "image_relation", "image_type", "category"),
-    requires=requires("text", "image", many_images=True),
+    requires=requires("text", "image"),
     template=_TEMPLATE,
     scoring=choices(),
 )

@@ -56,16 +56,15 @@ BLIND_HINT = "--control blind asks text-only models, without images"
 """Advice for models that take no images."""
 
 
-def requires(*inputs: Modality, many_images: bool = False) -> Requirement:
-    """Requirement of a benchmark whose samples hold these kinds of input."""
+def requires(*inputs: Modality) -> Requirement:
+    """Requirement of a benchmark whose samples hold these kinds of input. A model that takes one
+    image is asked about several with the first (`engine.loop.single_image`)."""
 
     def missing_input(capabilities: Capabilities) -> str | None:
         missing = sorted(set(inputs) - capabilities.inputs)
         if missing:
             reason = f"needs {' and '.join(missing)} input, which the model does not take"
             return reason if "text" in missing else f"{reason}; {BLIND_HINT}"
-        if many_images and not capabilities.many_images:
-            return "needs several images in one prompt, which the model does not take"
         return None
 
     return missing_input

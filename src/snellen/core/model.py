@@ -89,6 +89,9 @@ class ModelDefaults:
     max_new_tokens: int | None = None
     """Maximal tokens of a reply, in place of the benchmark's, for models that reason before they
     answer. None leaves it to the benchmark."""
+    route_remark: str = ""
+    """What answers in place of what was named, said when a run begins: a converted twin of the
+    checkpoint, or its own code."""
 
     @property
     def largest_batch(self) -> int:
@@ -121,6 +124,7 @@ class _UserAbilities(ModelDefaults):
         self.concurrency = int(getattr(model, "concurrency", self.concurrency))
         self.first_timeout = float(getattr(model, "first_timeout", self.first_timeout))
         self.max_new_tokens = getattr(model, "max_new_tokens", self.max_new_tokens)
+        self.route_remark = str(getattr(model, "route_remark", self.route_remark))
         self._model = model
 
     @property

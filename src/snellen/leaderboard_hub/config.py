@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
-from snellen.data.toml_files import read_toml
 from snellen.settings import first_nonblank
 
 CONFIG_FILE = "hub.toml"
@@ -18,9 +19,12 @@ DATABASE_VARIABLE = "SNELLEN_HUB_DATABASE"
 STORAGE_VARIABLE = "SNELLEN_HUB_STORAGE"
 _DATABASE_FILE = "hub.sqlite"
 _STORAGE_FOLDER = "storage"
+_URLS = ("database", "storage")
+_URL_LINE = re.compile(r"\s*(database|storage)\s*=")
 
 Positive = Annotated[int, Meta(ge=1)]
 Days = Annotated[float, Meta(gt=0)]
+Minutes = Annotated[float, Meta(gt=0)]
 
 
 class SubmissionLimits(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,11 +57,28 @@ class SessionLimits(Struct, frozen=True, forbid_unknown_fields=True):
 class OpenIdProvider(Struct, frozen=True, forbid_unknown_fields=True):
     """A lab's sign-in by OpenID Connect. Its secret is in `SNELLEN_HUB_OIDC_SECRET`."""
 
-    issuer: str
+    issuer: Annotated[str, Meta(max_length=250)]
+    """As the provider writes itself, such as `https://login.example/realms/lab`."""
     client_id: str
     label: str = "Sign in with your organisation"
-    role: str = "submitter"
-    """Role of those who sign in for the first time."""
+    role: Literal["submitter", "viewer"] = "submitter"
+    """Role of those who sign in for the first time; owners are made by owners."""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    """What is asked for."""
+    email_domains: tuple[str, ...] = ()
+    """Domains of verified e-mail addresses; empty: of any, or none."""
+    groups: tuple[str, ...] = ()
+    """Groups of which a person must be in one; empty: any."""
+    groups_claim: str = "groups"
+    """What the provider calls the groups of a person."""
+
+
+class ScoringLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """What scoring one submission may take: a file that needs more fails, and no worker with it."""
+
+    memory_mb: Positive = 4_000
+    """Memory beyond what Snellen itself takes, in megabytes (Linux)."""
+    minutes: Minutes = 30
 
 
 class HubConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +98,7 @@ class HubConfig(Struct, frozen=True, forbid_unknown_fields=True):
     submissions: SubmissionLimits = SubmissionLimits()
     hidden: HiddenSplits = HiddenSplits()
     sessions: SessionLimits = SessionLimits()
+    scoring: ScoringLimits = ScoringLimits()
     openid: OpenIdProvider | None = None
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of reverse proxies whose `X-Forwarded-For` is believed."""
@@ -94,9 +116,19 @@ def read_config(folder: Path) -> HubConfig:
             f"{folder}"
         )
     try:
-        config = msgspec.convert(read_toml(str(path)), type=HubConfig)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {error}") from error
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    return parse_config(text, folder)
+
+
+def parse_config(text: str, folder: Path) -> HubConfig:
+    """The configuration that the text of a `hub.toml` is for the hub of a folder. Raises
+    UsageError."""
+    try:
+        config = msgspec.convert(tomllib.loads(text), type=HubConfig)
+    except (msgspec.ValidationError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{folder / CONFIG_FILE}: {error}") from error
     return with_defaults(config, folder)
 
 
@@ -111,3 +143,24 @@ def with_defaults(config: HubConfig, folder: Path) -> HubConfig:
         storage=storage or str(folder / _STORAGE_FOLDER),
         url=config.url.rstrip("/"),
     )
+
+
+def without_urls(text: str) -> str:
+    """The text of a `hub.toml` without the URLs of database and storage, which belong to one place
+    and may hold passwords. Raises UsageError if they stand there in an unusual way."""
+    lines = text.splitlines(keepends=True)
+    first_table = next((n for n, line in enumerate(lines) if line.lstrip().startswith("[")), None)
+    head = [line for line in lines[:first_table] if not _URL_LINE.match(line)]
+    rest = [] if first_table is None else lines[first_table:]
+    shorter = "".join([*head, *rest])
+    expected = {name: value for name, value in tomllib.loads(text).items() if name not in _URLS}
+    try:
+        is_right = tomllib.loads(shorter) == expected
+    except tomllib.TOMLDecodeError:
+        is_right = False
+    if not is_right:
+        raise UsageError(
+            f"the settings {' and '.join(_URLS)} in {CONFIG_FILE} must stand in a line each, such "
+            'as: database = "postgresql://..."'
+        )
+    return shorter

@@ -1,96 +1,142 @@
-"""Benchmarks that a hub holds: adding one, and changing its data."""
+"""Benchmarks that a hub holds: adding one, changing its data, and scoring everything again."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import msgspec
-from msgspec import Struct
-from sqlalchemy import select
+from sqlalchemy import delete, func, insert, or_, select
 from sqlalchemy.orm import Session
 
-from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.protocol.parsers import check_rule
-from snellen.core.benchmark import Benchmark, Variant
-from snellen.core.errors import DataError, UsageError
+from snellen import __version__
+from snellen.core.errors import UsageError
+from snellen.curate.decisions import read_decisions
 from snellen.leaderboard_hub.accounts.access import now
-from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
+from snellen.leaderboard_hub.benchmark_data import NewBenchmark as NewBenchmark
+from snellen.leaderboard_hub.benchmark_data import Protocol as Protocol
+from snellen.leaderboard_hub.benchmark_data import (
+    StoredData,
+    open_hosted,
+    scoring_file,
+    store_data,
+    unpack_data,
+)
+from snellen.leaderboard_hub.boards.changes import note_data_change
+from snellen.leaderboard_hub.database.tables import (
+    HostedBenchmark,
+    HostedItem,
+    HostedMedium,
+    Submission,
+    SubmissionScore,
+)
 from snellen.leaderboard_hub.jobs.queue import add_job
+from snellen.leaderboard_hub.samples.content import (
+    IndexedItem,
+    ItemContent,
+    index_sample,
+    item_row,
+    read_content,
+    without_media,
+)
+from snellen.leaderboard_hub.samples.flags import settle_by_data
+from snellen.leaderboard_hub.samples.media import MediaStore
+from snellen.leaderboard_hub.samples.versions import (
+    VersionChanges,
+    compare_items,
+    compare_settings,
+    note_version,
+)
 from snellen.leaderboard_hub.storage import Storage
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_BATCH = 5_000
+"""Rows that are added at once."""
 
 
-class Protocol(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a hosted benchmark is scored."""
-
-    rule: str | None = None
-    """The tool whose parsing rules apply; None: the benchmark's default."""
-    columns: dict[str, str] = {}
-    """Columns of the data: our name to theirs."""
-    failures: str = "count-wrong"
-    """What missing replies do: a board must not reward leaving out what is hard."""
-    circular: str | None = None
-
-    def variant(self, data: Path | None) -> Variant:
-        return Variant(
-            data=None if data is None else str(data),
-            columns=self.columns,
-            rule=self.rule,
-            failures=self.failures,
-            circular=self.circular,
-        )
-
-
-class NewBenchmark(Struct, frozen=True, kw_only=True):
-    """What an owner says of a benchmark."""
-
-    name: str
-    title: str
-    data: Path
-    """The complete data, with answers."""
-    description: str = ""
-    spec: str = ""
-    """How Snellen opens it, such as `mmbench:split=test`; empty: the data file alone."""
-    protocol: Protocol = Protocol()
-    is_hidden: bool = False
-    public_data: Path | None = None
-    """The data without answers, for download."""
-
-
-def add_benchmark(session: Session, storage: Storage, new: NewBenchmark) -> HostedBenchmark:
-    """Add a benchmark. Its data are read once, so that a mistake shows here and not in a score.
+def add_benchmark(
+    session: Session, storage: Storage, new: NewBenchmark, stored: StoredData | None = None
+) -> HostedBenchmark:
+    """Add a benchmark. `stored` are its data if they were stored before, so that the database need
+    not wait for that.
 
     Raises UsageError for a name that is taken or malformed, and for data that cannot be scored.
     """
-    if not _NAME.fullmatch(new.name):
-        raise UsageError(
-            f"a benchmark cannot be called {new.name!r}; expected up to 63 lower-case letters, "
-            "digits, - and _"
-        )
-    if session.scalar(select(HostedBenchmark.id).where(HostedBenchmark.name == new.name)):
-        raise UsageError(f"the hub has a benchmark called {new.name} already")
+    check_benchmark_name(session, new.name)
+    stored = stored or store_data(storage, new)
     row = HostedBenchmark(
         name=new.name, title=new.title, description=new.description, spec=new.spec,
-        protocol=msgspec.to_builtins(new.protocol), is_hidden=new.is_hidden, version=1,
-        created=now(), **_stored_data(storage, new))  # fmt: skip
+        protocol=msgspec.to_builtins(new.protocol),
+        is_hidden=new.is_hidden or new.answers is not None, version=1, layout=new.layout,
+        created=now(), **stored.columns)  # fmt: skip
     session.add(row)
     session.flush()
+    _write_items(session, row, stored.items, stored.media)
+    note_version(session, row, "added", VersionChanges(added=row.rows))
     return row
 
 
+def check_benchmark_name(session: Session, name: str) -> None:
+    """Raises UsageError for the name of a new benchmark that is taken or malformed."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"a benchmark cannot be called {name!r}; expected up to 63 lower-case letters, "
+            "digits, - and _"
+        )
+    if session.scalar(select(HostedBenchmark.id).where(HostedBenchmark.name == name)):
+        raise UsageError(f"the hub has a benchmark called {name} already")
+
+
 def replace_data(
-    session: Session, storage: Storage, row: HostedBenchmark, new: NewBenchmark
+    session: Session,
+    storage: Storage,
+    row: HostedBenchmark,
+    new: NewBenchmark,
+    stored: StoredData | None = None,
 ) -> int:
-    """Replace data and protocol of a benchmark: its version counts up, and every submission that is
-    not withdrawn is scored again; both numbers are kept. Returns the number of these submissions.
+    """Replace data and protocol of a benchmark, or add the first data: its version counts up, and
+    every submission that is not withdrawn is scored again; both numbers are kept. Flags that the
+    new data answer are closed. Returns the number of these submissions.
     """
-    for name, value in _stored_data(storage, new).items():
+    before = _read_contents(session, storage, row)
+    stored = stored or store_data(storage, new)
+    if not row.has_data:
+        row.is_hidden = new.is_hidden or new.answers is not None
+    settings_before = {"benchmark": row.spec, **row.protocol}
+    for name, value in stored.columns.items():
         setattr(row, name, value)
     row.spec, row.protocol = new.spec, msgspec.to_builtins(new.protocol)
     row.version += 1
+    _write_items(session, row, stored.items, stored.media)
+    changes = compare_items(before, _read_contents(session, storage, row), is_hidden=row.is_hidden)
+    settings = compare_settings(settings_before, {"benchmark": row.spec, **row.protocol})
+    note_version(session, row, "data", msgspec.structs.replace(changes, settings=settings))
+    decisions = read_decisions(new.data) if new.data is not None and new.data.is_dir() else ()
+    settle_by_data(session, row, changes, decisions)
+    note_data_change(session, row, row.version - 1)
+    return _queue_all(session, row)
+
+
+def rescore(session: Session, storage: Storage, row: HostedBenchmark, *, always: bool) -> int:
+    """Score every submission of a benchmark again if some were scored by another version of
+    Snellen, or `always`; both numbers are kept. Returns the number of submissions.
+
+    Samples of a public split that an earlier version of Snellen did not store are stored now.
+    """
+    if row.data and not row.is_hidden and not _has_items(session, row):
+        items, media = _index_items(session, storage, row)
+        _write_items(session, row, items, media)
+    if not (always or _is_outdated(session, row)):
+        return 0
+    row.version += 1
+    note_version(session, row, "scoring", VersionChanges())
+    note_data_change(session, row, row.version - 1)
+    return _queue_all(session, row)
+
+
+def _queue_all(session: Session, row: HostedBenchmark) -> int:
     query = select(Submission).where(
         Submission.benchmark_id == row.id,
         Submission.visibility != "withdrawn",
@@ -103,55 +149,73 @@ def replace_data(
     return len(submissions)
 
 
-def open_hosted(spec: str, protocol: Protocol, data: Path) -> Benchmark:
-    """A hosted benchmark on a file of its data."""
-    if not spec:
-        variant = protocol.variant(None)
-        benchmark = open_benchmark(str(data), variant)
-    else:
-        variant = protocol.variant(data)
-        benchmark = open_benchmark(spec, variant)
-    if protocol.rule is not None:
-        check_rule(benchmark, protocol.rule)
-    return benchmark
-
-
-def _stored_data(storage: Storage, new: NewBenchmark) -> dict[str, Any]:
-    """Check and store the data; returns the columns of the table that describe them."""
-    benchmark = open_hosted(new.spec, new.protocol, new.data)
-    ids: list[str] = []
-    for sample in benchmark.samples(benchmark.open()):
-        if not sample.gold:
-            raise DataError(
-                f"{new.data}: item {sample.id} has no answer, so it could not be scored; give the "
-                "complete data"
-            )
-        ids.append(sample.id)
-        ids += [turn.row for turn in sample.rotations]
-    if not ids:
-        raise DataError(f"{new.data} holds no items")
-    public = None
-    if new.public_data is not None:
-        _refuse_answers(new)
-        public = storage.put(new.public_data.read_bytes())
-    return {
-        "data": storage.put(new.data.read_bytes(), seal=new.is_hidden),
-        "data_name": new.data.name,
-        "public_data": public,
-        "ids": storage.put(msgspec.json.encode(ids)),
-        "rows": len(ids),
-    }
-
-
-def _refuse_answers(new: NewBenchmark) -> None:
-    """Raises DataError if the public data of a hidden split have answers."""
-    assert new.public_data is not None
-    if not new.is_hidden:
-        return
-    benchmark = open_hosted(new.spec, new.protocol, new.public_data)
-    named = next((sample.id for sample in benchmark.samples(benchmark.open()) if sample.gold), None)
-    if named is not None:
-        raise DataError(
-            f"{new.public_data}: item {named} has an answer, and the answers of {new.name} are "
-            "hidden; take them out (snellen curate publish --hold-out does)"
+def _is_outdated(session: Session, row: HostedBenchmark) -> bool:
+    """Whether a score of this version is by another version of Snellen, or lacks its replies."""
+    differs = SubmissionScore.scored_by != __version__
+    if not row.is_hidden:
+        differs = or_(differs, SubmissionScore.replies.is_(None))
+    query = (
+        select(SubmissionScore.id)
+        .join(Submission, SubmissionScore.submission_id == Submission.id)
+        .where(
+            Submission.benchmark_id == row.id,
+            Submission.visibility != "withdrawn",
+            Submission.file.is_not(None),
+            SubmissionScore.version == row.version,
+            differs,
         )
+        .limit(1)
+    )
+    return session.scalar(query) is not None
+
+
+def _write_items(
+    session: Session, row: HostedBenchmark, items: Sequence[IndexedItem], media: MediaStore
+) -> None:
+    """Write items and media of a benchmark in the place of earlier ones."""
+    session.execute(delete(HostedItem).where(HostedItem.benchmark_id == row.id))
+    session.execute(delete(HostedMedium).where(HostedMedium.benchmark_id == row.id))
+    for first in range(0, len(items), _BATCH):
+        batch = items[first : first + _BATCH]
+        rows = [item_row(row.id, first + place, item) for place, item in enumerate(batch)]
+        session.execute(insert(HostedItem), rows)
+    if described := media.rows(row.id):
+        session.execute(insert(HostedMedium), described)
+
+
+def _has_items(session: Session, row: HostedBenchmark) -> bool:
+    query = select(func.count()).where(HostedItem.benchmark_id == row.id)
+    return bool(session.scalar(query))
+
+
+def _read_contents(
+    session: Session, storage: Storage, row: HostedBenchmark
+) -> dict[str, ItemContent]:
+    """The items of a benchmark by id; those of a hidden split without media."""
+    query = select(HostedItem).where(HostedItem.benchmark_id == row.id)
+    stored = session.scalars(query.order_by(HostedItem.position)).all()
+    if stored:
+        return {item.name: read_content(item) for item in stored}
+    if not row.data:
+        # A benchmark of reported numbers alone.
+        return {}
+    with TemporaryDirectory(prefix="snellen-comparing-") as folder:
+        path = scoring_file(storage, row, Path(folder))
+        benchmark = open_hosted(row.spec, msgspec.convert(row.protocol, Protocol), path)
+        indexed = [
+            index_sample(sample, lambda refs: ()) for sample in benchmark.samples(benchmark.open())
+        ]
+    return {item.name: without_media(item.content) for item in indexed}
+
+
+def _index_items(
+    session: Session, storage: Storage, row: HostedBenchmark
+) -> tuple[list[IndexedItem], MediaStore]:
+    """The items of a public split that was added by a version of Snellen that stored none."""
+    media = session.scalars(select(HostedMedium).where(HostedMedium.benchmark_id == row.id)).all()
+    with TemporaryDirectory(prefix="snellen-indexing-") as folder:
+        path = unpack_data(storage, row, media, Path(folder))
+        benchmark = open_hosted(row.spec, msgspec.convert(row.protocol, Protocol), path)
+        store = MediaStore(storage, path.parent)
+        items = [index_sample(sample, store.link) for sample in benchmark.samples(benchmark.open())]
+    return items, store

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.core.errors import MissingExtra, UsageError
-from snellen.leaderboard_hub.config import CONFIG_FILE, HubConfig, read_config
+from snellen.core.errors import MissingExtra, StorageError, UsageError
+from snellen.leaderboard_hub.config import (
+    CONFIG_FILE,
+    DATABASE_VARIABLE,
+    HubConfig,
+    parse_config,
+    read_config,
+)
 from snellen.settings import read_secret
 
 _FIRST_CONFIG = """# Every setting has a default; docs/hub.md lists them.
@@ -34,28 +40,56 @@ def open_hub(folder: Path | str, *, check: bool = True) -> Hub:
     Raises UsageError if there is none, MissingExtra without the extra, StorageError.
     """
     path = Path(folder).expanduser()
-    config = read_config(path)
-    database = Database(config.database)
-    hub = Hub(path, config, database, Storage(config.storage, read_secret([KEY_VARIABLE])))
+    hub = connect_hub(path, read_config(path))
     if check:
-        database.check()
+        hub.database.check()
     return hub
 
 
-def create_hub(folder: Path | str) -> Hub:
-    """Make a hub in a folder: configuration, schema, storage. Raises UsageError if there is one."""
+def connect_hub(folder: Path, config: HubConfig) -> Hub:
+    """The hub of a configuration; nothing is read or written yet."""
+    storage = Storage(config.storage, read_secret([KEY_VARIABLE]))
+    return Hub(folder, config, Database(config.database), storage)
+
+
+def create_hub(folder: Path | str, owner: str | None = None, password: str = "") -> Hub:
+    """Make a hub in a folder: schema, storage, account of the owner if one is named, configuration;
+    all of it or nothing.
+
+    Raises UsageError if there is one, and for a name or password that no account may have,
+    StorageError.
+    """
     path = Path(folder).expanduser()
     if (path / CONFIG_FILE).exists():
         raise UsageError(f"{path} holds a hub already; use another folder, or snellen hub upgrade")
-    path.mkdir(parents=True, exist_ok=True)
-    (path / CONFIG_FILE).write_text(_FIRST_CONFIG)
-    hub = open_hub(path, check=False)
-    hub.database.upgrade()
-    hub.storage.check()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        hub = connect_hub(path, parse_config(_FIRST_CONFIG, path))
+        if hub.database.revision() is not None:
+            raise UsageError(
+                f"the database of {path} holds a hub already; name another one in "
+                f"{DATABASE_VARIABLE}"
+            )
+        hub.storage.check()
+        with hub.database.rebuilding() as connection:
+            hub.database.upgrade_within(connection)
+            if owner is not None:
+                session = Session(connection)
+                account = create_account(session, owner, "owner", password)
+                note_action(session, "init", account_id=account.id)
+                session.flush()
+        # Last: it is what makes a folder a hub.
+        (path / CONFIG_FILE).write_text(_FIRST_CONFIG)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
     return hub
 
 
 try:
+    from sqlalchemy.orm import Session
+
+    from snellen.leaderboard_hub.accounts.access import create_account
+    from snellen.leaderboard_hub.accounts.audit import note_action
     from snellen.leaderboard_hub.database.connection import Database
     from snellen.leaderboard_hub.storage import KEY_VARIABLE, Storage
 except ModuleNotFoundError as error:  # pragma: no cover - the extra is installed in tests

@@ -25,15 +25,17 @@ from snellen.core.limits import Limits
 from snellen.data.predictions import Prediction, read_predictions
 from snellen.data.tables.open_table import SUFFIXES
 from snellen.leaderboard_hub.accounts.access import now
-from snellen.leaderboard_hub.config import SubmissionLimits
+from snellen.leaderboard_hub.config import HiddenSplits, SubmissionLimits
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
 from snellen.leaderboard_hub.jobs.queue import add_job
+from snellen.leaderboard_hub.publishing import withdraw_submission
 from snellen.leaderboard_hub.storage import Storage
 from snellen.settings import Settings
 
 _EXAMPLES = 3
 """Ids that a sentence names."""
 _DAY = timedelta(hours=24)
+_DEFAULT_LIMITS = HiddenSplits()
 
 ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
 Link = Annotated[str, Meta(max_length=500, pattern=r"^(https?://\S+)?$")]
@@ -87,11 +89,18 @@ def take_submission(
     limits: SubmissionLimits,
     *,
     replaces: Submission | None = None,
+    hidden: HiddenSplits = _DEFAULT_LIMITS,
 ) -> Submission:
-    """Check a submission, store it and queue its scoring.
+    """Check a submission, store it and queue its scoring. The one that it `replaces` is withdrawn;
+    `hidden` says what may be noted of its score.
 
     Raises TooManySubmissions, and DataError with the mistake of the file.
     """
+    if not benchmark.has_data:
+        raise DataError(
+            f"{benchmark.name} has no data on this hub, only reported numbers: nothing can be "
+            "submitted until its owner adds the data"
+        )
     check_rate(session, benchmark, account_id, limits)
     replies = read_replies(new.file_name, new.content, limits)
     expected = msgspec.json.decode(storage.get(benchmark.ids), type=list[str])
@@ -106,8 +115,8 @@ def take_submission(
         replaces_id=None if replaces is None else replaces.id, created=now())  # fmt: skip
     session.add(submission)
     session.flush()
-    if replaces is not None:
-        replaces.visibility = "withdrawn"
+    if replaces is not None and replaces.visibility != "withdrawn":
+        withdraw_submission(session, hidden, replaces)
     add_job(session, submission.id, benchmark.version)
     return submission
 
@@ -119,6 +128,7 @@ def check_rate(
     query = select(func.count()).where(
         Submission.account_id == account_id,
         Submission.benchmark_id == benchmark.id,
+        Submission.kind == "verified",
         Submission.created > now() - _DAY,
     )
     if (session.scalar(query) or 0) >= limits.per_day:
@@ -144,7 +154,7 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         path = Path(folder) / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"
         path.write_bytes(content)
         try:
-            predictions = read_predictions(path, settings=_strict_settings(Path(folder), limits))
+            predictions = read_predictions(path, settings=strict_settings(Path(folder), limits))
         except UsageError as error:
             raise DataError(str(error).replace(str(path), name)) from error
     if len(predictions) > limits.rows:
@@ -180,7 +190,7 @@ def _distinct(rows: Iterable[Prediction]) -> Iterable[Reply]:
     return (Reply(name, reply) for name, reply in seen.items())
 
 
-def _strict_settings(folder: Path, limits: SubmissionLimits) -> Settings:
+def strict_settings(folder: Path, limits: SubmissionLimits) -> Settings:
     """Limits for files of strangers, and a cache that is deleted with the file."""
     tight = Limits(
         row_mb=8,

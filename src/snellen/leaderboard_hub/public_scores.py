@@ -28,6 +28,10 @@ class PublicNumber(Struct, frozen=True, omit_defaults=True):
     low: float | None = None
     high: float | None = None
     unit: str = "percent"
+    top: float = 100.0
+    """The highest possible value."""
+    note: str = ""
+    """What a reader must know of this number; only where the answers are open."""
 
 
 class PublicScore(Struct, frozen=True, omit_defaults=True):
@@ -67,7 +71,7 @@ def public_score(
             notices=summary.notices,
         )
     headline = summary.headline
-    displayed = PublicNumber(None, headline.n, unit=headline.unit)
+    displayed = PublicNumber(None, headline.n, unit=headline.unit, top=headline.top)
     if score.displayed is not None and headline.n >= limits.smallest_group:
         displayed = _round_number(score.displayed, headline)
     groups: dict[str, dict[str, PublicNumber]] = {}
@@ -104,6 +108,8 @@ def _number(metric: Metric) -> PublicNumber:
         None if interval is None else interval.low,
         None if interval is None else interval.high,
         metric.unit,
+        metric.top,
+        metric.note,
     )
 
 
@@ -116,7 +122,9 @@ def _round_number(value: float, metric: Metric) -> PublicNumber:
     step = 2.0 ** math.ceil(math.log2(step))
     share = min(1.0, max(0.0, round(share / step) * step))
     interval = wilson(share * metric.n, metric.n)
-    return PublicNumber(top * share, metric.n, top * interval.low, top * interval.high, metric.unit)
+    return PublicNumber(
+        top * share, metric.n, top * interval.low, top * interval.high, metric.unit, top
+    )
 
 
 def as_json(score: PublicScore) -> Any:

@@ -7,22 +7,39 @@ encrypted before it is stored, with the key that the environment holds.
 from __future__ import annotations
 
 import hashlib
+import os
+import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 from snellen.core.errors import MissingExtra, StorageError, UsageError
 from snellen.core.secret import Secret
+from snellen.leaderboard_hub.errors import HubUnavailable
 
 KEY_VARIABLE = "SNELLEN_HUB_KEY"
-_SEALED = ".sealed"
+SEALED = ".sealed"
+"""How the keys of encrypted files end."""
 _NONCE_BYTES = 12
+_PROBE = b"snellen"
+PROBE_KEY = hashlib.sha256(_PROBE).hexdigest()
+"""The file by which a storage is tried out."""
+
+
+class StoredFile(NamedTuple):
+    """A file as the storage lists it."""
+
+    key: str
+    size: int
+    changed: datetime
 
 
 class Storage:
-    """Content by key. Raises StorageError if it cannot be read or written."""
+    """Content by key. Raises HubUnavailable if it cannot be read or written, and StorageError for a
+    file that is missing or damaged."""
 
     def __init__(self, url: str, key: Secret | None = None) -> None:
         """`key` is for sealed content. Raises UsageError and MissingExtra."""
@@ -43,36 +60,93 @@ class Storage:
         digest = hashlib.sha256(content).hexdigest()
         if seal:
             # The name must not tell what is in it: answers are few enough to be guessed.
-            key = f"{token_hex(32)}{_SEALED}"
+            key = f"{token_hex(32)}{SEALED}"
             return self._write(key, self._encrypt(content, key))
         return self._write(digest, content)
 
     def get(self, key: str) -> bytes:
         """The content of a key, decrypted. Raises StorageError if it is missing or damaged."""
         content = self._read(key)
-        if key.endswith(_SEALED):
+        if key.endswith(SEALED):
             return self._decrypt(content, key)
         if hashlib.sha256(content).hexdigest() != key:
             raise StorageError(f"the file {key} in the storage is damaged")
         return content
 
+    def get_range(self, key: str, start: int, length: int) -> bytes:
+        """Bytes of content that is not sealed, from an offset on; fewer at its end. They are not
+        checked against the key. Raises StorageError."""
+        if key.endswith(SEALED):
+            raise StorageError(f"the file {key} is sealed, and can only be read as a whole")
+        return self._read(key, start, length) if length > 0 else b""
+
     def delete(self, key: str) -> None:
         """Delete content, if it is there."""
-        with suppress(FileNotFoundError):
+        with _outages_as_sentences("deleted"), suppress(FileNotFoundError):
             self._files.rm_file(self._path(key))
 
     def list_keys(self) -> Iterator[str]:
         """Every key."""
-        try:
-            for path in self._files.find(self._root):
-                yield str(path).rsplit("/", 1)[-1]
-        except FileNotFoundError:
-            return
+        for file in self.list_files():
+            yield file.key
+
+    def list_files(self) -> Iterator[StoredFile]:
+        """Every file, unfinished ones included."""
+        with _outages_as_sentences("read"), suppress(FileNotFoundError):
+            self._files.invalidate_cache()
+            for path, info in self._files.find(self._root, detail=True).items():
+                key = str(path).rsplit("/", 1)[-1]
+                yield StoredFile(key, int(info["size"]), _change_time(info))
+
+    def describe(self, key: str) -> StoredFile | None:
+        """Size and date of a file; None if it is missing."""
+        with _outages_as_sentences("read"):
+            try:
+                self._files.invalidate_cache()
+                info = self._files.info(self._path(key))
+            except FileNotFoundError:
+                return None
+        return StoredFile(key, int(info["size"]), _change_time(info))
+
+    def open_stored(self, key: str) -> BinaryIO:
+        """A file as it is stored, sealed ones encrypted. Raises StorageError if it is missing."""
+        with _outages_as_sentences("read"):
+            try:
+                opened: BinaryIO = self._files.open(self._path(key), "rb")
+            except FileNotFoundError as error:
+                raise StorageError(f"the storage has no file {key}") from error
+        return opened
+
+    def put_stored(self, key: str, source: Path) -> None:
+        """Store a file as `open_stored` gave it, under its key."""
+        path = self._path(key)
+        with _outages_as_sentences("written"):
+            self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            if self.folder is not None:
+                part = f"{path}.{token_hex(4)}.part"
+                self._files.put_file(str(source), part)
+                Path(part).replace(path)
+            else:
+                self._files.put_file(str(source), path)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether sealed files can be opened."""
+        return self._key is not None
+
+    @property
+    def key_length(self) -> int:
+        """Characters of the key."""
+        return 0 if self._key is None else len(self._key.reveal())
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the files are, if they are on a disk of this machine."""
+        return Path(self._root) if isinstance(self._files, _local_type()) else None
 
     def check(self) -> None:
-        """Write, read and delete a file. Raises StorageError and UsageError."""
-        key = self.put(b"snellen")
-        if self.get(key) != b"snellen":
+        """Write a file and read it. Raises StorageError."""
+        if self.get(self.put(_PROBE)) != _PROBE:
             raise StorageError("the storage gives back other bytes than were written")
 
     def _path(self, key: str) -> str:
@@ -82,28 +156,34 @@ class Storage:
 
     def _write(self, key: str, content: bytes) -> str:
         path = self._path(key)
-        try:
-            if self._files.exists(path):
-                return key
+        with _outages_as_sentences("written"):
             self._files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-            if isinstance(self._files, _local_type()):
-                # Under its name once it is complete.
-                part = f"{path}.{token_hex(4)}.part"
-                Path(part).write_bytes(content)
-                Path(part).replace(path)
-            else:
+            if self.folder is None:
                 self._files.pipe_file(path, content)
-        except OSError as error:
-            raise StorageError(f"the storage cannot be written: {error}") from error
+                return key
+            # What is there keeps its content and gets today's date: `snellen hub doctor --fix`
+            # deletes old files to which no row refers, as none may do yet.
+            try:
+                os.utime(path)
+                return key
+            except PermissionError:
+                # Another user's worker wrote it.
+                return key
+            except FileNotFoundError:
+                pass
+            # Under its name once it is complete.
+            part = f"{path}.{token_hex(4)}.part"
+            Path(part).write_bytes(content)
+            Path(part).replace(path)
         return key
 
-    def _read(self, key: str) -> bytes:
-        try:
-            content: bytes = self._files.cat_file(self._path(key))
-        except FileNotFoundError as error:
-            raise StorageError(f"the storage has no file {key}") from error
-        except OSError as error:
-            raise StorageError(f"the storage cannot be read: {error}") from error
+    def _read(self, key: str, start: int = 0, length: int | None = None) -> bytes:
+        span = {} if length is None else {"start": start, "end": start + length}
+        with _outages_as_sentences("read"):
+            try:
+                content: bytes = self._files.cat_file(self._path(key), **span)
+            except FileNotFoundError as error:
+                raise StorageError(f"the storage has no file {key}") from error
         return content
 
     def _encrypt(self, content: bytes, key: str) -> bytes:
@@ -132,6 +212,26 @@ class Storage:
                 "with: snellen hub key"
             )
         return AESGCM(hashlib.sha256(self._key.reveal().encode()).digest())
+
+
+@contextmanager
+def _outages_as_sentences(what: str) -> Iterator[None]:
+    """Raises HubUnavailable where the storage fails."""
+    kinds: tuple[type[Exception], ...] = (OSError,)
+    botocore = sys.modules.get("botocore.exceptions")
+    if botocore is not None:
+        # A server that does not answer, and credentials that are missing, are no OSError there.
+        kinds += (botocore.BotoCoreError, botocore.ClientError)
+    try:
+        yield
+    except kinds as error:
+        raise HubUnavailable(f"the storage cannot be {what}: {error}") from error
+
+
+def _change_time(info: dict[str, Any]) -> datetime:
+    """When a file was changed, as the file systems of fsspec say it: as seconds or as a date."""
+    value = info.get("LastModified") or info.get("mtime") or info.get("created") or 0
+    return value if isinstance(value, datetime) else datetime.fromtimestamp(float(value), UTC)
 
 
 def _scheme(url: str) -> str:

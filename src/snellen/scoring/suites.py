@@ -40,16 +40,17 @@ def suite_rows(
     *,
     average: bool = True,
     intervals: Mapping[str, Mapping[str, Interval]] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> list[SuiteRow]:
     """The models of `table` (model to member to percentage), best average first; models without one
     follow in their original order. `intervals` (model to member) are those of the percentages; the
-    benchmarks count as independent."""
+    benchmarks count as independent. `weights` (by member, positive) make the averages weighted."""
+    shares = {member: 1.0 if weights is None else weights[member] for member in members}
     averages: dict[str, float | None] = {}
     for model, values in table.items():
-        numbers = [values.get(member) for member in members]
-        present = [number for number in numbers if number is not None]
+        present = {member: value for member in members if (value := values.get(member)) is not None}
         is_complete = average and len(present) == len(members)
-        averages[model] = sum(present) / len(present) if is_complete else None
+        averages[model] = weighted_mean(present, shares) if is_complete else None
     ranks = competition_ranks(averages)
     complete = [model for model, value in averages.items() if value is not None]
     mean_ranks = average_ranks(
@@ -65,7 +66,7 @@ def suite_rows(
             tuple(member for member in members if values.get(member) is None),
             None
             if averages[model] is None
-            else _average_interval(members, values, known_intervals.get(model, {})),
+            else _average_interval(shares, values, known_intervals.get(model, {})),
             mean_ranks.get(model),
         )
         for model, values in table.items()
@@ -73,13 +74,25 @@ def suite_rows(
     return sorted(lines, key=lambda line: line.rank or len(lines) + 1)
 
 
+def weighted_mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float | None:
+    """The mean of the values with the weights of their members; None without values."""
+    total = sum(weights[member] for member in values)
+    return (
+        sum(weights[member] * value for member, value in values.items()) / total if total else None
+    )
+
+
 def _average_interval(
-    members: Sequence[str], values: Mapping[str, float | None], intervals: Mapping[str, Interval]
+    weights: Mapping[str, float],
+    values: Mapping[str, float | None],
+    intervals: Mapping[str, Interval],
 ) -> Interval | None:
-    pairs = [(values[member], intervals.get(member)) for member in members]
-    both = [
-        (value, interval) for value, interval in pairs if value is not None and interval is not None
+    members = [
+        (value, intervals[member], weight)
+        for member, weight in weights.items()
+        if (value := values[member]) is not None and member in intervals
     ]
-    if len(both) < len(members):
+    if len(members) < len(weights):
         return None
-    return interval_of_average([value for value, _ in both], [interval for _, interval in both])
+    numbers, ends, shares = zip(*members, strict=True)
+    return interval_of_average(numbers, ends, shares)

@@ -12,28 +12,35 @@ from snellen.stats.paired import PairedMean
 from snellen.stats.student_t import two_sided_quantile, two_sided_tails
 
 
-def interval_of_average(values: Sequence[float], intervals: Sequence[Interval]) -> Interval:
-    """Interval of the plain mean of independent estimates (of different samples).
+def interval_of_average(
+    values: Sequence[float], intervals: Sequence[Interval], weights: Sequence[float] | None = None
+) -> Interval:
+    """Interval of the mean of independent estimates (of different samples), plain or with weights.
 
-    Variances add, separately on each side: the mean's lower end is sqrt(sum of (value - low)^2) / k
-    below it, and its upper end follows from the upper ends likewise (G. Y. Zou and A. Donner,
-    "Construction of confidence limits about effect measures", Statistics in Medicine 27 (2008)), so
-    that intervals that are asymmetric near 0 and 100 stay asymmetric.
+    Variances add, separately on each side: the lower end of the plain mean is sqrt(sum of
+    (value - low)^2) / k below it, and its upper end follows from the upper ends likewise (G. Y. Zou
+    and A. Donner, "Construction of confidence limits about effect measures", Statistics in Medicine
+    27 (2008)), so that intervals that are asymmetric near 0 and 100 stay asymmetric.
 
     Raises:
-        ValueError: no values, not as many intervals, or intervals of different levels.
+        ValueError: no values, not as many intervals or weights, weights that are not positive, or
+            intervals of different levels.
     """
+    shares = [1.0] * len(values) if weights is None else list(weights)
+    if len(shares) != len(values) or any(share <= 0 for share in shares):
+        raise ValueError(f"got {len(values)} values and the weights {shares}")
     levels = {interval.level for interval in intervals}
     if not values or len(values) != len(intervals) or len(levels) != 1:
         raise ValueError(
             f"got {len(values)} values and {len(intervals)} intervals of the levels "
             f"{sorted(levels)}; expected as many, of one level"
         )
-    pairs = list(zip(values, intervals, strict=True))
-    below = math.sqrt(sum((value - interval.low) ** 2 for value, interval in pairs))
-    above = math.sqrt(sum((interval.high - value) ** 2 for value, interval in pairs))
-    mean = sum(values) / len(values)
-    return Interval(mean - below / len(values), mean + above / len(values), "average", levels.pop())
+    parts = list(zip(shares, values, intervals, strict=True))
+    below = math.hypot(*(share * (value - interval.low) for share, value, interval in parts))
+    above = math.hypot(*(share * (interval.high - value) for share, value, interval in parts))
+    total = sum(shares)
+    mean = sum(share * value for share, value, _ in parts) / total
+    return Interval(mean - below / total, mean + above / total, "average", levels.pop())
 
 
 class AverageDifference(NamedTuple):

@@ -12,7 +12,9 @@ media/           thumbnails
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +27,7 @@ from msgspec import Struct
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
 from snellen.core.record import Pass, Record, Repeat, credits_empty_reply
-from snellen.core.run import Report, RoleUsage, RunInfo
+from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 
 RUN_FILE = "run.json"
 SAMPLES_FILE = "samples.jsonl"
@@ -52,6 +54,15 @@ _resume_decoder = msgspec.json.Decoder(ResumeRecord)
 _spent_decoder = msgspec.json.Decoder(dict[str, RoleUsage])
 _encode = msgspec.json.Encoder().encode
 _NO_VALUES: dict[str, float] = {}
+
+
+def run_folder_name(model: str, benchmark: str, config: RunConfig) -> str:
+    """<model>--<benchmark>--<8 hex of the config digest>."""
+    digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
+    names = (
+        re.sub(r"[^A-Za-z0-9._+-]+", "_", name).strip("_.")[-80:] for name in (model, benchmark)
+    )
+    return "--".join([*names, digest[:8]])
 
 
 class RunFolder:

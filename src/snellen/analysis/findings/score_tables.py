@@ -14,6 +14,8 @@ from snellen.core.summary import Interval
 _NAMES = ("subtask", "ability", "group", "category", "dimension", "meta_task")
 _VALUES = ("value", "accuracy", "score", "acc")
 _MME = ("acc", "acc_plus")
+_TOTALS = frozenset({"overall", "average", "avg", "mean", "total", "rank", "average rank"})
+"""Columns of published tables that hold no group, in lower case."""
 
 
 class GroupScore(NamedTuple):
@@ -78,7 +80,8 @@ def scores_from_reports(reports: Sequence[Report], names: Sequence[str], group: 
 def scores_from_csv(table: Table) -> ScoreTable:
     """Scores from a table: long (`model`, a name such as `subtask`, a value such as `accuracy`),
     MME's (the score is `acc` + `acc_plus`), or wide (`model`, and a column of numbers for each
-    group; columns without numbers are ignored).
+    group; columns without numbers are ignored, and so are, with a notice, totals and columns of
+    zeros and ones, which mark models).
 
     Raises DataError for a table of another form, and for a cell that is not a number.
     """
@@ -108,7 +111,32 @@ def scores_from_csv(table: Table) -> ScoreTable:
             model_scores.update((name, GroupScore(value)) for name, value in _parse_numbers(cells))
     if not any(long.values()):
         raise DataError(f"{table.path} holds no scores; expected columns of numbers beside 'model'")
-    return _with_missing_notice(ScoreTable(long, "percent", 100.0))
+    is_wide = not (named and valued)
+    return _with_missing_notice(_without_other_columns(long) if is_wide else _percent_table(long))
+
+
+def _percent_table(scores: Scores) -> ScoreTable:
+    return ScoreTable(scores, "percent", 100.0)
+
+
+def _without_other_columns(scores: Scores) -> ScoreTable:
+    """A wide table without the columns of numbers that are no group; with all, if none is left."""
+    names = dict.fromkeys(name for values in scores.values() for name in values)
+    left_out = {}
+    for name in names:
+        column = {values[name].value for values in scores.values() if name in values}
+        if name.casefold().strip("* ") in _TOTALS:
+            left_out[name] = "a total"
+        elif column <= {0.0, 1.0}:
+            left_out[name] = "zeros and ones alone"
+    if not left_out or len(left_out) == len(names):
+        return _percent_table(scores)
+    kept = {
+        model: {name: value for name, value in values.items() if name not in left_out}
+        for model, values in scores.items()
+    }
+    reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
+    return ScoreTable(kept, "percent", 100.0, (f"columns that are no group: {reasons}",))
 
 
 def select_scores(

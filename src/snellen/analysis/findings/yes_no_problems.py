@@ -12,9 +12,15 @@ and what follows has at least three words and either
    a) closes with the other answer ("..., so the answer is no"), or
    b) arrives at a number ("= 12", "there are 3") that makes the other answer right if the
       question asks about a number, and denies nothing, or
-   c) after a yes, denies something ("is not", "there are no").
+   c) after a yes, denies something ("is not", "there are no"), or
+   d) states what the question asks about, or denies it, against the answer ("Is there no person?"
+      answered "no, there is no person"): see `statements`, or
+   e) after a yes, quotes another text than the question does.
 
-Only reasoning that was written out can be detected.
+Only reasoning that was written out can be detected. Of the 920 wrong replies with an explanation
+that LaVIN gave to MME, a) to c) find none; d) and e) find the three that a person found in the 198
+of them that are not about celebrities, posters, landmarks, scenes and artworks, and no other. In
+1,298 explained replies of two models to TempCompass, d) and e) contradict one answer, a right one.
 
 4. Hallucination of what the question mentions: the bias towards yes, and how often a question whose
 answer is no was answered yes. Always yes gives an accuracy of 50 and an accuracy+ of 0.
@@ -27,6 +33,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from snellen.analysis.findings.statements import contradicting_sentence, plain_words, proposition
 from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.summary import Interval
@@ -45,6 +52,7 @@ _DENIAL = re.compile(
     r"|\b(?:there (?:is|are) no|cannot)\b",
     re.IGNORECASE,
 )
+_QUOTE = re.compile(r"[\"“'‘]([^\"”“]{2,80}?)[\"”'’](?=[\s.,?!]|$)")
 _PAIR_SIZE = 2
 """Questions of a pair."""
 
@@ -205,4 +213,16 @@ def _contradiction(record: Record, explanation: str) -> str | None:
         )
     if record.answer == YES and denial:
         return f"denies: {denial[0]}"
-    return None
+    question = proposition(record.question)
+    sentence = contradicting_sentence(question, explanation.lstrip(" ,.:;"), record.answer == YES)
+    if sentence:
+        return f"states: {sentence}"
+    return _other_quote(question, explanation) if record.answer == YES and not denial else None
+
+
+def _other_quote(question: str, explanation: str) -> str | None:
+    """The text that the explanation quotes, if the question quotes another one."""
+    asked, named = _QUOTE.findall(question), _QUOTE.findall(explanation)
+    if len(asked) != 1 or not named or plain_words(asked[0]) == plain_words(named[0]):
+        return None
+    return f"quotes {named[0]!r}, asked about {asked[0]!r}"

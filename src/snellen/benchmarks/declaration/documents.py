@@ -28,7 +28,7 @@ from snellen.extract.verdicts import FAILS_TO_ANSWER, parse_extracted_document_a
 from snellen.prompts.judging import load_rubric
 from snellen.scoring.document import NOT_ANSWERABLE, abstains
 
-PAGES = requires("text", "image", many_images=True)
+PAGES = requires("text", "image")
 ANSWER_RUBRIC = "document-answer"
 OWN = "snellen"
 EXTRACTION_SETTINGS = Generation(max_new_tokens=128)

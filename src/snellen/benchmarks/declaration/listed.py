@@ -115,7 +115,6 @@ class ListedEntry(Struct, frozen=True, forbid_unknown_fields=True):
     named: dict[str, dict[str, str]] = {}
     """Other tools' names with the options that they mean."""
     circular: Circular = "off"
-    many_images: bool = False
     video: bool = False
     question: str = ""
     """Asked of rows that have none."""
@@ -149,7 +148,7 @@ def listed_declaration(name: str) -> Declaration:
         kind=entry.kind,
         adjust=rules.adjust or _adjust(entry),
         question=entry.question,
-        requires=requires(*inputs, many_images=entry.many_images),
+        requires=requires(*inputs),
         template=template,
         video=Video() if entry.video else None,
         scoring=RuleScoring(rules=rules.rules, metric=rules.metric, circular=entry.circular),

@@ -148,7 +148,7 @@ def show_videos(
 def _video_requirements(video: VideoOptions) -> Requirement:
     if video.native:
         return requires("text", "video")
-    return requires("text", "image", many_images=video.sampling.count > 1)
+    return requires("text", "image")
 
 
 def with_frames(sample: Sample, video: VideoOptions) -> Sample:
@@ -231,8 +231,6 @@ def _unsupported_reason(
             return _unsupported_native(videos, capabilities)
         if "image" not in capabilities.inputs:
             return "the model takes no image input, as which the frames of a video are shown"
-        if video.sampling.count > 1 and not capabilities.many_images:
-            return "the model takes one image only, and a video is several frames (frames=1)"
         return own(structs.replace(sample, media=()), capabilities) if own else None
 
     return reason

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -271,6 +271,36 @@ def _guess_groups(
                 n = sum(sizes[task] for task in present)
                 groups.setdefault(name, {})[meta] = Metric(name, value, n)
     return groups
+
+
+class GuessTotals(NamedTuple):
+    """What a guess scores over all subtasks, all questions, and without visual recognition, in
+    percent."""
+
+    overall: float
+    questions: float
+    without_recognition: float | None
+
+
+def guess_totals(records: Iterable[Record]) -> dict[str, GuessTotals]:
+    """The totals of `RANDOM_GUESS` and `FREQUENCY_GUESS` on the scored questions; empty on a hidden
+    split."""
+    counted = [record for record in records if record.score is not None]
+    guesses = _guess_scores(counted)
+    if guesses is None:
+        return {}
+    sizes = Counter(map(_subtask_name, counted))
+    recognised = set(by_meta_task()[VISUAL_RECOGNITION])
+    totals = {}
+    for name, shares in ((RANDOM_GUESS, guesses.chance), (FREQUENCY_GUESS, guesses.frequent)):
+        others = [share for task, share in shares.items() if task not in recognised]
+        right = sum(share * sizes[task] for task, share in shares.items())
+        totals[name] = GuessTotals(
+            100 * _mean(list(shares.values())),
+            100 * right / len(counted),
+            100 * _mean(others) if others else None,
+        )
+    return totals
 
 
 def _bounds(records: Sequence[Record], subtask_names: Sequence[str]) -> Bounds | None:

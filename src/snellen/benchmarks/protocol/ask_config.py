@@ -16,7 +16,7 @@ from snellen.benchmarks.protocol.flows import (
     OpenParser,
     YesNoParser,
 )
-from snellen.core.benchmark import FewShotSelector, Requirement, requires
+from snellen.core.benchmark import FewShotSelector, Requirement
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities
 from snellen.core.output import Answer, Truncated
@@ -133,6 +133,11 @@ def max_reply_tokens(plain: int, chosen: Mapping[str, str]) -> int:
     return max(plain, COT_TOKENS) if chosen["cot"] == "on" else plain
 
 
+_NO_EXAMPLES = (
+    "shows solved examples with images of their own, which a model of one image does not take"
+)
+
+
 def few_shot_requirements(
     own: Requirement, chosen: Mapping[str, str], control: str | None
 ) -> Requirement:
@@ -144,11 +149,11 @@ def few_shot_requirements(
         return own
     if control is not None and not control.startswith("shuffled-options"):
         raise UsageError("shots show pictures of their own, which --control would not change")
-    many_images = requires("text", many_images=True)
 
     def missing_requirement(capabilities: Capabilities) -> str | None:
-        pictures = "image" in capabilities.inputs
-        return own(capabilities) or (many_images(capabilities) if pictures else None)
+        if "image" in capabilities.inputs and not capabilities.many_images:
+            return own(capabilities) or _NO_EXAMPLES
+        return own(capabilities)
 
     return missing_requirement
 

@@ -174,6 +174,11 @@ def validity_note(records: Sequence[Record]) -> str:
     return f"{mark}{valid} of {len(records)} answers valid: {listed}"
 
 
+def has_valid_answers(note: str) -> bool:
+    """Whether a note of `validity_note` counts any valid answer."""
+    return not note.startswith("0 of ")
+
+
 def _group_mean(
     group: DimensionGroup, metrics_by_dimension: Mapping[str, Metric], sums: Mapping[str, GroupSums]
 ) -> Metric:

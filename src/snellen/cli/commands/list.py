@@ -98,11 +98,16 @@ def _print_catalog(filter: str, as_json: bool) -> None:
 
     from snellen.models.naming.catalog import catalog
     from snellen.models.naming.filters import choose
+    from snellen.models.naming.routes import routes_of
     from snellen.report.console import Terminal
     from snellen.report.terminal.catalog import print_entries
 
     entries = choose(catalog(), filter)
     if as_json:
-        print(msgspec.json.encode(entries).decode())
+        rows = [
+            {**msgspec.to_builtins(entry), "routes": msgspec.to_builtins(routes_of(entry))}
+            for entry in entries
+        ]
+        print(json.dumps(rows))
     else:
         print_entries(entries, Terminal())

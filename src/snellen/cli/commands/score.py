@@ -63,6 +63,16 @@ def add(parser: ArgumentParser) -> None:
         help="store for the verdicts of judges and extractors (default: "
             "snellen-results/store.sqlite)",
     )  # fmt: skip
+    parser.add_argument(
+        "--name",
+        metavar="NAME",
+        help="name of the model in tables and of its run (default: that of the file)",
+    )
+    parser.add_argument(
+        "--out", metavar="DIR",
+        help="also write a run folder here, for every command that takes runs: analyse, why, "
+            "items, compare, view and others",
+    )  # fmt: skip
     add_json(parser)
     add_options(
         parser, RunOptions, only=("data", "columns", "circular", "failures", "judge_repeats")
@@ -94,10 +104,12 @@ def main(arguments: Namespace) -> int:
         judges=arguments.judge,
         extractor=arguments.extractor,
         labels=arguments.labels,
+        name=arguments.name,
         store=arguments.store or DEFAULT_STORE,
         serving=None if arguments.json else line_printer(Terminal(stderr=True)),
         judge_repeats=arguments.judge_repeats,
     )
+    run = scored.save(arguments.out) if arguments.out else None
     _print_warnings(scored.warnings)
     measured_parsers = labelled_replies(scored.readings) if scored.readings is not None else None
     if arguments.json:
@@ -111,6 +123,8 @@ def main(arguments: Namespace) -> int:
         if measured_parsers is not None:
             print_line()
             print_finding(measured_parsers, Terminal())
+        if run is not None:
+            print_line(f"run: {run.path}")
     ungraded = any(record.unscored == "ungraded" for record in scored.records)
     return INCOMPLETE if ungraded else _exit_code([scored.summary])
 
@@ -146,7 +160,9 @@ def _score_by_every_rule(arguments: Namespace, variant: Variant) -> int:
 
 def _refuse_roles(arguments: Namespace) -> None:
     """Raises UsageError for judges, extractor or labels: rules are compared by themselves."""
-    flags = [flag for flag in ("judge", "extractor", "labels") if getattr(arguments, flag)]
+    flags = [
+        flag for flag in ("judge", "extractor", "labels", "name", "out") if getattr(arguments, flag)
+    ]
     if flags:
         raise UsageError(
             f"--rule {EVERY_RULE} compares what the rules read alone; leave out "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
-import hashlib
 import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import msgspec
+from msgspec import structs
 from msgspec.structs import replace
 
 from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
@@ -29,6 +29,8 @@ from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
+from snellen.engine.loop.single_image import takes_one_image, with_first_image
+from snellen.models.frequent import Frequent
 from snellen.store.runs import find_runs
 
 
@@ -62,6 +64,16 @@ class RunPlan:
     """Sampling by role; a role that is absent is sampled as the benchmark declares."""
     setup_sampling: Sampling | None = None
     """How the model is sampled in what `sampling` leaves open, by its maker's set-up."""
+
+
+def bind_to_data(plan: RunPlan) -> RunPlan:
+    """The plan with the model for its data: another one only where a baseline reads the answers.
+    Opens the data. Raises DataError and UsageError."""
+    if not isinstance(plan.model, Frequent):
+        return plan
+    table = plan.benchmark.open()
+    model = plan.model.for_samples(plan.benchmark.samples(table), table.digest)
+    return dataclasses.replace(plan, model=model)
 
 
 def select_ids(plan: RunPlan, table: Table) -> set[str]:
@@ -129,19 +141,9 @@ def recorded_sampling(plan: RunPlan) -> dict[str, Sampling]:
     """By role: settings of the command, of the set-up for what these leave open."""
     if plan.setup_sampling is None:
         return dict(plan.sampling)
-    own = msgspec.structs.asdict(plan.sampling.get(MAIN, Sampling()))
+    own = structs.asdict(plan.sampling.get(MAIN, Sampling()))
     chosen = {name: value for name, value in own.items() if value is not None}
     return {**plan.sampling, MAIN: replace(plan.setup_sampling, **chosen)}
-
-
-def folder_name(plan: RunPlan, config: RunConfig) -> str:
-    """<model>--<benchmark>--<8 hex of the config digest>."""
-    digest = hashlib.sha256(msgspec.json.encode(config, order="sorted")).hexdigest()
-    model, benchmark = (
-        re.sub(r"[^A-Za-z0-9._+-]+", "_", name).strip("_.")[-80:]
-        for name in (plan.model_name, plan.benchmark.name)
-    )
-    return f"{model}--{benchmark}--{digest[:8]}"
 
 
 def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
@@ -154,6 +156,8 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     repeated_flow = repeat_flow(asked_flow, plan.repeats, plan.sampling)
     is_recording = abilities(plan.model).by_row
     is_text_only = _is_text_only(plan.model)
+    if takes_one_image(plan.model):
+        repeated_flow = with_first_image(repeated_flow)
     if is_recording or not (unsupported_reason or prepare or is_text_only):
         return repeated_flow
 

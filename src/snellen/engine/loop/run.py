@@ -45,14 +45,20 @@ from snellen.engine.loop.environment import (
 from snellen.engine.loop.plan import (
     RunPlan,
     build_flow,
-    folder_name,
     images_reason,
     run_config,
     select_ids,
 )
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
+from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ResponseStore
-from snellen.store.runs import ResumeRecord, RunFolder, RunWriter, open_run
+from snellen.store.runs import (
+    ResumeRecord,
+    RunFolder,
+    RunWriter,
+    open_run,
+    run_folder_name,
+)
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -87,7 +93,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     if missing:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     config = run_config(plan, table)
-    folder = plan.out / folder_name(plan, config)
+    folder = plan.out / run_folder_name(plan.model_name, plan.benchmark.name, config)
     with RunWriter(folder) as writer:
         done, repairs = resume(plan, table, writer, selected)
         info = initial_info(plan, table, config, writer, repairs, store)
@@ -261,6 +267,7 @@ class RunState:
         self.stop_monitor: StopMonitor | None = None
         self.start_time = time.monotonic()
         reset_peak_memory()
+        self._image_remark = ""
         self._saved = 0
         self._written_at = 0.0
         self._earlier_spent = info.spent
@@ -364,7 +371,7 @@ class RunState:
             reused=self._reused,
             address=abilities(self.plan.model).address if self._usage().sent else self.info.address,
             served=self._served_models(),
-            remarks=abilities(self.plan.model).remarks,
+            remarks=(*abilities(self.plan.model).remarks, *filter(None, (self._image_remark,))),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
@@ -375,6 +382,8 @@ class RunState:
         self.plan.progress.on_finish(status)
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
+        if takes_one_image(self.plan.model):
+            self._image_remark = first_image_remark(records)
         self.write_info(status)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 from sqlalchemy import delete, func, select, update
@@ -18,11 +19,13 @@ from snellen.leaderboard_hub.accounts.passwords import (
 from snellen.leaderboard_hub.accounts.random_secrets import TOKEN_PREFIX, new_secret, secret_digest
 from snellen.leaderboard_hub.accounts.roles import SCOPES, Caller, check_role, scopes_of
 from snellen.leaderboard_hub.config import SessionLimits
+from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     AccessToken,
     Account,
     Attempt,
     Invitation,
+    OpenIdRequest,
     SignIn,
 )
 
@@ -54,7 +57,7 @@ def create_account(
 ) -> Account:
     """Add an account. Raises UsageError for a name that is taken or malformed, a password that is
     too short, an unknown role."""
-    if not _NAME.fullmatch(name):
+    if not is_account_name(name):
         raise UsageError(
             f"an account cannot be called {name!r}; expected 2 to 63 letters, digits and . _ -"
         )
@@ -69,35 +72,83 @@ def create_account(
 
 
 def sign_in(
-    session: Session, name: str, password: str, address: str, limits: SessionLimits
+    database: Database,
+    name: str,
+    password: str,
+    address: str,
+    limits: SessionLimits,
+    agent: str = "",
 ) -> tuple[Account, NewSignIn] | None:
-    """Sign in with a password; None if it is wrong, which is counted.
+    """Sign in with a password; None if it is wrong, which is counted. An unknown name, an account
+    that is disabled and one without a password take the same steps and as long.
 
     Raises AccessDenied after too many failures, whether the password is right or not.
     """
-    keys = (f"sign-in {name.lower()[:80]}", f"sign-in from {address}")
-    if any(recent_attempts(session, key, FAILURE_WINDOW) >= MAX_FAILURES for key in keys):
-        raise AccessDenied("too many failed sign-ins; try again in 15 minutes")
-    account = session.scalar(select(Account).where(func.lower(Account.name) == name.lower()))
+    keys = _failure_keys(name, address)
+    with database.writing() as session:
+        if any(recent_attempts(session, key, FAILURE_WINDOW) >= MAX_FAILURES for key in keys):
+            raise AccessDenied("too many failed sign-ins; try again in 15 minutes")
+        # Counted before the password is checked, so that many guesses at once are many guesses.
+        noted = [note_attempt(session, key) for key in keys]
+        account = account_called(session, name)
     right = verify_password(account.password_hash if account else None, password)
     if account is None or not right or account.disabled is not None:
-        for key in keys:
-            note_attempt(session, key)
         return None
-    if account.password_hash and needs_rehash(account.password_hash):
-        account.password_hash = hash_password(password)
-    session.execute(delete(Attempt).where(Attempt.key == keys[0]))
-    return account, start_sign_in(session, account, limits)
+    with database.writing() as session:
+        account = session.get_one(Account, account.id, with_for_update=True)
+        if account.disabled is not None or account.password_hash is None:
+            return None
+        if needs_rehash(account.password_hash):
+            account.password_hash = hash_password(password)
+        session.execute(delete(Attempt).where(Attempt.id.in_(noted) | (Attempt.key == keys[0])))
+        return account, start_sign_in(session, account, limits, address, agent)
 
 
-def start_sign_in(session: Session, account: Account, limits: SessionLimits) -> NewSignIn:
+def is_account_name(name: str) -> bool:
+    """Whether an account can be called so."""
+    return _NAME.fullmatch(name) is not None
+
+
+def account_called(session: Session, name: str) -> Account | None:
+    """The account of a name in any case; None if there is none."""
+    if not is_account_name(name):
+        return None
+    return session.scalar(select(Account).where(func.lower(Account.name) == name.lower()))
+
+
+def _failure_keys(name: str, address: str) -> tuple[str, ...]:
+    """What failed sign-ins are counted by; the name first, if it can be one."""
+    by_name = (f"sign-in {name.lower()}",) if is_account_name(name) else ()
+    return (*by_name, f"sign-in from {network_of(address)}")
+
+
+def network_of(address: str) -> str:
+    """The network of a client whose attempts are counted: an IPv6 client owns a whole /64."""
+    try:
+        if ip_address(address).version == 6:
+            return str(ip_network(f"{address.partition('%')[0]}/64", strict=False))
+    except ValueError:
+        return address
+    return address
+
+
+def start_sign_in(
+    session: Session, account: Account, limits: SessionLimits, address: str = "", agent: str = ""
+) -> NewSignIn:
     """Sign an account in, after it has shown who it is."""
     created = NewSignIn(
         new_secret(), new_secret()[:43], now() + timedelta(days=limits.session_days)
     )
     session.add(SignIn(digest=secret_digest(created.secret), account_id=account.id,
-                       csrf=created.csrf, created=now(), expires=created.expires))  # fmt: skip
+                       csrf=created.csrf, created=now(), expires=created.expires,
+                       address=address[:64], agent=one_line(agent, 200)))  # fmt: skip
     return created
+
+
+def one_line(text: str, length: int) -> str:
+    """The text on one line, of printable characters, cut to a length."""
+    line = " ".join(text.split())
+    return "".join(character for character in line if character.isprintable())[:length]
 
 
 def browser_caller(session: Session, secret: str) -> tuple[Caller, SignIn] | None:
@@ -117,16 +168,31 @@ def sign_out(session: Session, secret: str) -> None:
     session.execute(delete(SignIn).where(SignIn.digest == secret_digest(secret)))
 
 
-def sign_out_everywhere(session: Session, account_id: int) -> None:
-    """End every sign-in of an account: after a change of its password or role."""
-    session.execute(delete(SignIn).where(SignIn.account_id == account_id))
+def sign_out_everywhere(session: Session, account_id: int, but: str = "") -> None:
+    """End every sign-in of an account: after a change of its password or role. `but` is the secret
+    of one that goes on."""
+    session.execute(
+        delete(SignIn).where(SignIn.account_id == account_id, SignIn.digest != secret_digest(but))
+    )
 
 
 def create_token(
-    session: Session, account: Account, label: str, scopes: frozenset[str], limits: SessionLimits
+    session: Session,
+    account: Account,
+    label: str,
+    scopes: frozenset[str],
+    limits: SessionLimits,
+    days: float | None = None,
 ) -> str:
-    """Add a token and return it, once. Raises UsageError for scopes that are unknown or beyond the
-    account's role."""
+    """Add a token and return it, once. It expires after so many days, at most those of the limits,
+    which are also the default. Raises UsageError for scopes that are unknown or beyond the
+    account's role, and for other days."""
+    days = limits.token_days if days is None else days
+    if not 0 < days <= limits.token_days:
+        raise UsageError(
+            f"a token lives for {days:g} days; expected more than 0 and at most "
+            f"{limits.token_days:g}"
+        )
     unknown = scopes - frozenset(SCOPES)
     if unknown or not scopes:
         raise UsageError(
@@ -137,9 +203,9 @@ def create_token(
     if beyond:
         raise UsageError(f"a {account.role} may not have the scope {', '.join(sorted(beyond))}")
     secret = new_secret(TOKEN_PREFIX)
-    session.add(AccessToken(account_id=account.id, label=label[:128], digest=secret_digest(secret),
-                      scopes=sorted(scopes), created=now(),
-                      expires=now() + timedelta(days=limits.token_days)))  # fmt: skip
+    session.add(AccessToken(account_id=account.id, label=one_line(label, 128),
+                            digest=secret_digest(secret), scopes=sorted(scopes), created=now(),
+                            expires=now() + timedelta(days=days)))  # fmt: skip
     return secret
 
 
@@ -174,31 +240,44 @@ def note_token_use(session: Session, secret: str) -> None:
     )
 
 
-def invite(session: Session, role: str, invited_by: int, limits: SessionLimits) -> str:
-    """Add an invitation; returns its secret, once."""
+def invite(
+    session: Session, role: str, invited_by: int, limits: SessionLimits, note: str = ""
+) -> str:
+    """Add an invitation; returns its secret, once. `note` says whom it is for."""
     secret = new_secret()
     expires = now() + timedelta(days=limits.invitation_days)
     session.add(Invitation(digest=secret_digest(secret), role=check_role(role),
-                           invited_by=invited_by, created=now(), expires=expires))  # fmt: skip
+                           invited_by=invited_by, created=now(), expires=expires,
+                           note=one_line(note, 200)))  # fmt: skip
     return secret
 
 
 def accept_invitation(session: Session, secret: str, name: str, password: str) -> Account:
     """Make the account of an invitation. Raises AccessDenied if it is used up or expired, and as
     `create_account`."""
-    row = session.scalar(
-        select(Invitation).where(Invitation.digest == secret_digest(secret)).with_for_update()
-    )
-    if row is None or row.used_by is not None or row.expires < now():
-        raise AccessDenied("this invitation is unknown, used or expired; ask for a new one")
+    row = open_invitation(session, secret)
     account = create_account(session, name, row.role, password)
     row.used_by = account.id
     return account
 
 
-def note_attempt(session: Session, key: str) -> None:
-    """Count an event that is limited per time."""
-    session.add(Attempt(key=key[:200], at=now()))
+def open_invitation(session: Session, secret: str) -> Invitation:
+    """The invitation, locked until the transaction ends. Raises AccessDenied if it is used up,
+    expired or unknown."""
+    row = session.scalar(
+        select(Invitation).where(Invitation.digest == secret_digest(secret)).with_for_update()
+    )
+    if row is None or row.used_by is not None or row.expires < now():
+        raise AccessDenied("this invitation is unknown, used or expired; ask for a new one")
+    return row
+
+
+def note_attempt(session: Session, key: str) -> int:
+    """Count an event that is limited per time; returns the id of the entry."""
+    attempt = Attempt(key=key[:200], at=now())
+    session.add(attempt)
+    session.flush()
+    return attempt.id
 
 
 def recent_attempts(session: Session, key: str, window: timedelta) -> int:
@@ -208,6 +287,8 @@ def recent_attempts(session: Session, key: str, window: timedelta) -> int:
 
 
 def delete_expired(session: Session) -> None:
-    """Delete what has expired: sign-ins, and attempts that no limit looks at any more."""
+    """Delete what has expired: sign-ins at a browser or half done, and attempts that no limit looks
+    at any more."""
     session.execute(delete(SignIn).where(SignIn.expires < now()))
+    session.execute(delete(OpenIdRequest).where(OpenIdRequest.expires < now()))
     session.execute(delete(Attempt).where(Attempt.at < now() - timedelta(days=2)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import BoundedSemaphore
+
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.profiles import RFC_9106_LOW_MEMORY
@@ -11,6 +13,8 @@ from snellen.core.errors import UsageError
 SHORTEST, LONGEST = 10, 200
 _hasher = PasswordHasher.from_parameters(RFC_9106_LOW_MEMORY)
 _NOBODY = _hasher.hash("a password that nobody has")
+_turns = BoundedSemaphore(4)
+"""Hashes at once: each takes 64 MiB, so that many sign-ins together would take all memory."""
 
 
 def hash_password(password: str) -> str:
@@ -19,13 +23,15 @@ def hash_password(password: str) -> str:
         raise UsageError(
             f"a password has {SHORTEST} to {LONGEST} characters; this one has {len(password)}"
         )
-    return _hasher.hash(password)
+    with _turns:
+        return _hasher.hash(_encode(password))
 
 
 def verify_password(stored: str | None, password: str) -> bool:
     """Whether the password is right. Takes as long where there is no account as where there is."""
     try:
-        return _hasher.verify(stored or _NOBODY, password[:LONGEST]) and stored is not None
+        with _turns:
+            return _hasher.verify(stored or _NOBODY, _encode(password[:LONGEST])) and bool(stored)
     except (VerificationError, InvalidHashError):
         return False
 
@@ -33,3 +39,8 @@ def verify_password(stored: str | None, password: str) -> bool:
 def needs_rehash(stored: str) -> bool:
     """Whether the parameters have changed since the hash was made."""
     return _hasher.check_needs_rehash(stored)
+
+
+def _encode(password: str) -> bytes:
+    # Half a surrogate pair, which JSON may hold, has no UTF-8.
+    return password.encode("utf-8", "surrogatepass")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,31 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    InterfaceError,
+    InternalError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+)
 from sqlalchemy.orm import Session, sessionmaker
 
+from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import MissingExtra, StorageError, UsageError
+from snellen.leaderboard_hub.errors import HubUnavailable
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _BUSY_SECONDS = 30
 """Seconds for which a session waits for another that writes, on SQLite."""
+_CONNECT_SECONDS = 10
+"""Seconds for which a server may leave a new connection without an answer."""
 _READ_ONLY = "snellen_read_only"
+_UPGRADE_LOCK = 7_364_512
+"""Number of the advisory lock that one upgrade holds, on PostgreSQL."""
 
 
 class Database:
@@ -37,33 +53,80 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """A session whose changes are committed if the block ends, and undone if it raises. On
-        SQLite one session writes at a time, and others wait."""
-        with self._writing() as session, session.begin():
+        SQLite one session writes at a time, and others wait. Raises HubUnavailable."""
+        with _outages_as_sentences(), self._writing() as session, session.begin():
             yield session
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that sees the database as it was when it first read."""
-        with self._reading() as session, session.begin():
+        """A session that only reads; on SQLite it sees the database as it was when it first read.
+        Raises HubUnavailable."""
+        with _outages_as_sentences(), self._reading() as session, session.begin():
             yield session
             # What was read stays readable; rolling back would expire it.
             session.expunge_all()
 
-    def upgrade(self) -> None:
-        """Bring the schema to the version of this code, from any earlier one or from nothing.
+    def upgrade(self, revision: str = "head") -> None:
+        """Bring the schema to a version, by default that of this code, from any earlier one or from
+        nothing. It is changed completely or not at all.
 
-        Raises StorageError if the database cannot be reached or written.
+        Raises UsageError if it is newer than this code, HubUnavailable if the database cannot be
+        reached or written.
+        """
+        self.refuse_newer(self.revision())
+        with self.rebuilding() as connection:
+            self.upgrade_within(connection, revision)
+
+    @contextmanager
+    def rebuilding(self) -> Iterator[Connection]:
+        """A transaction that may make tables anew: foreign keys are checked at its end.
+
+        Raises HubUnavailable, and UsageError if rows refer to nothing at the end.
         """
         try:
-            with self.engine.begin() as connection:
-                config = _alembic_config()
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+            with self.engine.connect() as connection:
+                if self.is_sqlite:
+                    # A migration that makes a table anew drops the old one, and rows that refer to
+                    # it must stay. This has an effect outside of a transaction only.
+                    driver: Any = connection.connection.driver_connection
+                    driver.execute("PRAGMA foreign_keys=OFF")
+                with connection.begin():
+                    yield connection
+                    if self.is_sqlite:
+                        check_references(connection)
+        except SQLAlchemyError as error:
+            raise unreachable(error) from error
+        finally:
+            # So that no later session gets the connection without foreign keys.
+            self.engine.dispose()
+
+    def upgrade_within(self, connection: Connection, revision: str = "head") -> None:
+        """Bring the schema to a version within a transaction of `rebuilding`."""
+        if not self.is_sqlite:
+            lock = text("SELECT pg_advisory_xact_lock(:number)")
+            connection.execute(lock, {"number": _UPGRADE_LOCK})
+        config = _alembic_config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """A connection that reads the whole database as it is now, while others write.
+
+        Raises HubUnavailable.
+        """
+        options: dict[str, Any] = {_READ_ONLY: True}
+        if not self.is_sqlite:
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        try:
+            engine = self.engine.execution_options(**options)
+            with engine.connect() as connection, connection.begin():
+                yield connection
         except SQLAlchemyError as error:
             raise unreachable(error) from error
 
     def revision(self) -> str | None:
-        """The version of the schema; None for an empty database. Raises StorageError."""
+        """The version of the schema; None for an empty database. Raises HubUnavailable."""
         try:
             with self.engine.connect() as connection:
                 return MigrationContext.configure(connection).get_current_revision()
@@ -71,30 +134,98 @@ class Database:
             raise unreachable(error) from error
 
     def check(self) -> None:
-        """Raises UsageError if the schema is not that of this code, StorageError if the database
+        """Raises UsageError if the schema is not that of this code, HubUnavailable if the database
         cannot be reached."""
         current = self.revision()
-        head = ScriptDirectory.from_config(_alembic_config()).get_current_head()
-        if current != head:
+        self.refuse_newer(current)
+        if current != known_revisions()[0]:
             raise UsageError(
                 f"the database of this hub has the schema {current or 'none'}, and this "
-                f"version of Snellen needs {head}; run: snellen hub upgrade"
+                f"version of Snellen needs {known_revisions()[0]}; run: snellen hub upgrade"
+            )
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a SQLite database."""
+        name = self.engine.url.database
+        return Path(name) if self.is_sqlite and name and name != ":memory:" else None
+
+    def copy(self, target: Path) -> None:
+        """Copy a SQLite database as it is now into a file, which appears once it is complete."""
+        try:
+            with atomic_file(target, sync=True) as part, self.engine.connect() as connection:
+                driver: Any = connection.connection.driver_connection
+                other = sqlite3.connect(part)
+                try:
+                    driver.backup(other)
+                finally:
+                    other.close()
+        except SQLAlchemyError as error:
+            raise unreachable(error) from error
+        except (OSError, sqlite3.Error) as error:
+            raise StorageError(f"cannot write {target}: {error}") from error
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.engine.dialect.name == "sqlite"
+
+    def refuse_newer(self, current: str | None) -> None:
+        """Raises UsageError."""
+        if current is not None and current not in known_revisions():
+            raise UsageError(
+                f"the database of this hub has the schema {current}, of a newer Snellen than this "
+                f"one, which knows {known_revisions()[0]} and older; install the newer Snellen"
             )
 
     def close(self) -> None:
         self.engine.dispose()
 
 
-def unreachable(error: SQLAlchemyError) -> StorageError:
+def check_references(connection: Connection) -> None:
+    """Raises UsageError if rows of a SQLite database refer to rows that it does not have."""
+    row = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+    if row is not None:
+        raise UsageError(
+            f"a row of the table {row[0]} refers to one of {row[2]} that does not exist; nothing "
+            "was changed"
+        )
+
+
+@cache
+def known_revisions() -> tuple[str, ...]:
+    """Versions of the schema, the newest first."""
+    script = ScriptDirectory.from_config(_alembic_config())
+    return tuple(each.revision for each in script.walk_revisions())
+
+
+def unreachable(error: SQLAlchemyError) -> HubUnavailable:
     """The error as a sentence, without the password of the URL."""
-    first = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
-    return StorageError(f"the database of this hub cannot be used: {first}")
+    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    return HubUnavailable(
+        f"the database of this hub cannot be used: {lines[0] if lines else error}"
+    )
+
+
+@contextmanager
+def _outages_as_sentences() -> Iterator[None]:
+    """Raises HubUnavailable where the database fails; mistakes in what is asked of it stay errors
+    of their own."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, InternalError) as error:
+        raise unreachable(error) from error
+    except DatabaseError as error:
+        # Not one of its subclasses: the file is damaged, or is no database.
+        if type(error) is DatabaseError:
+            raise unreachable(error) from error
+        raise
 
 
 def _create_engine(url: str) -> Engine:
     """The engine of a URL. Raises MissingExtra without the driver, UsageError for a URL that no
     driver takes."""
-    settings: dict[str, Any] = {"pool_pre_ping": True}
+    # Errors are logged and noted with jobs; parameters would be scores and digests.
+    settings: dict[str, Any] = {"pool_pre_ping": True, "hide_parameters": True}
     try:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
@@ -103,6 +234,7 @@ def _create_engine(url: str) -> Engine:
             settings["connect_args"] = {"timeout": _BUSY_SECONDS}
         else:
             settings |= {"pool_size": 10, "max_overflow": 20}
+            settings["connect_args"] = {"connect_timeout": _CONNECT_SECONDS}
         engine = create_engine(parsed, **settings)
     except ModuleNotFoundError as error:
         raise MissingExtra("a hub on PostgreSQL", "hub", str(error.name)) from error

@@ -23,6 +23,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
@@ -77,6 +78,7 @@ class Account(HubTable):
     """`issuer subject` of OpenID Connect."""
     created: Mapped[datetime]
     disabled: Mapped[datetime | None]
+    deleted: Mapped[datetime | None]
 
 
 class AccessToken(HubTable):
@@ -108,6 +110,9 @@ class SignIn(HubTable):
     csrf: Mapped[str] = mapped_column(String(64))
     created: Mapped[datetime]
     expires: Mapped[datetime]
+    address: Mapped[str] = mapped_column(String(64), server_default="")
+    agent: Mapped[str] = mapped_column(String(200), server_default="")
+    """What the browser calls itself, so that a person knows one from another."""
 
     account: Mapped[Account] = relationship()
 
@@ -123,6 +128,35 @@ class Invitation(HubTable):
     created: Mapped[datetime]
     expires: Mapped[datetime]
     used_by: Mapped[int | None] = mapped_column(ForeignKey("accounts.id"))
+    note: Mapped[str] = mapped_column(String(200), server_default="")
+    """Whom it is for, as the owner wrote."""
+
+
+class PasswordReset(HubTable):
+    """A link by which a person chooses a new password, once."""
+
+    __tablename__ = "password_resets"
+
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"), index=True)
+    made_by: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
+    used: Mapped[datetime | None]
+
+    account: Mapped[Account] = relationship(foreign_keys=[account_id])
+
+
+class OpenIdRequest(HubTable):
+    """A browser that was sent to the provider of OpenID Connect and has not come back."""
+
+    __tablename__ = "openid_requests"
+
+    digest: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    """Of the secret in the browser's cookie, from which state, nonce and verifier are derived."""
+    next_path: Mapped[str] = mapped_column(String(500))
+    created: Mapped[datetime]
+    expires: Mapped[datetime]
 
 
 class Attempt(HubTable):
@@ -167,7 +201,7 @@ class HostedBenchmark(HubTable):
     is_hidden: Mapped[bool]
     """Whether the answers are hidden: then the data are stored encrypted."""
     data: Mapped[str] = mapped_column(String(200))
-    """Key of the complete data in the storage."""
+    """Key of the complete data in the storage; empty: it has none, and only reported numbers."""
     data_name: Mapped[str] = mapped_column(String(200))
     """File name of the data, whose suffix says how they are read."""
     public_data: Mapped[str | None] = mapped_column(String(200))
@@ -177,6 +211,33 @@ class HostedBenchmark(HubTable):
     rows: Mapped[int]
     version: Mapped[int]
     """Counts changes of the data or of the way they are scored."""
+    scoring_data: Mapped[str | None] = mapped_column(String(200))
+    """Key of the data without pictures and videos, as JSON Lines, which workers score with; None:
+    `data` holds none."""
+    public_name: Mapped[str] = mapped_column(String(200), server_default="")
+    """File name of `public_data`."""
+    layout: Mapped[str] = mapped_column(String(16), server_default="")
+    """How its board is laid out: `table`, `mme`, `seed` or `mmt`; empty: by `spec`."""
+    created: Mapped[datetime]
+
+    @property
+    def has_data(self) -> bool:
+        """Whether predictions can be scored; else its board has reported numbers only."""
+        return bool(self.data)
+
+
+class HostedSuite(HubTable):
+    """Benchmarks whose scores stand side by side on one board, with their average."""
+
+    __tablename__ = "suites"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    """In URLs: lower-case letters, digits, - and _."""
+    title: Mapped[str]
+    description: Mapped[str]
+    members: Mapped[list[Any]]
+    """In the order of the columns: `{"benchmark": NAME, "weight": 1, "scale": 1}`."""
     created: Mapped[datetime]
 
 
@@ -213,6 +274,10 @@ class Submission(HubTable):
     run: Mapped[dict[str, Any]]
     """`run.json` of a run folder, if one was submitted."""
     replaces_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    source: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """Where a reported number is from: title, url, table, note."""
+    other_protocol: Mapped[str] = mapped_column(server_default="")
+    """How a reported number was made, if otherwise than the benchmark's protocol: a sentence."""
     created: Mapped[datetime]
     published: Mapped[datetime | None]
 
@@ -246,6 +311,8 @@ class SubmissionScore(HubTable):
     """The earlier submission of the account from which the Ladder does not tell it apart."""
     records: Mapped[str | None] = mapped_column(String(200))
     """Key of the scores of its samples, in the order of the data."""
+    replies: Mapped[str | None] = mapped_column(String(200))
+    """Key of the file of its replies, in the order of the items; None for hidden splits."""
     summary: Mapped[dict[str, Any]]
     """Every number, complete: for the workers and never for a page of a hidden split."""
     created: Mapped[datetime]
@@ -283,17 +350,138 @@ class ScoringJob(HubTable):
     submission: Mapped[Submission] = relationship()
 
 
+class WorkerHeartbeat(HubTable):
+    """A worker that was alive when it was last seen. One that is stopped takes its row away."""
+
+    __tablename__ = "workers"
+
+    name: Mapped[str] = mapped_column(String(128), primary_key=True)
+    version: Mapped[str] = mapped_column(String(64))
+    """The version of Snellen."""
+    started: Mapped[datetime]
+    seen: Mapped[datetime]
+    jobs: Mapped[int]
+    """Jobs done since it started."""
+    job_id: Mapped[int | None]
+    """What it works on."""
+
+
+class BoardChange(HubTable):
+    """Something that changed what a board shows. Rows are only added."""
+
+    __tablename__ = "board_changes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(index=True)
+    benchmark_id: Mapped[int | None] = mapped_column(ForeignKey("benchmarks.id"), index=True)
+    """None for a change of a suite."""
+    submission_id: Mapped[int | None] = mapped_column(ForeignKey("submissions.id"))
+    """None for a change of the benchmark itself."""
+    kind: Mapped[str] = mapped_column(String(16))
+    """`published`, `withdrawn`, `scored`, `data-replaced`, `imported` or `suite`."""
+    before: Mapped[dict[str, Any]]
+    """What the board showed of the submission; empty if nothing. Never what it may not show."""
+    after: Mapped[dict[str, Any]]
+
+    benchmark: Mapped[HostedBenchmark | None] = relationship()
+    submission: Mapped[Submission | None] = relationship()
+
+
 class WrongLabelFlag(HubTable):
-    """A reader's note that the answer of a public item is wrong; goes into a review queue."""
+    """A reader's note that a public item is wrong; goes into a review queue."""
 
     __tablename__ = "wrong_label_flags"
+    __table_args__ = (
+        Index(
+            "ix_wrong_label_flags_once",
+            "benchmark_id",
+            "account_id",
+            "item",
+            unique=True,
+            sqlite_where=text("settled IS NULL"),
+            postgresql_where=text("settled IS NULL"),
+        ),
+        Index("ix_wrong_label_flags_account_id_created", "account_id", "created"),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), index=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("accounts.id"))
     item: Mapped[str] = mapped_column(String(200))
+    kind: Mapped[str] = mapped_column(String(16), server_default="wrong-answer")
+    """One of `samples.flags.FLAG_KINDS`."""
     reason: Mapped[str]
+    version: Mapped[int] = mapped_column(server_default="1")
+    """The version of the benchmark that was flagged."""
     created: Mapped[datetime]
     settled: Mapped[datetime | None]
+    outcome: Mapped[str] = mapped_column(server_default="")
+    """What became of the item: a sentence; empty while the flag is open."""
+
+    account: Mapped[Account] = relationship()
+    benchmark: Mapped[HostedBenchmark] = relationship()
+
+
+class BenchmarkVersion(HubTable):
+    """Why a benchmark has another version, and what changed with it."""
+
+    __tablename__ = "benchmark_versions"
+    __table_args__ = (UniqueConstraint("benchmark_id", "version"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))
+    version: Mapped[int]
+    reason: Mapped[str] = mapped_column(String(16))
+    """`added`, `data` (or the protocol), or `scoring` (the code that scores)."""
+    snellen: Mapped[str] = mapped_column(String(64))
+    """The version of Snellen that made it."""
+    rows: Mapped[int]
+    digest: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of the data; empty for hidden splits, whose answers could be guessed with it."""
+    changes: Mapped[dict[str, Any]]
+    """As `samples.versions.VersionChanges`."""
+    created: Mapped[datetime]
 
     benchmark: Mapped[HostedBenchmark] = relationship()
+
+
+class HostedItem(HubTable):
+    """A question of a public split, as pages show it. Hidden splits have none."""
+
+    __tablename__ = "items"
+    __table_args__ = (
+        UniqueConstraint("benchmark_id", "position"),
+        UniqueConstraint("benchmark_id", "name"),
+        Index("ix_items_benchmark_id_category", "benchmark_id", "category", "position"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))
+    position: Mapped[int]
+    """In the data, from 0."""
+    name: Mapped[str] = mapped_column(String(200))
+    """Its id in the data."""
+    category: Mapped[str] = mapped_column(String(200))
+    text: Mapped[str]
+    """What is searched, in lower case."""
+    content: Mapped[dict[str, Any]]
+    """As `samples.content.ItemContent`."""
+
+
+class HostedMedium(HubTable):
+    """A picture or video of a benchmark, or a file of subtitles: of a public split, or of the
+    public data of a hidden one. Its key in the storage is its digest."""
+
+    __tablename__ = "media"
+    __table_args__ = (UniqueConstraint("benchmark_id", "digest"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"))
+    digest: Mapped[str] = mapped_column(String(64))
+    kind: Mapped[str] = mapped_column(String(8))
+    """`image`, `video` or `text`."""
+    content_type: Mapped[str] = mapped_column(String(64))
+    """By its first bytes; empty if browsers must not show it."""
+    size: Mapped[int] = mapped_column(BigInteger)
+    paths: Mapped[list[Any]]
+    """Where it stands beside the data file; empty if it is inside of that."""

@@ -12,7 +12,7 @@ from datetime import timedelta
 from secrets import token_hex
 from typing import NamedTuple
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import ColumnElement, or_, select, update
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.accounts.access import now
@@ -66,12 +66,13 @@ def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> Lease
 
     A job whose workers died `MAX_ATTEMPTS` times fails, and so does its submission.
     """
+    # On SQLite a transaction that may write keeps all others from writing; an empty queue is only
+    # read.
+    with database.reading() as session:
+        if session.scalar(select(ScoringJob.id).where(_is_free()).limit(1)) is None:
+            return None
     with database.writing() as session:
-        free = or_(
-            ScoringJob.status == "queued",
-            (ScoringJob.status == "leased") & (ScoringJob.leased_until < now()),
-        )
-        query = select(ScoringJob).where(free).order_by(ScoringJob.id).limit(1)
+        query = select(ScoringJob).where(_is_free()).order_by(ScoringJob.id).limit(1)
         # PostgreSQL: two workers never wait for the same row. SQLite has one writer anyway.
         while (row := session.scalar(query.with_for_update(skip_locked=True))) is not None:
             if row.attempts < MAX_ATTEMPTS:
@@ -85,6 +86,15 @@ def take_job(database: Database, worker: str, lease: timedelta = LEASE) -> Lease
         row.leased_until = now() + lease
         row.attempts += 1
         return LeasedJob(row.id, row.submission_id, row.version, row.lease, row.attempts)
+
+
+def return_job(database: Database, job: LeasedJob, delay: timedelta, problem: str = "") -> None:
+    """Give a job back that this worker could not do for reasons of its own, such as a stop or a
+    storage that does not answer: it waits again, from `delay` on, and the attempt does not count.
+    Raises LeaseLost."""
+    with database.writing() as session:
+        _change(session, job, status="queued", leased_until=now() + delay, problem=problem,
+                attempts=job.attempt - 1)  # fmt: skip
 
 
 def renew_lease(database: Database, job: LeasedJob, lease: timedelta = LEASE) -> None:
@@ -117,6 +127,13 @@ def fail_job(
             return
         _change(session, job, status="failed", finished=now(), leased_until=None, problem=problem)
         write(session)
+
+
+def _is_free() -> ColumnElement[bool]:
+    """Whether a job can be taken: one that waits, from its time on if it was given back, or one
+    whose lease has ended."""
+    waits = or_(ScoringJob.leased_until.is_(None), ScoringJob.leased_until < now())
+    return ScoringJob.status.in_(("queued", "leased")) & waits
 
 
 def _change(session: Session, job: LeasedJob, **values: object) -> None:

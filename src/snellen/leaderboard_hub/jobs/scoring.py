@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,22 +12,33 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from snellen import __version__
-from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, StorageError, UsageError
-from snellen.core.record import Record
 from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.benchmark_data import Protocol, scoring_file
+from snellen.leaderboard_hub.boards.changes import note_change
 from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     Account,
     HostedBenchmark,
+    HostedItem,
     Submission,
     SubmissionScore,
 )
-from snellen.leaderboard_hub.hosting import Protocol
+from snellen.leaderboard_hub.errors import HubUnavailable
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
+from snellen.leaderboard_hub.jobs.scoring_process import (
+    REPLIES_FILE,
+    ScoringResult,
+    ScoringTask,
+    score_in_process,
+)
 from snellen.leaderboard_hub.ladder import EarlierScore, ladder_score
 from snellen.leaderboard_hub.storage import Storage
+
+SCORING_FOLDER = "snellen-scoring-"
+"""How the temporary folders of clear copies begin."""
+_PREDICTIONS = "predictions.jsonl"
 
 
 class RowScores(NamedTuple):
@@ -35,6 +46,19 @@ class RowScores(NamedTuple):
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
+    clusters: tuple[str, ...] = ()
+    influences: tuple[float, ...] = ()
+    """As in `SampleContributions`; both are empty in files of earlier versions."""
+
+
+class _StoredSamples(NamedTuple):
+    """The samples of a score, and where they were stored."""
+
+    scores: RowScores
+    records: str
+    """Key of `scores`."""
+    replies: str | None
+    """Key of the file of replies, of a public split."""
 
 
 class _Work(NamedTuple):
@@ -44,29 +68,37 @@ class _Work(NamedTuple):
     benchmark: HostedBenchmark
 
 
-def score_submission(hub: Hub, job: LeasedJob) -> None:
+def score_submission(
+    hub: Hub, job: LeasedJob, is_abandoned: Callable[[], bool] = lambda: False
+) -> None:
     """Do a job: score its submission and write the numbers, or why there are none.
 
-    Raises LeaseLost if another worker has taken the job meanwhile, and StorageError if the hub's
-    own database cannot be written.
+    Raises LeaseLost if another worker has taken the job meanwhile, HubUnavailable if database or
+    storage do not answer, ScoringAbandoned once `is_abandoned` says so, and ScoringDied if scoring
+    ended without a result.
     """
     work = _read_work(hub.database, job)
     if work is None:
         finish_job(hub.database, job, lambda session: None)
         return
     try:
-        scored = _score(hub.storage, work)
-        samples = _sample_scores(scored.records)
-        key = hub.storage.put(msgspec.json.encode(samples), seal=work.benchmark.is_hidden)
+        result, replies = _score(hub, work, is_abandoned)
+        samples = RowScores(result.ids, result.samples, result.clusters, result.influences)
+        content = msgspec.json.encode(samples)
+        stored = _StoredSamples(
+            samples,
+            hub.storage.put(content, seal=work.benchmark.is_hidden),
+            None if replies is None else hub.storage.put(replies),
+        )
+    except HubUnavailable:
+        raise
     except StorageError as error:
         fail_submission(hub, job, str(error), may_retry=True)
         return
     except SnellenError as error:
         fail_submission(hub, job, str(error), may_retry=False)
         return
-    finish_job(
-        hub.database, job, lambda session: _write_score(session, hub, job, scored, samples, key)
-    )
+    finish_job(hub.database, job, lambda session: _write_score(session, hub, job, result, stored))
 
 
 def _read_work(database: Database, job: LeasedJob) -> _Work | None:
@@ -79,67 +111,75 @@ def _read_work(database: Database, job: LeasedJob) -> _Work | None:
         return None if benchmark.version != job.version else _Work(submission, benchmark)
 
 
-def _score(storage: Storage, work: _Work) -> Scored:
-    """The score of a submission. The data are on the disk, readable by this user alone, only while
-    this runs."""
+def _score(
+    hub: Hub, work: _Work, is_abandoned: Callable[[], bool]
+) -> tuple[ScoringResult, bytes | None]:
+    """The score of a submission, and of a public split the file of its replies. The data are on the
+    disk, readable by this user alone, only while this runs."""
     benchmark, submission = work.benchmark, work.submission
     if submission.file is None:
         raise UsageError("this submission has no predictions")
-    protocol = msgspec.convert(benchmark.protocol, Protocol)
-    with tempfile.TemporaryDirectory(prefix="snellen-scoring-") as folder:
-        data = Path(folder) / f"data{''.join(Path(benchmark.data_name).suffixes[-2:])}"
-        data.write_bytes(storage.get(benchmark.data))
-        predictions = Path(folder) / "predictions.jsonl"
-        predictions.write_bytes(storage.get(submission.file))
-        return score(
-            benchmark.spec or str(data),
-            predictions,
-            data=str(data) if benchmark.spec else None,
-            variant=protocol.variant(None),
-            columns=protocol.columns,
-            name=submission.model,
-        )
+    names = _item_names(hub.database, benchmark)
+    try:
+        with tempfile.TemporaryDirectory(prefix=SCORING_FOLDER) as name:
+            folder = Path(name)
+            data = scoring_file(hub.storage, benchmark, folder)
+            (folder / _PREDICTIONS).write_bytes(hub.storage.get(submission.file))
+            task = ScoringTask(
+                spec=benchmark.spec,
+                protocol=msgspec.convert(benchmark.protocol, Protocol),
+                data=data.relative_to(folder).as_posix(),
+                predictions=_PREDICTIONS,
+                model=submission.model,
+                names=names,
+            )
+            result = score_in_process(folder, task, hub.config.scoring, is_abandoned)
+            return result, (folder / REPLIES_FILE).read_bytes() if names else None
+    except OSError as error:
+        raise HubUnavailable(f"this worker's temporary folder cannot be used: {error}") from error
 
 
-def _sample_scores(records: Sequence[Record]) -> RowScores:
-    ordered = sorted(records, key=lambda record: (record.position or 0, record.id))
-    return RowScores(
-        tuple(record.id for record in ordered),
-        tuple(record.score or 0.0 for record in ordered),
-    )
+def _item_names(database: Database, benchmark: HostedBenchmark) -> tuple[str, ...]:
+    """The items of a public split, whose replies are stored for pages, in their order."""
+    if benchmark.is_hidden:
+        return ()
+    with database.reading() as session:
+        query = select(HostedItem.name).where(HostedItem.benchmark_id == benchmark.id)
+        return tuple(session.scalars(query.order_by(HostedItem.position)))
 
 
 def _write_score(
-    session: Session, hub: Hub, job: LeasedJob, scored: Scored, samples: RowScores, key: str
+    session: Session, hub: Hub, job: LeasedJob, result: ScoringResult, stored: _StoredSamples
 ) -> None:
     """Write the score of a submission, and the number that its board shows."""
     submission = session.get_one(Submission, job.submission_id)
     # One score of an account after the other: two at once would both find no earlier one.
     session.get_one(Account, submission.account_id, with_for_update=True)
-    headline = scored.summary.headline
-    interval = headline.interval
-    displayed, same_as = headline.value, None
-    if submission.benchmark.is_hidden and hub.config.hidden.ladder and headline.value is not None:
+    displayed, same_as = result.headline, None
+    if submission.benchmark.is_hidden and hub.config.hidden.ladder and displayed is not None:
         displayed, same_as = _displayed_value(
-            session, hub, submission, job.version, samples, headline.top
+            session, hub, submission, job.version, stored.scores, result.top
         )
     session.add(
         SubmissionScore(
             submission_id=submission.id,
             version=job.version,
             scored_by=__version__,
-            headline=headline.value,
-            low=None if interval is None else interval.low,
-            high=None if interval is None else interval.high,
-            samples=headline.n,
+            headline=result.headline,
+            low=result.low,
+            high=result.high,
+            samples=result.count,
             displayed=displayed,
             same_as_id=same_as,
-            records=key,
-            summary=msgspec.to_builtins(scored.summary),
+            records=stored.records,
+            replies=stored.replies,
+            summary=result.summary,
             created=now(),
         )
     )
     submission.status, submission.problem = "scored", ""
+    if submission.visibility == "published":
+        note_change(session, hub.config.hidden, submission, "scored")
 
 
 def _displayed_value(
@@ -171,6 +211,7 @@ def _displayed_value(
         select(func.count()).where(
             Submission.account_id == submission.account_id,
             Submission.benchmark_id == submission.benchmark_id,
+            Submission.kind == "verified",
             Submission.id < submission.id,
         )
     )

@@ -11,6 +11,7 @@ from fastapi import Depends, HTTPException, Request
 
 from snellen.leaderboard_hub.accounts.access import (
     is_use_outdated,
+    network_of,
     note_attempt,
     note_token_use,
     recent_attempts,
@@ -43,18 +44,23 @@ def client_address(request: Request) -> str:
     return direct
 
 
+def token_of(request: Request) -> str:
+    """The token that a request carries; empty without one."""
+    header = request.headers.get("authorization", "")
+    return header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
+
+
 def identify(request: Request) -> Caller | None:
     """The owner of the token that a request carries; None without one.
 
     Raises 401 for a token that is unknown, expired or revoked, and 429 for an address that tried
     too many of these.
     """
-    header = request.headers.get("authorization", "")
-    if not header:
+    if not request.headers.get("authorization", ""):
         return None
     hub, address = hub_of(request), client_address(request)
-    secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
-    key = f"token from {address}"
+    secret = token_of(request)
+    key = f"token from {network_of(address)}"
     with hub.database.reading() as session:
         identity = token_caller(session, secret) if secret else None
         tried = recent_attempts(session, key, _WINDOW) if identity is None else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -11,7 +12,6 @@ from fastapi import (
     File,
     Form,
     HTTPException,
-    Query,
     Request,
     Response,
     UploadFile,
@@ -21,15 +21,21 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from snellen.core.errors import UsageError
-from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.accounts.access import one_line
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.accounts.roles import Caller
-from snellen.leaderboard_hub.boards import board_csv, board_json, latest_scores, read_board
-from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
+from snellen.leaderboard_hub.boards.published import latest_scores
+from snellen.leaderboard_hub.config import HiddenSplits
+from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedMedium, Submission
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission, take_submission
 from snellen.leaderboard_hub.public_scores import as_json, public_score
+from snellen.leaderboard_hub.publishing import publish_submission, withdraw_submission
+from snellen.leaderboard_hub.reported_numbers.other_numbers import read_other_numbers
+from snellen.leaderboard_hub.samples.versions import score_history
 from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require
+from snellen.leaderboard_hub.web.board_api import find_benchmark
+from snellen.leaderboard_hub.web.downloads import send_data
 
 router = APIRouter(prefix="/api/v1")
 
@@ -53,34 +59,18 @@ def list_benchmarks(hub: HubOf) -> list[dict[str, Any]]:
 def show_benchmark(name: Name, hub: HubOf) -> dict[str, Any]:
     """One benchmark."""
     with hub.database.reading() as session:
-        return _describe(_benchmark(session, name))
+        return _describe(find_benchmark(session, name))
 
 
 @router.get("/benchmarks/{name}/data")
 def download_data(name: Name, hub: HubOf) -> Response:
-    """The data without answers, if they are offered; the complete data of an open benchmark."""
+    """The data without answers, if they are offered; the complete data of an open benchmark. With
+    the pictures beside them, if there are any, as a zip."""
     with hub.database.reading() as session:
-        row = _benchmark(session, name)
-    key = row.public_data if row.public_data or row.is_hidden else row.data
-    if key is None:
-        raise HTTPException(404, f"the data of {name} are not offered for download")
-    return Response(
-        hub.storage.get(key),
-        media_type="application/octet-stream",
-        headers={"Content-Disposition": f'attachment; filename="{name}.data"'},
-    )
-
-
-@router.get("/benchmarks/{name}/board")
-def show_board(
-    name: Name, hub: HubOf, form: Annotated[str, Query(pattern="^(json|csv)$")] = "json"
-) -> Response:
-    """The published submissions, the highest first, as JSON or CSV."""
-    with hub.database.reading() as session:
-        board = read_board(session, _benchmark(session, name), hub.config.hidden)
-    if form == "csv":
-        return Response(board_csv(board), media_type="text/csv; charset=utf-8")
-    return Response(board_json(board), media_type="application/json")
+        row = find_benchmark(session, name)
+        query = select(HostedMedium).where(HostedMedium.benchmark_id == row.id)
+        media = session.scalars(query.order_by(HostedMedium.id)).all()
+    return send_data(hub.storage, row, media)
 
 
 @router.post("/benchmarks/{name}/submissions", status_code=201)
@@ -99,18 +89,19 @@ def submit(
     limit = hub.config.submissions.megabytes * 1_000_000
     new = NewSubmission(
         model=_one_line(model),
-        file_name=predictions.filename or "predictions",
+        file_name=one_line(predictions.filename or "", 200) or "predictions",
         content=predictions.file.read(limit + 1),
         facts=_decode(facts, ModelFacts, "facts"),
         run=_decode(run, dict[str, Any], "run"),
     )
     with hub.database.writing() as session:
-        benchmark = _benchmark(session, name)
+        benchmark = find_benchmark(session, name)
         earlier = _own_submission(session, replaces, identity) if replaces else None
         if earlier is not None and earlier.benchmark_id != benchmark.id:
             raise HTTPException(422, f"{replaces} is a submission to another benchmark")
         row = take_submission(session, hub.storage, benchmark, identity.account_id, new,
-                              hub.config.submissions, replaces=earlier)  # fmt: skip
+                              hub.config.submissions, replaces=earlier,
+                              hidden=hub.config.hidden)  # fmt: skip
         note_action(session, "submit", account_id=identity.account_id,
                     address=client_address(request), subject=row.public_id,
                     benchmark=name, size=row.size)  # fmt: skip
@@ -133,14 +124,16 @@ def list_submissions(hub: HubOf, identity: Submitter) -> list[dict[str, Any]]:
 
 @router.get("/submissions/{public_id}")
 def show_submission(public_id: PublicId, hub: HubOf, identity: Anyone) -> dict[str, Any]:
-    """A submission that is published, or of the account."""
+    """A submission that is published, or of the account, with its numbers on every version of the
+    benchmark and what changed between them."""
     with hub.database.reading() as session:
         row = session.scalar(select(Submission).where(Submission.public_id == public_id))
         own = row is not None and identity is not None and row.account_id == identity.account_id
         # To strangers a private submission looks like one that does not exist.
         if row is None or not (own or row.visibility == "published"):
             raise HTTPException(404, f"there is no submission {public_id}")
-        return _submission(session, hub, row)
+        scores = msgspec.to_builtins(score_history(session, hub, row))
+        return {**_submission(session, hub, row), "scores": scores}
 
 
 @router.post("/submissions/{public_id}/publish")
@@ -148,7 +141,7 @@ def publish(
     request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
 ) -> dict[str, Any]:
     """Show a scored submission on the board."""
-    return _change(request, hub, identity, public_id, "published")
+    return _change(request, hub, identity, public_id, "published", publish_submission)
 
 
 @router.post("/submissions/{public_id}/withdraw")
@@ -156,32 +149,23 @@ def withdraw(
     request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
 ) -> dict[str, Any]:
     """Take a submission off the board. Its history is kept, and it counts for the limits."""
-    return _change(request, hub, identity, public_id, "withdrawn")
+    return _change(request, hub, identity, public_id, "withdrawn", withdraw_submission)
 
 
 def _change(
-    request: Request, hub: Hub, identity: Caller, public_id: str, visibility: str
+    request: Request,
+    hub: Hub,
+    identity: Caller,
+    public_id: str,
+    visibility: str,
+    change: Callable[[Session, HiddenSplits, Submission], None],
 ) -> dict[str, Any]:
     with hub.database.writing() as session:
         row = _own_submission(session, public_id, identity)
-        if visibility == "published" and row.status != "scored":
-            raise HTTPException(409, f"submission {public_id} is {row.status}; it can be published "
-                                     "once it is scored")  # fmt: skip
-        if row.visibility == "withdrawn":
-            raise HTTPException(409, f"submission {public_id} was withdrawn; submit it again")
-        row.visibility = visibility
-        if visibility == "published":
-            row.published = row.published or now()
+        change(session, hub.config.hidden, row)
         note_action(session, visibility, account_id=identity.account_id,
                     address=client_address(request), subject=public_id)  # fmt: skip
         return _submission(session, hub, row)
-
-
-def _benchmark(session: Session, name: str) -> HostedBenchmark:
-    row = session.scalar(select(HostedBenchmark).where(HostedBenchmark.name == name))
-    if row is None:
-        raise HTTPException(404, f"this hub has no benchmark {name}")
-    return row
 
 
 def _own_submission(session: Session, public_id: str, identity: Caller) -> Submission:
@@ -218,6 +202,9 @@ def _submission(session: Session, hub: Hub, row: Submission) -> dict[str, Any]:
         "status": row.status,
         "visibility": row.visibility,
         "problem": row.problem,
+        "evidence": row.kind,
+        "source": row.source,
+        "other_protocol": row.other_protocol,
         "created": row.created.isoformat(timespec="seconds"),
     }
     score = latest_scores(session, [row.id]).get(row.id)
@@ -226,11 +213,13 @@ def _submission(session: Session, hub: Hub, row: Submission) -> dict[str, Any]:
         value["score"] = as_json(
             public_score(
                 score,
-                is_hidden=benchmark.is_hidden,
+                is_hidden=benchmark.is_hidden and row.kind == "verified",
                 limits=hub.config.hidden,
                 same_as=earlier.public_id if earlier else None,
             )
         )
+        others = read_other_numbers(session, hub.config.hidden, row)
+        value["other_numbers"] = msgspec.to_builtins(others)
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from secrets import token_hex
 from typing import Any
 
@@ -24,8 +24,19 @@ from snellen.leaderboard_hub.database.connection import unreachable
 from snellen.leaderboard_hub.database.tables import ScoringJob
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.intake import TooManySubmissions
+from snellen.leaderboard_hub.publishing import PublicationRefused
+from snellen.leaderboard_hub.samples.browsing import NoSuchItem
+from snellen.leaderboard_hub.samples.flags import TooManyFlags
 from snellen.leaderboard_hub.web.access import client_address
-from snellen.leaderboard_hub.web.api import router
+from snellen.leaderboard_hub.web.api import router as api_router
+from snellen.leaderboard_hub.web.board_api import board_router
+from snellen.leaderboard_hub.web.browser import SignInNeeded
+from snellen.leaderboard_hub.web.feed_pages import feed_router
+from snellen.leaderboard_hub.web.pages import ROUTERS
+from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
+from snellen.leaderboard_hub.web.pages.frame import wants_page
+from snellen.leaderboard_hub.web.samples_api import samples_router
+from snellen.leaderboard_hub.web.token_api import token_router
 
 _FORM_BYTES = 2_000_000
 """Bytes of a request beside the uploaded file."""
@@ -35,6 +46,13 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
+_API_ROUTERS = (
+    api_router,
+    board_router,
+    samples_router,
+    token_router,
+    feed_router,
+)
 _log = logging.getLogger("snellen.hub")
 
 
@@ -43,7 +61,8 @@ def create_app(hub: Hub) -> FastAPI:
     app = FastAPI(title=hub.config.title, version=__version__, docs_url=None, redoc_url=None,
                   openapi_url="/api/v1/openapi.json")  # fmt: skip
     app.state.hub = hub
-    app.include_router(router)
+    for router in (*_API_ROUTERS, *ROUTERS):
+        app.include_router(router)
     _add_operation(app, hub)
     _add_errors(app)
     limit = hub.config.submissions.megabytes * 1_000_000 + _FORM_BYTES
@@ -147,37 +166,55 @@ def _add_operation(app: FastAPI, hub: Hub) -> None:
 
 
 def _add_errors(app: FastAPI) -> None:
-    """Every error is one sentence, in the field `detail`."""
+    """Every error is one sentence: on a page for browsers, else in the field `detail`."""
 
-    async def answer_http_error(_: Request, error: Exception) -> Response:
+    def answer(
+        request: Request, status: int, sentence: str, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        if wants_page(request):
+            response = error_page(request, status, sentence)
+            response.headers.update(headers or {})
+            return response
+        return JSONResponse({"detail": sentence}, status, headers)
+
+    def answer_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return JSONResponse({"detail": error.detail}, error.status_code, error.headers)
+        return answer(request, error.status_code, error.detail, error.headers)
 
-    async def answer_invalid_request(_: Request, error: Exception) -> Response:
+    def answer_invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         problems = [
             f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()
         ]
-        return JSONResponse({"detail": "; ".join(problems)}, 422)
+        return answer(request, 422, "; ".join(problems))
 
-    async def answer_usage_error(_: Request, error: Exception) -> Response:
+    def answer_usage_error(request: Request, error: Exception) -> Response:
         status = 422
-        if isinstance(error, TooManySubmissions):
+        if isinstance(error, TooManySubmissions | TooManyFlags):
             status = 429
+        elif isinstance(error, NoSuchItem):
+            status = 404
+        elif isinstance(error, PublicationRefused):
+            status = 409
         elif isinstance(error, StorageError):
             status = 503
-        return JSONResponse({"detail": str(error)}, status)
+            # Who is signed in stands in the database.
+            request.state.browser = None
+        return answer(request, status, str(error))
 
-    async def answer_database_error(_: Request, error: Exception) -> Response:
+    def answer_database_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, SQLAlchemyError)
         _log.error(json.dumps({"error": type(error).__name__}))
-        return JSONResponse({"detail": str(unreachable(error))}, 503)
+        # Who is signed in stands in the database.
+        request.state.browser = None
+        return answer(request, 503, str(unreachable(error)))
 
     handlers: dict[Any, Any] = {
         HTTPException: answer_http_error,
         RequestValidationError: answer_invalid_request,
         UsageError: answer_usage_error,
         SQLAlchemyError: answer_database_error,
+        SignInNeeded: go_to_sign_in,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)

@@ -38,6 +38,8 @@ class Checkpoint:
     processor: str
     """Declared class of the processor, else of the image processor, else ""."""
     multimodal: bool
+    has_processor: bool = True
+    """Whether its files declare a processor that joins images and text."""
 
     def capabilities(self, images: str) -> Capabilities:
         """Inputs and outputs of the model, with the option `images`."""
@@ -129,9 +131,33 @@ def _find_local(folder: Path) -> Checkpoint:
         )
     if not _weight_files(folder):
         raise UsageError(f"{folder} holds no weights (*.safetensors or *.bin)")
+    _check_files(folder)
     files = {name: _read_json(folder / name) for name in _PROCESSOR_FILES}
     revision = f"sha256:{folder_digest(folder)}"
     return _describe(folder.resolve().name, str(folder.resolve()), None, revision, config, files)
+
+
+_TOKENIZER_FILES = (
+    "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "vocab.txt",
+    "tekken.json", "spiece.model",
+)  # fmt: skip
+
+
+def _check_files(folder: Path) -> None:
+    """Raises UsageError for a model folder that lacks parts of its weights, or a tokenizer."""
+    index = _read_json(folder / "model.safetensors.index.json")
+    parts = sorted(set(index.get("weight_map", {}).values())) if index else []
+    absent = [part for part in parts if not (folder / part).is_file()]
+    if absent:
+        raise UsageError(
+            f"{folder} lacks {len(absent)} of the {len(parts)} files of its weights, e.g. "
+            f"{absent[0]}; copy the folder again, or download it whole"
+        )
+    if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
+        raise UsageError(
+            f"{folder} has no tokenizer (tokenizer.json, tokenizer_config.json ...), so no prompt "
+            "can be read; add the files of the original"
+        )
 
 
 def _find_on_hub(name: str, revision: str | None) -> Checkpoint:
@@ -179,7 +205,15 @@ def _describe(
         or image_processor.get("image_processor_type")
     )
     multimodal = "vision_config" in config or "image_processor_type" in image_processor
-    return Checkpoint(name, source, commit, revision, config, str(declared or ""), multimodal)
+    auto_maps = [part.get("auto_map") or {} for part in (config, processor, preprocessor)]
+    has_processor = bool(
+        processor
+        or preprocessor.get("processor_class")
+        or any("AutoProcessor" in auto_map for auto_map in auto_maps)
+    )
+    return Checkpoint(
+        name, source, commit, revision, config, str(declared or ""), multimodal, has_processor
+    )
 
 
 def folder_digest(folder: Path) -> str:

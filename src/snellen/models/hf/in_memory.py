@@ -79,7 +79,7 @@ class InMemoryModel(HuggingFace):
                 # A copy of the processor: padding is set on it.
                 processor = copy.deepcopy(self._processor)
                 device = str(self._module.device)
-                name, options = self._checkpoint.name, self._load_options
+                name, options = self._checkpoint.name, self.load_options
                 self.adopt(assemble(name, self._module, processor, options, device))
         assert self._loaded is not None
         return self._loaded

@@ -62,7 +62,7 @@ def load_checkpoint(checkpoint: Checkpoint, options: LoadOptions) -> LoadedModel
     folder = checkpoint.fetch()
     with silence_library():
         processor = load_processor(checkpoint, options, folder)
-        model = _load_model(checkpoint, options, folder, device)
+        model = load_weights(checkpoint, options, folder, device)
     loaded = assemble(checkpoint.name, model, processor, options, device)
     use_greedy_decoding(model, loaded.tokenizer, loaded.eos_token_ids)
     return loaded
@@ -91,7 +91,7 @@ def assemble(
     eos_token_ids = find_eos_token_ids(model, tokenizer)
     text_config = model.config.get_text_config()
     max_length = getattr(text_config, "max_position_embeddings", None)
-    threads = _thread_count(model, options, device)
+    threads = thread_count(model, options, device)
     if is_placed(options):
         device = str(model.device)
     return LoadedModel(
@@ -108,11 +108,19 @@ def assemble(
     )
 
 
-def _thread_count(model: Any, options: LoadOptions, device: str) -> int:
+def thread_count(model: Any, options: LoadOptions, device: str) -> int:
     """CPU threads for a model: as requested, one for a small one, else torch's default."""
     default = _default_threads()
     small = device == "cpu" and model.num_parameters() < _SINGLE_THREAD_PARAMETERS
     return options.threads or (1 if small else default)
+
+
+def use_threads(count: int) -> None:
+    """Set torch's threads, which are those of the process: every model sets its own."""
+    import torch
+
+    if torch.get_num_threads() != count:
+        torch.set_num_threads(count)
 
 
 @functools.cache
@@ -123,20 +131,33 @@ def _default_threads() -> int:
     return int(torch.get_num_threads())
 
 
-def _load_model(checkpoint: Checkpoint, options: LoadOptions, folder: str, device: str) -> Any:
-    """Load the weights in the requested dtype, quantised and with an adapter if requested.
+def load_weights(
+    checkpoint: Checkpoint,
+    options: LoadOptions,
+    folder: str,
+    device: str,
+    auto_class: str | None = None,
+) -> Any:
+    """Load the weights in the requested dtype, quantised and with an adapter if requested, by an
+    auto class of transformers: the one that has the architecture, unless it is named.
 
     Raises UsageError if they cannot be loaded, or if some are missing: transformers would fill
     them with random numbers.
     """
     import torch
+    import transformers
     from safetensors import SafetensorError
 
     arguments: dict[str, Any] = {"trust_remote_code": options.remote_code}
     if options.attention is not None:
         arguments["attn_implementation"] = options.attention
     try:
-        model, report = _auto_class(checkpoint, folder, options).from_pretrained(
+        auto = (
+            getattr(transformers, auto_class)
+            if auto_class
+            else _auto_class(checkpoint, folder, options)
+        )
+        model, report = auto.from_pretrained(
             folder,
             dtype=getattr(torch, options.dtype),
             output_loading_info=True,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 _MAIN_FRACTION, _GPU_FRACTION = 0.5, 0.9
 """Parts of the free memory that batches may take. Less of main memory: it has other users, and a
@@ -24,6 +25,25 @@ class MemoryMeter(Protocol):
     def free_bytes(self) -> int:
         """What a batch may take in addition to the memory in use."""
         ...
+
+
+class MachineMemory(NamedTuple):
+    """Memory for weights; 0 bytes if it is unknown."""
+
+    total_bytes: int
+    is_gpu: bool
+
+
+def model_memory() -> MachineMemory:
+    """The memory of all CUDA devices that torch can use; without one the main memory."""
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            devices = range(torch.cuda.device_count())
+            total = sum(torch.cuda.get_device_properties(index).total_memory for index in devices)
+            return MachineMemory(int(total), True)
+    return MachineMemory(read_proc_bytes("/proc/meminfo", "MemTotal"), False)
 
 
 class MainMemory:

@@ -17,13 +17,15 @@ from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.drawing import draw
 from snellen.models.hf.generate import RenderedRequest, batch_settings, generate_unshared
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
-from snellen.models.hf.loading import choose_device, load_checkpoint, require
+from snellen.models.hf.loading import choose_device, load_checkpoint, require, use_threads
 from snellen.models.hf.logprobs import rank
 from snellen.models.hf.memory import memory_meter
 from snellen.models.hf.options import DEFAULT_BATCH_SIZE, MODELS, OPTIONS, identity_facts
+from snellen.models.hf.own_code.model import open_own_code
 from snellen.models.hf.placement import find_adapter
 from snellen.models.hf.prefetch import PromptPrefetcher
 from snellen.models.hf.prompt import Prompt, render, starts_in_thought
+from snellen.models.hf.routing import adapter_of, destination
 from snellen.models.hf.shared_generation import SharedGeneration
 from snellen.models.hf.tokenise import PrefixSharingUnsupported, TokenisedPrompt
 from snellen.models.image_cache import ImageCache
@@ -56,7 +58,7 @@ class HuggingFace(ModelDefaults):
         """Maximum number of requests in a batch, however much memory there is."""
         self.max_new_tokens = max_new_tokens
         self._checkpoint = checkpoint
-        self._load_options = load_options
+        self.load_options = load_options
         self._images = images
         self._initial_batch_size = batch_size
         self._share_prefixes = share_prefixes
@@ -77,7 +79,7 @@ class HuggingFace(ModelDefaults):
             raise self._load_error
         if self._loaded is None:
             try:
-                self.adopt(load_checkpoint(self._checkpoint, self._load_options))
+                self.adopt(load_checkpoint(self._checkpoint, self.load_options))
             except UsageError as error:
                 self._load_error = error
                 raise
@@ -120,7 +122,8 @@ class HuggingFace(ModelDefaults):
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the results should know about their computation."""
         reason = self._shared_generation.disabled_reason if self._shared_generation else None
-        return (f"shared prefixes were computed for each prompt: {reason}",) if reason else ()
+        sharing = f"shared prefixes were computed for each prompt: {reason}" if reason else ""
+        return tuple(filter(None, (self.route_remark, sharing)))
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
         """The prompt after the chat template, and the images' sizes before the processor."""
@@ -137,7 +140,7 @@ class HuggingFace(ModelDefaults):
     def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
         """Outputs in the order of the requests; a request that fails does not affect the others."""
         loaded = self.load()
-        _use_threads(loaded.threads)
+        use_threads(loaded.threads)
         outputs: dict[int, Output] = {}
         text_requests: dict[int, Generate | Rank] = {}
         for index, request in enumerate(requests):
@@ -155,7 +158,7 @@ class HuggingFace(ModelDefaults):
         }
         outputs |= self._answer_unshared(loaded, unanswered)
         ordered = [outputs[index] for index in range(len(requests))]
-        if not self._load_options.split_thoughts:
+        if not self.load_options.split_thoughts:
             return ordered
         if self._starts_in_thought is None:
             self._starts_in_thought = starts_in_thought(loaded)
@@ -281,14 +284,6 @@ def _answer_group(
     )
 
 
-def _use_threads(count: int) -> None:
-    """Set torch's threads, which are those of the process: every model sets its own."""
-    import torch
-
-    if torch.get_num_threads() != count:
-        torch.set_num_threads(count)
-
-
 def _with_seconds(output: Output, seconds: float) -> Output:
     if isinstance(output, Generated | Ranked | Drawn):
         return msgspec.structs.replace(output, seconds=round(seconds, 6))
@@ -301,8 +296,14 @@ def open_hf(name: str, options: Mapping[str, str]) -> Model:
         raise UsageError("hf needs a model: hf/<hub id> or hf/<folder>")
     values = read_options("hf", options, OPTIONS)
     require(f"hf/{name}", "torch", "transformers")
-    checkpoint = find_checkpoint(name, values.get("revision"))
-    return open_checkpoint(checkpoint, "hf", checkpoint.name, values)
+    target = destination(name, values)
+    checkpoint = find_checkpoint(target.name, target.values.get("revision"))
+    adapter = adapter_of(checkpoint, target.values)
+    model = open_checkpoint(checkpoint, "hf", checkpoint.name, target.values)
+    if adapter is not None:
+        return open_own_code(checkpoint, model.load_options, "hf", adapter, target.values)
+    model.route_remark = target.remark
+    return model
 
 
 def open_checkpoint(

@@ -14,6 +14,7 @@ from snellen.models.naming.provider import Provider
 _MODULES = {
     "clip": "snellen.models.clip",
     "diffusers": "snellen.models.diffusers",
+    "frequent": "snellen.models.frequent",
     "hf": "snellen.models.hf.model",
     "random": "snellen.models.random",
     # Of the engine, since it reads data files, which nothing in `models` may import.

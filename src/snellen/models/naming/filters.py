@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from snellen.core.errors import UnknownName, UsageError
 from snellen.models.naming.catalog import CatalogEntry, facts_of
+from snellen.models.naming.routes import routes_of
 
 FactValues = tuple[str | float, ...]
 
@@ -55,6 +56,14 @@ FILTER_FIELDS: dict[str, FilterField] = {
     ),
     "released": FilterField("date, e.g. released>=2025", lambda entry: _as_values(entry.released)),
     "licence": FilterField("licence", lambda entry: _as_values(entry.licence)),
+    "route": FilterField(
+        "its best route: transformers, twin, code, server, api, pipeline or none",
+        lambda entry: (routes_of(entry)[0].kind,),
+    ),
+    "server": FilterField(
+        "vllm, sglang or lmdeploy, which load it",
+        lambda entry: tuple(route.target for route in routes_of(entry) if route.kind == "server"),
+    ),
     "language_model": FilterField(
         "language model inside", lambda entry: _as_values(entry.language_model)
     ),

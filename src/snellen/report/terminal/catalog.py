@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from snellen.models.naming.catalog import CatalogEntry, ListedPrice, sources
+from snellen.models.naming.catalog import CatalogEntry, FactSource, ListedPrice, sources
+from snellen.models.naming.routes import Route, route_sources, routes_of
 from snellen.report.console import natural_width
 from snellen.report.format import plural
 
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-COLUMNS = ("name", "provider", "weights", "size", "takes", "context", "$ in", "$ out")
+COLUMNS = ("name", "provider", "weights", "size", "takes", "context", "$ in", "$ out", "route")
 _NUMBERS = frozenset({"size", "context", "$ in", "$ out"})
 _FOLDED = frozenset({"name", "takes"})
 """Columns that may be broken into lines."""
-_WIDE = ("provider", "weights", "context")
+_WIDE = ("provider", "weights", "context", "route")
 """Columns for wide terminals only."""
 _NARROW = 12
 """The width of the column of inputs in a narrow terminal."""
@@ -36,6 +37,7 @@ def entry_row(entry: CatalogEntry) -> tuple[str, ...]:
         f"{entry.context / 1000:.0f} k" if entry.context else UNKNOWN,
         f"{price.input:g}" if price else UNKNOWN,
         f"{price.output:g}" if price else UNKNOWN,
+        str(routes_of(entry)[0]),
     )
 
 
@@ -117,10 +119,33 @@ def entry_facts(entry: CatalogEntry) -> dict[str, str]:
     for label, value in texts.items():
         if value:
             results[label] = f"{value} [{entry.sources[source_keys.get(label, label)]}]"
-    for name in sorted(set(entry.sources.values())):
-        source = sources()[name]
+    routes = routes_of(entry)
+    for index, route in enumerate(routes):
+        results["route" if index == 0 else f"  or route {index + 1}"] = describe_route(route)
+    known = {**sources(), **route_sources()}
+    listed: dict[str, FactSource] = {
+        name: known[name]
+        for name in sorted({*entry.sources.values(), *(route.source for route in routes)})
+    }
+    for name, source in listed.items():
         results[f"[{name}]"] = f"{source.url}, read {source.read}"
     return results
+
+
+_TRIED = {
+    "small model": "tried with a small model of the same layout",
+    "same interface": "the interface was tried with another small model",
+    "local server": "the protocol was tried with a server on this machine",
+    "read": "not tried, read only",
+}
+
+
+def describe_route(route: Route) -> str:
+    """A route in one line: what it is, what it needs, what was tried of it, its source."""
+    if route.kind == "none":
+        return f"none: {route.note} [{route.source}]"
+    note = f"; {route.note}" if route.note else ""
+    return f"{route}; {_TRIED[route.tried]}{note} [{route.source}]"
 
 
 def _price(price: ListedPrice | None) -> str:

@@ -18,6 +18,8 @@ from snellen.benchmarks.mmt_bench.summary import (
     OVERALL,
     RANDOM_GUESS,
     WITHOUT_RECOGNITION,
+    GuessTotals,
+    guess_totals,
 )
 from snellen.benchmarks.mmt_bench.tasks import meta_tasks
 from snellen.core.errors import UsageError
@@ -41,7 +43,7 @@ _DEFAULT_PARAMETERS = {
 
 class MMTTableRow(NamedTuple):
     name: str
-    totals: tuple[float | None, float | None, float | None]
+    totals: tuple[float | None, float | None, float | None] | GuessTotals
     """Overall, overall over questions, and overall without visual recognition."""
     metas: dict[str, float]
 
@@ -67,7 +69,7 @@ def mmt_table(runs: Sequence[RunFolder]) -> str:
         key=lambda index: (-(reports[index].summary.headline.value or 0.0), names[index]),
     )
     rows = [_row(names[index], reports[index].summary) for index in order]
-    guesses = _guesses(reports[0].summary)
+    guesses = _guesses(runs[0], reports[0].summary)
     abbreviations = [meta.abbreviation for meta in meta_tasks()]
     shared = [meta for meta in abbreviations if all(meta in row.metas for row in (*rows, *guesses))]
     others = [meta for meta in shared if meta != VISUAL_RECOGNITION]
@@ -130,13 +132,14 @@ def _row(name: str, summary: Summary) -> MMTTableRow:
     )
 
 
-def _guesses(summary: Summary) -> list[MMTTableRow]:
+def _guesses(run: RunFolder, summary: Summary) -> list[MMTTableRow]:
+    """The rows of guessing on the questions of a run, which are those of all."""
+    totals = guess_totals(run.records())
     parts = []
-    for column, metric in ((RANDOM_GUESS, "chance"), (FREQUENCY_GUESS, "frequent")):
+    for column in (RANDOM_GUESS, FREQUENCY_GUESS):
         metas = _defined_values(summary.groups.get(column, {}))
-        if metas:
-            overall = summary.metrics[metric].value
-            parts.append(MMTTableRow(column, (overall, None, None), metas))
+        if metas and column in totals:
+            parts.append(MMTTableRow(column, totals[column], metas))
     return parts
 
 

@@ -140,6 +140,10 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
         if counts:
             whose = f"{name}: " if len(board) > 1 else ""
             console.print(Text(f"{whose}{counts}", style="dim"))
+        if saved := report.run.counts.saved:
+            whose = f"{name}, " if len(board) > 1 else ""
+            text = f"{whose}early stop: {fmt.plural(saved, 'request')} not needed"
+            console.print(Text(text, style="dim"))
         for line in fmt.notable_usage(report.run):
             whose = f"{name}, " if len(board) > 1 else ""
             console.print(Text(f"{whose}{line}", style="dim"))

@@ -42,7 +42,7 @@ RELATIONSHIPS: tuple[str, ...] = get_args(Relationship)
 _BASELINES = frozenset({"chance", "frequent"})
 _LOCAL_PROVIDERS = frozenset(
     {"hf", "vllm", "sglang", "lmdeploy", "transformers", "ollama", "llamacpp", "diffusers", "clip",
-     "random", "snellen"}
+     "frequent", "random", "snellen"}
 )  # fmt: skip
 _CLOSED_PROVIDERS = frozenset({"openai", "anthropic", "google", "gemini", "xai", "azure"})
 _ENGINES = {"hf": "transformers", "vllm": "vLLM", "sglang": "SGLang"}

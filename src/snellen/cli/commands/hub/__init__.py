@@ -7,16 +7,24 @@ from argparse import ArgumentParser, Namespace
 from snellen.cli.actions import add_actions, run_action
 
 ACTIONS: dict[str, str] = {
+    "key": "print a new key for hidden answers",
     "init": "make a hub in a folder: configuration, database, storage, first account",
-    "serve": "serve the hub's API",
-    "worker": "score submissions, until stopped",
+    "benchmark": "add a benchmark, or replace its data and score everything again",
     "account": "add an account, change its role, or disable it",
     "token": "make a token for an account, with which programs submit",
-    "benchmark": "add a benchmark, or replace its data and score everything again",
+    "serve": "serve the hub's pages and its API",
+    "worker": "score submissions, until stopped",
+    "suite": "add, change or delete a suite of benchmarks with its average",
+    "import": "put reported numbers or runs on boards: papers, tables of anybody, folders of runs",
+    "flags": "write what readers flagged as a data set that snellen curate review opens",
+    "rescore": "score every submission again after an upgrade of Snellen; earlier numbers are kept",
+    "doctor": "check that a hub is intact, and say how to fix what is not",
+    "backup": "copy a hub, also while it runs, into one file",
+    "restore": "make a hub of such a file, in any database and storage",
     "upgrade": "bring the database to the schema of this version",
-    "key": "print a new key for hidden answers",
 }
-"""Actions and their help lines. `NAME.py` in this folder is the action NAME."""
+"""Actions and their help lines, in the order in which one needs them. `NAME.py` in this folder
+is the action NAME."""
 
 
 def add(parser: ArgumentParser) -> None:

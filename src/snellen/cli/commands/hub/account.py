@@ -18,44 +18,52 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--role", default=None, metavar="ROLE", help="owner, submitter (default) or viewer"
     )
-    parser.add_argument("--disable", action="store_true", help="end its sign-ins and tokens")
+    changes = parser.add_mutually_exclusive_group()
+    changes.add_argument("--disable", action="store_true", help="end its sign-ins and tokens")
+    changes.add_argument("--enable", action="store_true", help="let it sign in again")
+    changes.add_argument(
+        "--password", action="store_true", help="give it a new password, and end its sign-ins"
+    )
 
 
 def main(arguments: Namespace) -> int:
     """Add an account, or change one that exists."""
-    from sqlalchemy import select
-
-    from snellen.leaderboard_hub.accounts.access import (
-        create_account,
-        now,
-        sign_out_everywhere,
-    )
+    from snellen.leaderboard_hub.accounts.access import account_called, create_account
     from snellen.leaderboard_hub.accounts.audit import note_action
-    from snellen.leaderboard_hub.accounts.roles import check_role
-    from snellen.leaderboard_hub.database.tables import Account
+    from snellen.leaderboard_hub.accounts.changes import (
+        disable_account,
+        enable_account,
+        set_password,
+        set_role,
+    )
     from snellen.leaderboard_hub.hub import open_hub
 
+    password = read_password() if arguments.password else ""
     hub = open_hub(arguments.folder)
     with hub.database.writing() as session:
-        account = session.scalar(select(Account).where(Account.name == arguments.name))
+        account = account_called(session, arguments.name)
         if account is None:
-            if arguments.disable:
+            if arguments.disable or arguments.enable or arguments.password:
                 raise UsageError(f"there is no account called {arguments.name}")
             role = arguments.role or "submitter"
             account = create_account(session, arguments.name, role, read_password())
             done = f"added as {role}"
         elif arguments.disable:
-            account.disabled = now()
-            sign_out_everywhere(session, account.id)
+            disable_account(session, account)
             done = "disabled"
+        elif arguments.enable:
+            enable_account(account)
+            done = "enabled"
+        elif arguments.password:
+            set_password(session, account, password)
+            done = "has a new password"
         elif arguments.role:
-            account.role = check_role(arguments.role)
-            sign_out_everywhere(session, account.id)
+            set_role(session, account, arguments.role)
             done = f"is a {arguments.role} now"
         else:
             raise UsageError(
-                f"there is an account called {arguments.name} already; change it with --role or "
-                "--disable"
+                f"there is an account called {arguments.name} already; change it with --role, "
+                "--disable, --enable or --password"
             )
         note_action(session, "account", account_id=account.id, subject=account.name, done=done)
     hub.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 
 from snellen.cli.commands.hub import add_folder
@@ -17,16 +18,18 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Make a hub and its owner; the password is asked for, or read from standard input."""
-    from snellen.leaderboard_hub.accounts.access import create_account
-    from snellen.leaderboard_hub.accounts.audit import note_action
     from snellen.leaderboard_hub.hub import create_hub
+    from snellen.leaderboard_hub.storage import KEY_VARIABLE
+    from snellen.settings import read_secret
 
-    password = read_password()
-    hub = create_hub(arguments.folder)
-    with hub.database.writing() as session:
-        account = create_account(session, arguments.owner, "owner", password)
-        note_action(session, "init", account_id=account.id)
+    hub = create_hub(arguments.folder, arguments.owner, read_password())
     hub.close()
     print_line(f"{hub.folder}: a hub, owned by {arguments.owner}")
-    print_line(f"serve it with: snellen hub serve {arguments.folder}")
+    folder = shlex.quote(str(arguments.folder))
+    print_line("next:")
+    if read_secret([KEY_VARIABLE]) is None:
+        print_line(f"  export {KEY_VARIABLE}=$(snellen hub key)")
+    for action in ("benchmark", "account", "serve", "worker"):
+        more = {"benchmark": " NAME --data FILE", "account": " NAME"}.get(action, "")
+        print_line(f"  snellen hub {action} {folder}{more}")
     return COMPLETE

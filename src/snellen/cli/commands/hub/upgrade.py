@@ -14,13 +14,25 @@ def add(parser: ArgumentParser) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    """Bring the schema to that of this version, completely or not at all; a SQLite database is
+    copied before. Servers and workers of the hub must be stopped."""
+    from snellen.leaderboard_hub.database.connection import known_revisions
     from snellen.leaderboard_hub.hub import open_hub
 
     hub = open_hub(arguments.folder, check=False)
-    before = hub.database.revision()
-    hub.database.upgrade()
-    after = hub.database.revision()
-    hub.close()
-    done = f"upgraded from schema {before or 'none'} to {after}" if before != after else "current"
-    print_line(f"{arguments.folder}: {done}")
+    database = hub.database
+    try:
+        before, after = database.revision(), known_revisions()[0]
+        database.refuse_newer(before)
+        if before == after:
+            print_line(f"{arguments.folder}: current (schema {after})")
+            return COMPLETE
+        if database.file is not None and before is not None:
+            copy = database.file.with_name(f"{database.file.name}.schema-{before}")
+            database.copy(copy)
+            print_line(f"the database as it was: {copy}")
+        database.upgrade()
+    finally:
+        hub.close()
+    print_line(f"{arguments.folder}: upgraded from schema {before or 'none'} to {after}")
     return COMPLETE

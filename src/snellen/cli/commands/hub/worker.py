@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 import signal
+import sys
+import threading
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 
 from snellen.cli.commands.hub import add_folder
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+
+_MOST_PROCESSES = 256
 
 
 def add(parser: ArgumentParser) -> None:
     add_folder(parser)
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N",
+        help="workers to run, a process each (default: 1)",
+    )  # fmt: skip
     parser.add_argument(
         "--until-empty", action="store_true", help="end once no submission waits to be scored"
     )
 
 
 def main(arguments: Namespace) -> int:
-    """Score submissions. Ctrl-C and SIGTERM end it after the one at hand; a second one at once."""
+    """Score submissions. Ctrl-C and SIGTERM end it: the submission at hand has eight seconds to be
+    done and is given back otherwise; a second signal gives it back at once."""
     from snellen.leaderboard_hub.hub import open_hub
+    from snellen.leaderboard_hub.jobs.supervisor import WorkerGroup
     from snellen.leaderboard_hub.jobs.worker import Worker
 
+    if not 1 <= arguments.processes <= _MOST_PROCESSES:
+        raise UsageError(
+            f"--processes {arguments.processes}: expected a number from 1 to {_MOST_PROCESSES}"
+        )
     hub = open_hub(arguments.folder)
-    worker = Worker(hub, lambda line: print_line(line, flush=True))
-
-    def stop(*_: object) -> None:
-        worker.stop()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-    signal.signal(signal.SIGINT, stop)
-    signal.signal(signal.SIGTERM, stop)
+    if arguments.processes > 1:
+        hub.close()
+        command = [sys.executable, "-m", "snellen", "hub", "worker", arguments.folder]
+        command += ["--until-empty"] if arguments.until_empty else []
+        group = WorkerGroup(command, arguments.processes, _print)
+        _on_signal(group.stop)
+        return group.run()
+    worker = Worker(hub, _print)
+    _on_signal(worker.stop)
     print_line(f"worker {worker.name}: waiting for submissions", flush=True)
     worker.work(until_empty=arguments.until_empty)
     hub.close()
     return COMPLETE
+
+
+def _print(line: str) -> None:
+    print_line(line, flush=True)
+
+
+def _on_signal(stop: Callable[[], None]) -> None:
+    """Call `stop` on Ctrl-C and SIGTERM, in a thread: it takes locks that the interrupted code may
+    hold."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: threading.Thread(target=stop).start())

@@ -1,0 +1,53 @@
+"""`snellen hub rescore`."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from snellen.cli.commands.hub import add_folder
+from snellen.cli.exit_codes import COMPLETE
+from snellen.cli.printing import print_line
+from snellen.core.errors import UsageError
+
+
+def add(parser: ArgumentParser) -> None:
+    add_folder(parser)
+    parser.add_argument(
+        "name", metavar="BENCHMARK", nargs="?", help="a benchmark (default: all of them)"
+    )
+    parser.add_argument(
+        "--always", action="store_true",
+        help="also if every score is by this version of Snellen already",
+    )  # fmt: skip
+
+
+def main(arguments: Namespace) -> int:
+    """Queue the submissions whose scores are of another version of Snellen."""
+    from sqlalchemy import select
+
+    from snellen import __version__
+    from snellen.leaderboard_hub.accounts.audit import note_action
+    from snellen.leaderboard_hub.database.tables import HostedBenchmark
+    from snellen.leaderboard_hub.hosting import rescore
+    from snellen.leaderboard_hub.hub import open_hub
+
+    hub = open_hub(arguments.folder)
+    lines = []
+    with hub.database.writing() as session:
+        query = select(HostedBenchmark).order_by(HostedBenchmark.name)
+        if arguments.name:
+            query = query.where(HostedBenchmark.name == arguments.name)
+        rows = session.scalars(query).all()
+        if arguments.name and not rows:
+            raise UsageError(f"the hub has no benchmark called {arguments.name}")
+        for row in rows:
+            count = rescore(session, hub.storage, row, always=arguments.always)
+            done = f"version {row.version}; {count:,} submissions are scored again"
+            if not count:
+                done = f"no score is of another version of Snellen than {__version__}"
+            note_action(session, "rescore", subject=row.name, done=done)
+            lines.append(f"{row.name}: {done}")
+    hub.close()
+    for line in lines or ["the hub holds no benchmarks"]:
+        print_line(line)
+    return COMPLETE

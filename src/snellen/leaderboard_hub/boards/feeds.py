@@ -1,0 +1,150 @@
+"""Feeds of changes: Atom (RFC 4287), of the whole hub or of one benchmark."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from snellen.leaderboard_hub.boards.published import iso_time
+from snellen.leaderboard_hub.config import HubConfig
+from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
+
+_ATOM = "http://www.w3.org/2005/Atom"
+_ENTRIES = 100
+_CHANGES = 1_000
+_TOGETHER = timedelta(hours=1)
+"""Numbers that are imported into a board within this time are one entry."""
+_BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class ChangeFeed(NamedTuple):
+    """A feed and what caches compare."""
+
+    content: bytes
+    etag: str
+    updated: datetime
+    """Of the latest change; a fixed day if there is none."""
+
+
+class _FeedEntry(NamedTuple):
+    change: BoardChange
+    """The latest of those that it is about."""
+    changes: int
+
+
+def change_feed(
+    session: Session, config: HubConfig, benchmark: HostedBenchmark | None = None
+) -> ChangeFeed:
+    """The latest changes of a benchmark's board, or of all boards of benchmarks."""
+    query = select(BoardChange).where(BoardChange.benchmark_id.is_not(None))
+    if benchmark is not None:
+        query = query.where(BoardChange.benchmark_id == benchmark.id)
+    query = query.options(joinedload(BoardChange.submission), joinedload(BoardChange.benchmark))
+    changes = session.scalars(query.order_by(BoardChange.id.desc()).limit(_CHANGES)).all()
+    updated = max((change.at for change in changes), default=_BEGINNING)
+    place = f"/benchmarks/{benchmark.name}" if benchmark is not None else ""
+    title = f"{config.title}: {benchmark.title}" if benchmark is not None else config.title
+    feed = ElementTree.Element(f"{{{_ATOM}}}feed")
+    _text(feed, "title", title)
+    _text(feed, "id", f"{config.url}{place}/feed.xml")
+    _text(feed, "updated", iso_time(updated))
+    _text(ElementTree.SubElement(feed, f"{{{_ATOM}}}author"), "name", config.title)
+    _link(feed, "self", f"{config.url}{place}/feed.xml")
+    _link(feed, "alternate", f"{config.url}{place or '/'}")
+    for entry in _entries(changes)[:_ENTRIES]:
+        _add_entry(feed, config, entry)
+    ElementTree.register_namespace("", _ATOM)
+    content = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)
+    return ChangeFeed(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"', updated)
+
+
+def describe_change(
+    kind: str, model: str, before: dict[str, Any], after: dict[str, Any], title: str
+) -> str:
+    """A change as one line of plain text."""
+    if kind == "data-replaced":
+        return f"{title}: new data or protocol, version {after.get('version', '?')}"
+    if kind == "withdrawn":
+        return f"{title}: {model} is withdrawn"
+    if kind == "scored":
+        version = after.get("version", "?")
+        return (
+            f"{title}: {model} has {_number(after)} on version {version} of the benchmark; "
+            f"{_number(before)} before"
+        )
+    number = "a reported number" if kind == "imported" else "a new score"
+    return f"{title}: {model}, {number}: {_number(after)}"
+
+
+def _entries(changes: Sequence[BoardChange]) -> list[_FeedEntry]:
+    """Changes, the latest first; imports of an hour into the same board are one entry."""
+    entries: list[_FeedEntry] = []
+    for change in changes:
+        latest = entries[-1].change if entries else None
+        if (
+            latest is not None
+            and latest.kind == change.kind == "imported"
+            and latest.benchmark_id == change.benchmark_id
+            and latest.at - change.at < _TOGETHER
+        ):
+            entries[-1] = entries[-1]._replace(changes=entries[-1].changes + 1)
+        else:
+            entries.append(_FeedEntry(change, 1))
+    return entries
+
+
+def _add_entry(feed: ElementTree.Element, config: HubConfig, entry: _FeedEntry) -> None:
+    change = entry.change
+    assert change.benchmark is not None
+    title, place = change.benchmark.title, f"{config.url}/benchmarks/{change.benchmark.name}"
+    model = change.submission.model if change.submission is not None else ""
+    line = describe_change(change.kind, model, change.before, change.after, title)
+    if entry.changes > 1:
+        line = f"{title}: {entry.changes} reported numbers, {model} among them"
+    element = ElementTree.SubElement(feed, f"{{{_ATOM}}}entry")
+    _text(element, "title", line)
+    host = urlsplit(config.url).hostname or "localhost"
+    _text(element, "id", f"tag:{host},2026:board-change-{change.id}")
+    _text(element, "updated", iso_time(change.at))
+    _text(element, "summary", line)
+    # The board as it stood then, whatever changes later.
+    _link(element, "alternate", f"{place}?as-of=@{change.id}")
+
+
+def _number(displayed: dict[str, Any]) -> str:
+    value = displayed.get("value")
+    if value is None:
+        return "no number"
+    low, high, n = displayed.get("low"), displayed.get("high"), displayed.get("n")
+    digits = 1 if displayed.get("top", 100.0) <= 100 else 2
+    text = f"{value:.{digits}f}" + (" %" if displayed.get("unit", "percent") == "percent" else "")
+    if low is not None and high is not None:
+        text += f" ({low:.{digits}f} to {high:.{digits}f})"
+    return text + (f", n = {n:,}" if n else "")
+
+
+def _text(parent: ElementTree.Element, name: str, text: str) -> None:
+    ElementTree.SubElement(parent, f"{{{_ATOM}}}{name}").text = _valid_text(text)
+
+
+def _link(parent: ElementTree.Element, relation: str, address: str) -> None:
+    ElementTree.SubElement(parent, f"{{{_ATOM}}}link", rel=relation, href=_valid_text(address))
+
+
+def _valid_text(text: str) -> str:
+    """The text without the characters that XML 1.0 cannot hold."""
+    return "".join(
+        letter
+        for letter in text
+        if letter in "\t\n\r"
+        or " " <= letter <= "\ud7ff"
+        or "\ue000" <= letter <= "\ufffd"
+        or "\U00010000" <= letter <= "\U0010ffff"
+    )

@@ -1,0 +1,165 @@
+"""The page of a board: the tables of a benchmark or of a suite, by its layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from snellen.leaderboard_hub.boards.mme_boards import mme_tables
+from snellen.leaderboard_hub.boards.mmt_boards import mmt_tables
+from snellen.leaderboard_hub.boards.moments import BoardMoment, find_moment
+from snellen.leaderboard_hub.boards.plain import plain_table
+from snellen.leaderboard_hub.boards.published import (
+    BoardRow,
+    PublishedScore,
+    iso_time,
+    read_published,
+)
+from snellen.leaderboard_hub.boards.seed_boards import seed_tables
+from snellen.leaderboard_hub.boards.suite_members import suite_members
+from snellen.leaderboard_hub.boards.suites import SuiteColumn, member_scale, suite_table
+from snellen.leaderboard_hub.boards.tables import BoardPage, BoardTable
+from snellen.leaderboard_hub.boards.tiers import headline_p_values, table_with_tiers
+from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.storage import Storage
+
+LAYOUTS = ("table", "mme", "seed", "mmt")
+_LAYOUT_OF_SPEC = {"mme": "mme", "seedbench": "seed", "mmt-bench": "mmt"}
+_HIDDEN = "answers are hidden: only displayed numbers are compared"
+_NOT_HEADLINE = "samples are kept for headlines only"
+
+
+def read_tables(
+    session: Session, hub: Hub, board: HostedBenchmark | HostedSuite, as_of: str = ""
+) -> BoardPage:
+    """The tables of a benchmark's or a suite's board, complete: `apply_query_to_page` filters,
+    sorts and chooses columns.
+
+    `as_of` is a moment as `find_moment` reads it; raises UsageError if there is none.
+    """
+    moment = find_moment(session, as_of) if as_of else None
+    if isinstance(board, HostedSuite):
+        return _suite_page(session, hub, board, _AsOf(moment, as_of))
+    return _benchmark_page(session, hub, board, _AsOf(moment, as_of))
+
+
+def layout_of(benchmark: HostedBenchmark) -> str:
+    """How a benchmark's board is laid out: as its owner says, else by what it is."""
+    family = benchmark.spec.partition(":")[0].strip().lower()
+    return benchmark.layout or _LAYOUT_OF_SPEC.get(family, "table")
+
+
+class _AsOf(NamedTuple):
+    moment: BoardMoment | None
+    text: str
+
+
+def _benchmark_page(
+    session: Session, hub: Hub, benchmark: HostedBenchmark, as_of: _AsOf
+) -> BoardPage:
+    published = read_published(session, benchmark, hub.config.hidden, as_of.moment)
+    latest = _latest_change(session, [benchmark.id], as_of.moment)
+    version = benchmark.version
+    if as_of.moment is not None:
+        version = as_of.moment.versions.get(benchmark.id, version)
+    return BoardPage(
+        name=benchmark.name,
+        title=benchmark.title,
+        kind="benchmark",
+        layout=layout_of(benchmark),
+        tables=tuple(_benchmark_tables(benchmark, published, hub.storage)),
+        description=benchmark.description,
+        protocol=benchmark.protocol,
+        version=version,
+        samples=benchmark.rows,
+        is_hidden=benchmark.is_hidden,
+        change=latest.id if latest else 0,
+        changed=iso_time(latest.at) if latest else "",
+        as_of=as_of.text,
+    )
+
+
+def _benchmark_tables(
+    benchmark: HostedBenchmark, published: Sequence[PublishedScore], storage: Storage
+) -> list[BoardTable]:
+    """The tables by layout, with tiers: the first, which is of headlines, by paired tests where
+    answers are open."""
+    rows = [one.row for one in published]
+    tables = _layout_tables(benchmark, rows)
+    p_values = {} if benchmark.is_hidden else headline_p_values(storage, published)
+    first_why = _HIDDEN if benchmark.is_hidden else ""
+    is_headline = layout_of(benchmark) != "seed"
+    return [
+        table_with_tiers(
+            table,
+            p_values if position == 0 and is_headline else None,
+            why=first_why or ("" if position == 0 and is_headline else _NOT_HEADLINE),
+        )
+        for position, table in enumerate(tables)
+    ]
+
+
+def _layout_tables(benchmark: HostedBenchmark, rows: Sequence[BoardRow]) -> list[BoardTable]:
+    layout, title = layout_of(benchmark), benchmark.title
+    if layout == "mme":
+        return mme_tables(title, rows)
+    if layout == "mmt":
+        return mmt_tables(title, rows)
+    if layout == "seed":
+        return seed_tables(title, rows, is_hidden=benchmark.is_hidden)
+    return [plain_table(title, rows)]
+
+
+def _suite_page(session: Session, hub: Hub, suite: HostedSuite, as_of: _AsOf) -> BoardPage:
+    members = suite_members(session, suite, as_of.moment)
+    names = [member.benchmark for member in members]
+    query = select(HostedBenchmark).where(HostedBenchmark.name.in_(names))
+    benchmarks = {row.name: row for row in session.scalars(query)}
+    published = {
+        name: read_published(session, row, hub.config.hidden, as_of.moment)
+        for name, row in benchmarks.items()
+    }
+    columns = [
+        SuiteColumn(member, benchmarks[member.benchmark], published[member.benchmark])
+        for member in members
+        if member.benchmark in benchmarks
+    ]
+    latest = _latest_change(session, [row.id for row in benchmarks.values()], as_of.moment)
+    return BoardPage(
+        name=suite.name,
+        title=suite.title,
+        kind="suite",
+        layout="suite",
+        tables=(suite_table(suite.title, columns, hub.storage),),
+        description=suite.description,
+        samples=sum(row.rows for row in benchmarks.values()),
+        is_hidden=any(row.is_hidden for row in benchmarks.values()),
+        members=tuple(
+            {
+                "benchmark": column.member.benchmark,
+                "metric": column.member.metric,
+                "weight": column.member.weight,
+                "scale": member_scale(column),
+                "title": column.benchmark.title,
+                "column": column.member.key,
+                "hidden": column.benchmark.is_hidden,
+            }
+            for column in columns
+        ),
+        change=latest.id if latest else 0,
+        changed=iso_time(latest.at) if latest else "",
+        as_of=as_of.text,
+    )
+
+
+def _latest_change(
+    session: Session, benchmarks: Sequence[int], moment: BoardMoment | None
+) -> BoardChange | None:
+    query = select(BoardChange).where(BoardChange.benchmark_id.in_(benchmarks))
+    if moment is not None:
+        query = query.where(BoardChange.id <= moment.change)
+    return session.scalar(query.order_by(BoardChange.id.desc()).limit(1))

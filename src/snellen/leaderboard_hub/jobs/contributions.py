@@ -1,0 +1,32 @@
+"""What pairs the samples of two submissions: their clusters, and what each adds to the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from snellen.core.benchmark import Benchmark
+from snellen.core.record import Record
+from snellen.scoring.accuracy import cluster_samples
+from snellen.stats.linearised import influences
+
+
+class SampleContributions(NamedTuple):
+    """Of samples in the order of the data."""
+
+    clusters: tuple[str, ...]
+    """Samples of one name are not independent; an empty name is a cluster of its own."""
+    influences: tuple[float, ...]
+    """How much each sample moves the headline, to first order, on its scale. Empty if the headline
+    is the mean of the samples' scores."""
+
+
+def sample_contributions(benchmark: Benchmark, records: Sequence[Record]) -> SampleContributions:
+    """The clusters of the samples, and their influence on a headline that is no mean of them."""
+    sums = benchmark.headline_sums(records) if benchmark.headline_sums is not None else None
+    if sums is None:
+        return SampleContributions(tuple(cluster_samples(records)), ())
+    return SampleContributions(
+        tuple(cluster_samples(records, list(sums.links))),
+        tuple(influences(sums.rows, sums.value).tolist()),
+    )

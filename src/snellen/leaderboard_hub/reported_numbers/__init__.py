@@ -1,0 +1,1 @@
+"""Numbers that others reported: the tables of five papers, and files of anybody, put on boards."""

@@ -1,0 +1,113 @@
+"""A model's reported number beside the one that was scored here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from snellen.leaderboard_hub.boards.published import latest_scores
+from snellen.leaderboard_hub.config import HiddenSplits
+from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission, SubmissionScore
+from snellen.leaderboard_hub.public_scores import PublicNumber, public_score
+from snellen.models.naming.catalog import find_entry
+
+
+class OtherNumber(Struct, frozen=True, omit_defaults=True):
+    """The headline of another published submission of the same model."""
+
+    submission: str
+    evidence: str
+    """`verified` or `reported`."""
+    headline: PublicNumber
+    source: dict[str, Any] = {}
+    other_protocol: str = ""
+
+
+def read_other_numbers(
+    session: Session, limits: HiddenSplits, submission: Submission
+) -> tuple[OtherNumber, ...]:
+    """The numbers of the same model on the same board whose evidence is of the other kind. Names
+    are compared without case, and by the catalog's aliases."""
+    query = select(Submission).where(
+        Submission.benchmark_id == submission.benchmark_id,
+        Submission.visibility == "published",
+        Submission.kind != submission.kind,
+    )
+    same = [row for row in session.scalars(query) if _same_model(row.model, submission.model)]
+    scores = latest_scores(session, [row.id for row in same])
+    benchmark = session.get_one(HostedBenchmark, submission.benchmark_id)
+    return tuple(
+        OtherNumber(
+            row.public_id,
+            row.kind,
+            _headline(scores[row.id], row, benchmark, limits),
+            row.source,
+            row.other_protocol,
+        )
+        for row in same
+        if row.id in scores
+    )
+
+
+class BothNumbers(Struct, frozen=True):
+    """A reported number and the one that was scored here, as a sentence to translate."""
+
+    submission: str
+    """Public id of the other submission."""
+    sentence: str
+    values: dict[str, str]
+
+    def text(self) -> str:
+        """The sentence in English."""
+        return self.sentence.format(**self.values)
+
+
+_SENTENCES = {
+    False: "Reported {reported} ({source}); scored here {verified}.",
+    True: "Reported {reported} ({source}), by another protocol ({protocol}); scored here "
+    "{verified}.",
+}
+
+
+def both_numbers(own: PublicNumber, submission: Submission, other: OtherNumber) -> BothNumbers:
+    """The headline of a submission, `own`, and that of another submission of its model, such as:
+    Reported 69.1 (MMBench, Table 11); scored here 68.7 (67.3–70.1)."""
+    reported, verified, source = own, other.headline, submission.source
+    protocol = submission.other_protocol
+    if other.evidence == "reported":
+        reported, verified, source = other.headline, own, other.source
+        protocol = other.other_protocol
+    parts = (str(source.get("title", "")), str(source.get("table", "")))
+    values = {
+        "reported": _text(reported),
+        "verified": _text(verified),
+        "source": ", ".join(filter(None, parts)) or "?",
+        "protocol": protocol,
+    }
+    return BothNumbers(other.submission, _SENTENCES[bool(protocol)], values)
+
+
+def _text(number: PublicNumber) -> str:
+    if number.value is None:
+        return "no number"
+    digits = 2 if number.unit == "points" and number.top < 10 else 1
+    if number.low is None or number.high is None:
+        return f"{number.value:.{digits}f}"
+    return f"{number.value:.{digits}f} ({number.low:.{digits}f}–{number.high:.{digits}f})"
+
+
+def _headline(
+    score: SubmissionScore, row: Submission, benchmark: HostedBenchmark, limits: HiddenSplits
+) -> PublicNumber:
+    is_hidden = benchmark.is_hidden and row.kind == "verified"
+    return public_score(score, is_hidden=is_hidden, limits=limits).headline
+
+
+def _same_model(one: str, other: str) -> bool:
+    if one.lower() == other.lower():
+        return True
+    first, second = find_entry(one), find_entry(other)
+    return first is not None and second is not None and first.name == second.name

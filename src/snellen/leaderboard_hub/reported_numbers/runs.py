@@ -1,0 +1,100 @@
+"""Runs that lie here, put on a board by its owner: their replies are taken and scored like those of
+any submission, so that the numbers are verified."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import structs
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.accounts.audit import note_action
+from snellen.leaderboard_hub.client import read_upload
+from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.intake import NewSubmission, take_submission
+from snellen.leaderboard_hub.publishing import publish_submission
+from snellen.leaderboard_hub.reported_numbers.checks import clean_model_name
+from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
+from snellen.store.runs import RUN_FILE
+
+_NO_LIMIT = 10**9
+"""Submissions a day of an owner who imports."""
+
+
+class ImportedRun(NamedTuple):
+    """A run that was submitted, or was there already."""
+
+    path: Path
+    model: str
+    submission: str
+    is_new: bool
+
+
+def find_runs(path: Path) -> tuple[Path, ...]:
+    """The run folders at or below a folder, by name; empty if there are none."""
+    if (path / RUN_FILE).is_file():
+        return (path,)
+    return tuple(sorted(_runs_below(path))) if path.is_dir() else ()
+
+
+def _runs_below(path: Path) -> Iterator[Path]:
+    for file in path.glob(f"*/{RUN_FILE}"):
+        yield file.parent
+
+
+def import_run(
+    session: Session,
+    hub: Hub,
+    benchmark: HostedBenchmark,
+    path: Path,
+    account_id: int,
+    model: str | None = None,
+) -> ImportedRun:
+    """Submit a run folder or a file of predictions, unless the same replies of the model are there.
+
+    Raises DataError with the mistake of the file, UsageError.
+    """
+    upload = read_upload(path, benchmark.name, model)
+    name = clean_model_name(upload.model, str(path))
+    digest = hashlib.sha256(upload.content).hexdigest()
+    same = session.scalar(
+        select(Submission).where(
+            Submission.benchmark_id == benchmark.id,
+            Submission.digest == digest,
+            Submission.model == name,
+            Submission.visibility != "withdrawn",
+        )
+    )
+    if same is not None:
+        return ImportedRun(path, name, same.public_id, is_new=False)
+    new = NewSubmission(model=name, file_name=upload.file_name, content=upload.content,
+                        facts=facts_of_model(name), run=upload.run)  # fmt: skip
+    limits = structs.replace(hub.config.submissions, per_day=_NO_LIMIT)
+    try:
+        made = take_submission(session, hub.storage, benchmark, account_id, new, limits)
+    except UsageError as error:
+        raise type(error)(f"{path}: {error}") from error
+    note_action(session, "import-run", account_id=account_id, subject=made.public_id,
+                benchmark=benchmark.name)  # fmt: skip
+    return ImportedRun(path, name, made.public_id, is_new=True)
+
+
+def publish_runs(session: Session, hub: Hub, public_ids: Sequence[str]) -> list[str]:
+    """Publish those that are scored; returns a sentence for each that is not."""
+    problems = []
+    rows = session.scalars(select(Submission).where(Submission.public_id.in_(public_ids)))
+    for row in rows:
+        if row.visibility == "published":
+            continue
+        if row.status == "scored":
+            publish_submission(session, hub.config.hidden, row)
+        else:
+            why = row.problem or f"it is {row.status}"
+            problems.append(f"{row.model} ({row.public_id}) is not published: {why}")
+    return problems

@@ -1,0 +1,33 @@
+"""Feeds of changes, at the addresses that readers of feeds look for."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from snellen.leaderboard_hub.boards.feeds import ChangeFeed, change_feed
+from snellen.leaderboard_hub.web.board_api import BoardName, HubOf, find_benchmark
+from snellen.leaderboard_hub.web.conditional import not_modified, validators
+
+feed_router = APIRouter()
+
+
+@feed_router.get("/feed.xml")
+def show_feed(request: Request, hub: HubOf) -> Response:
+    """The latest changes of all boards, as Atom."""
+    with hub.database.reading() as session:
+        return _answer(request, change_feed(session, hub.config))
+
+
+@feed_router.get("/benchmarks/{name}/feed.xml")
+def show_benchmark_feed(request: Request, name: BoardName, hub: HubOf) -> Response:
+    """The latest changes of a benchmark's board, as Atom."""
+    with hub.database.reading() as session:
+        return _answer(request, change_feed(session, hub.config, find_benchmark(session, name)))
+
+
+def _answer(request: Request, feed: ChangeFeed) -> Response:
+    return not_modified(request, feed.etag, feed.updated) or Response(
+        feed.content,
+        media_type="application/atom+xml; charset=utf-8",
+        headers=validators(feed.etag, feed.updated),
+    )

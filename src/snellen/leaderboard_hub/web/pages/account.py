@@ -1,0 +1,291 @@
+"""The pages of one's own account: sign-ins, password, tokens, deletion."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.accounts.access import (
+    FAILURE_WINDOW,
+    MAX_FAILURES,
+    create_token,
+    note_attempt,
+    now,
+    recent_attempts,
+    sign_out_everywhere,
+    start_sign_in,
+)
+from snellen.leaderboard_hub.accounts.audit import note_action
+from snellen.leaderboard_hub.accounts.changes import delete_account, set_password
+from snellen.leaderboard_hub.accounts.passwords import verify_password
+from snellen.leaderboard_hub.accounts.random_secrets import secret_digest
+from snellen.leaderboard_hub.accounts.roles import SCOPES, scopes_of
+from snellen.leaderboard_hub.database.tables import AccessToken, Account, SignIn
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.web.access import client_address, hub_of
+from snellen.leaderboard_hub.web.browser import (
+    Browser,
+    require_browser,
+    require_form,
+    sign_in_browser,
+    sign_out_browser,
+)
+from snellen.leaderboard_hub.web.pages.forms import (
+    FormState,
+    Sentence,
+    read_form,
+    render_form,
+    sentence,
+)
+from snellen.leaderboard_hub.web.pages.frame import redirect
+from snellen.leaderboard_hub.web.pages.sign_in import check_new_password
+
+router = APIRouter(include_in_schema=False)
+
+HubOf = Annotated[Hub, Depends(hub_of)]
+PostedForm = Annotated[FormState, Depends(read_form)]
+Reader = Annotated[Browser, Depends(require_browser("read"))]
+Sender = Annotated[Browser, Depends(require_form("read"))]
+Done = Annotated[str, Query(max_length=20)]
+
+_DONE = {
+    "password": "The password is changed, and every other browser is signed out.",
+    "signed-out": "That browser is signed out.",
+    "revoked": "The token is revoked: no program can use it any more.",
+}
+_TOKENS = 50
+"""Tokens of an account that are not revoked."""
+
+
+@router.get("/account")
+def account_page(request: Request, hub: HubOf, browser: Reader, done: Done = "") -> Response:
+    """Who one is, and every browser that is signed in."""
+    with hub.database.reading() as session:
+        account = _own_account(session, browser)
+        query = select(SignIn).where(SignIn.account_id == account.id, SignIn.expires > now())
+        rows = session.scalars(query.order_by(SignIn.created.desc())).all()
+    here = secret_digest(browser.secret)
+    sign_ins = [
+        {"handle": row.digest.hex()[:16], "agent": row.agent, "address": row.address,
+         "created": row.created, "expires": row.expires, "is_here": row.digest == here}
+        for row in rows
+    ]  # fmt: skip
+    return render_form(request, "account.html", FormState(), title="Account", account=account,
+                       sign_ins=sign_ins, done=_DONE.get(done))  # fmt: skip
+
+
+@router.post("/account/sign-ins/{handle}/end")
+def end_sign_in(request: Request, hub: HubOf, browser: Sender, handle: str) -> Response:
+    """Sign one browser of the account out."""
+    with hub.database.writing() as session:
+        rows = session.scalars(
+            select(SignIn).where(SignIn.account_id == browser.caller.account_id)
+        ).all()
+        row = next((row for row in rows if row.digest.hex()[:16] == handle), None)
+        if row is None:
+            raise HTTPException(404, "this browser is signed out already")
+        is_here = row.digest == secret_digest(browser.secret)
+        session.delete(row)
+        _note(session, request, browser, "sign-out", how="from the account page")
+    response = redirect("/sign-in" if is_here else "/account?done=signed-out")
+    if is_here:
+        sign_out_browser(request, response)
+    return response
+
+
+@router.post("/account/sign-out-everywhere")
+def end_all_sign_ins(request: Request, hub: HubOf, browser: Sender) -> Response:
+    """Sign every browser of the account out, this one too."""
+    with hub.database.writing() as session:
+        sign_out_everywhere(session, browser.caller.account_id)
+        _note(session, request, browser, "sign-out everywhere")
+    response = redirect("/sign-in")
+    sign_out_browser(request, response)
+    return response
+
+
+@router.get("/account/password")
+def password_page(request: Request, hub: HubOf, browser: Reader) -> Response:
+    """The form to change the password."""
+    with hub.database.reading() as session:
+        account = _own_account(session, browser)
+    return _password_form(request, FormState(), account)
+
+
+@router.post("/account/password")
+def change_password(request: Request, hub: HubOf, browser: Sender, form: PostedForm) -> Response:
+    """Change the password, which needs the present one; other browsers are signed out."""
+    with hub.database.reading() as session:
+        account = _own_account(session, browser)
+    if account.password_hash is None:
+        raise HTTPException(409, "this account has no password: you sign in with your organisation")
+    check_new_password(form)
+    if form.problems or not _is_own_password(hub, account, form):
+        return _password_form(request, form, account)
+    with hub.database.writing() as session:
+        account = _own_account(session, browser)
+        set_password(session, account, form.raw("password"))
+        created = start_sign_in(session, account, hub.config.sessions, client_address(request),
+                                request.headers.get("user-agent", ""))  # fmt: skip
+        _note(session, request, browser, "password changed")
+    response = redirect("/account?done=password")
+    sign_in_browser(request, response, created)
+    return response
+
+
+@router.get("/account/delete")
+def delete_page(request: Request, hub: HubOf, browser: Reader) -> Response:
+    """What is deleted with the account and what stays, and the form to do it."""
+    with hub.database.reading() as session:
+        account = _own_account(session, browser)
+    return _delete_form(request, FormState(), account)
+
+
+@router.post("/account/delete")
+def send_delete(request: Request, hub: HubOf, browser: Sender, form: PostedForm) -> Response:
+    """Delete one's own account, which needs the password."""
+    with hub.database.reading() as session:
+        account = _own_account(session, browser)
+    if form.value("name") != account.name:
+        form.refuse("name", sentence("type the name of your account, {name}", name=account.name))
+    if form.problems or not _is_own_password(hub, account, form):
+        return _delete_form(request, form, account)
+    try:
+        with hub.database.writing() as session:
+            keys = delete_account(session, _own_account(session, browser))
+            _note(session, request, browser, "account deleted")
+    except UsageError as error:
+        form.refuse("", Sentence(str(error), {}))
+        return _delete_form(request, form, account)
+    for key in keys:
+        hub.storage.delete(key)
+    response = redirect("/")
+    sign_out_browser(request, response)
+    return response
+
+
+@router.get("/account/tokens")
+def tokens_page(request: Request, hub: HubOf, browser: Reader, done: Done = "") -> Response:
+    """The account's tokens, and the form for a new one."""
+    return _tokens_page(request, hub, browser, FormState(), done=_DONE.get(done))
+
+
+@router.post("/account/tokens")
+def make_token(request: Request, hub: HubOf, browser: Sender, form: PostedForm) -> Response:
+    """Make a token and show it, this once."""
+    label = form.value("label")
+    scopes = frozenset(scope for scope in SCOPES if form.value(f"scope-{scope}"))
+    longest = hub.config.sessions.token_days
+    days = _read_days(form.value("days"))
+    if not label:
+        form.refuse("label", sentence("say what the token is for"))
+    if not scopes:
+        form.refuse("scopes", sentence("choose at least one thing that the token may do"))
+    elif not scopes <= browser.caller.scopes:
+        form.refuse("scopes", sentence("your role may not do that"))
+    if days is None or days > longest:
+        form.refuse("days", sentence("a number of days, at most {most}", most=f"{longest:g}"))
+    if form.problems:
+        return _tokens_page(request, hub, browser, form)
+    secret = ""
+    with hub.database.writing() as session:
+        account = _own_account(session, browser)
+        if len(_live_tokens(session, account.id)) >= _TOKENS:
+            form.refuse("", sentence("you have {most} tokens; revoke one first", most=_TOKENS))
+        else:
+            secret = create_token(session, account, label, scopes, hub.config.sessions, days)
+            _note(session, request, browser, "token", subject=label, scopes=sorted(scopes))
+    if form.problems:
+        return _tokens_page(request, hub, browser, form)
+    return _tokens_page(request, hub, browser, FormState(), secret=secret)
+
+
+@router.post("/account/tokens/{number}/revoke")
+def revoke_token(request: Request, hub: HubOf, browser: Sender, number: int) -> Response:
+    """End a token of the account."""
+    with hub.database.writing() as session:
+        query = select(AccessToken).where(
+            AccessToken.id == number, AccessToken.account_id == browser.caller.account_id
+        )
+        row = session.scalar(query)
+        if row is None:
+            raise HTTPException(404, "you have no such token")
+        row.revoked = row.revoked or now()
+        _note(session, request, browser, "token revoked", subject=row.label)
+    return redirect("/account/tokens?done=revoked")
+
+
+def _own_account(session: Session, browser: Browser) -> Account:
+    return session.get_one(Account, browser.caller.account_id)
+
+
+def _is_own_password(hub: Hub, account: Account, form: FormState) -> bool:
+    """Whether the present password was typed; notes on the form if it was not, or too often. An
+    account without a password has nothing to type."""
+    if account.password_hash is None:
+        return True
+    key = f"password of {account.id}"
+    with hub.database.writing() as session:
+        if recent_attempts(session, key, FAILURE_WINDOW) >= MAX_FAILURES:
+            form.refuse("old", sentence("too many wrong passwords; try again in 15 minutes"))
+            return False
+        note_attempt(session, key)
+    if not verify_password(account.password_hash, form.raw("old")):
+        form.refuse("old", sentence("this is not your present password"))
+        return False
+    return True
+
+
+def _live_tokens(session: Session, account_id: int) -> list[AccessToken]:
+    query = select(AccessToken).where(
+        AccessToken.account_id == account_id,
+        AccessToken.revoked.is_(None),
+        AccessToken.expires > now(),
+    )
+    return list(session.scalars(query.order_by(AccessToken.id.desc())))
+
+
+def _read_days(text: str) -> float | None:
+    try:
+        days = float(text)
+    except ValueError:
+        return None
+    return days if math.isfinite(days) and days > 0 else None
+
+
+def _tokens_page(
+    request: Request, hub: Hub, browser: Browser, form: FormState, **context: Any
+) -> Response:
+    with hub.database.reading() as session:
+        tokens = _live_tokens(session, browser.caller.account_id)
+    if not form.values:
+        days = min(90.0, hub.config.sessions.token_days)
+        form.values |= {"days": f"{days:g}", "scope-read": "1", "scope-submit": "1"}
+    own = scopes_of(browser.caller.role)
+    return render_form(request, "tokens.html", form, title="Tokens", tokens=tokens, soon=now() +
+                       timedelta(days=14), scopes=[scope for scope in SCOPES if scope in own],
+                       **({"secret": "", "done": None} | context))  # fmt: skip
+
+
+def _password_form(request: Request, form: FormState, account: Account) -> Response:
+    return render_form(request, "password.html", form, title="Change the password",
+                       account=account)  # fmt: skip
+
+
+def _delete_form(request: Request, form: FormState, account: Account) -> Response:
+    return render_form(request, "delete_account.html", form, title="Delete the account",
+                       account=account)  # fmt: skip
+
+
+def _note(
+    session: Session, request: Request, browser: Browser, action: str, subject: str = "",
+    **detail: Any,
+) -> None:  # fmt: skip
+    note_action(session, action, account_id=browser.caller.account_id,
+                address=client_address(request), subject=subject, **detail)  # fmt: skip

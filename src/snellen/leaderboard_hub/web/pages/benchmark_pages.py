@@ -1,0 +1,166 @@
+"""The protocol card of a benchmark, and the history of its board."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, NamedTuple
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from snellen.leaderboard_hub.boards.published import iso_time
+from snellen.leaderboard_hub.boards.tables import BoardCell, BoardTable, TableRow
+from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.web.access import hub_of
+from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark
+from snellen.leaderboard_hub.web.pages.board_context import board_path
+from snellen.leaderboard_hub.web.pages.frame import render
+from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
+from snellen.leaderboard_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
+from snellen.leaderboard_hub.web.pages.scales import number_text, range_text
+from snellen.leaderboard_hub.web.pages.timeline import TimedScore, draw_timeline, mark_best
+
+router = APIRouter(include_in_schema=False)
+
+HubOf = Annotated[Hub, Depends(hub_of)]
+
+
+class VersionLine(NamedTuple):
+    """A version of a benchmark, and when it began."""
+
+    version: int
+    since: str
+
+
+class HistoryRow(NamedTuple):
+    """A line of the history's table."""
+
+    day: str
+    """As exactly as it is known: a year, a month or a day."""
+    row: TableRow
+    text: str
+    range: str
+    is_best: bool
+
+
+@router.get("/benchmarks/{name}/protocol")
+def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
+    """How the numbers of a board are made."""
+
+    def draw(session: Session) -> Response:
+        benchmark = find_benchmark(session, name)
+        card = find_card(benchmark.spec)
+        return render(
+            request,
+            "protocol_card.html",
+            benchmark=benchmark,
+            card=card,
+            asking=card_facts(card) if card else [],
+            scoring=scoring_facts(benchmark),
+            versions=_versions(session, benchmark),
+            smallest=hub.config.hidden.smallest_group,
+            has_ladder=hub.config.hidden.ladder,
+            per_day=hub.config.submissions.per_day,
+        )
+
+    return public_page(request, draw)
+
+
+@router.get("/benchmarks/{name}/history")
+def history_page(
+    request: Request,
+    name: BoardName,
+    hub: HubOf,
+    table: Annotated[str, Query(max_length=120)] = "",
+    by: Annotated[str, Query(pattern="^(released|published)?$")] = "",
+) -> Response:
+    """Scores by the day when a model was released, or its score published."""
+
+    def draw(session: Session) -> Response:
+        page = read_board_page(request, session, hub, find_benchmark(session, name))
+        chosen = page.table(table) or page.tables[0]
+        days = by or ("released" if _has_release_dates(chosen) else "published")
+        rows = _history_rows(chosen, days)
+        return render(
+            request,
+            "history.html",
+            page=page,
+            path=board_path(page),
+            table=chosen,
+            by=days,
+            rows=rows,
+            timeline=draw_timeline([one for one, _ in rows]),
+            lines=[_line(one, row, chosen, days) for one, row in reversed(rows)],
+            undated=sum(_value(row, chosen) is not None for row in chosen.rows) - len(rows),
+        )
+
+    return public_page(request, draw)
+
+
+def _versions(session: Session, benchmark: HostedBenchmark) -> list[VersionLine]:
+    """The versions of a benchmark, the latest first."""
+    query = (
+        select(BoardChange)
+        .where(BoardChange.benchmark_id == benchmark.id, BoardChange.kind == "data-replaced")
+        .order_by(BoardChange.id)
+    )
+    lines = [VersionLine(1, iso_time(benchmark.created))]
+    for change in session.scalars(query):
+        version = change.after.get("version")
+        if isinstance(version, int):
+            lines.append(VersionLine(version, iso_time(change.at)))
+    return lines[::-1]
+
+
+def _history_rows(table: BoardTable, days: str) -> list[tuple[TimedScore, TableRow]]:
+    """The rows with a day and a number of the benchmark's protocol, by day."""
+    dated: list[tuple[TimedScore, TableRow]] = []
+    for row in table.rows:
+        cell = _value(row, table)
+        day = _first_day(_day_text(row, days))
+        if cell is None or cell.value is None or day is None:
+            continue
+        dated.append((TimedScore(day, cell.value, cell.low, cell.high, row.model, False), row))
+    dated.sort(key=lambda pair: (pair[0].day, pair[0].value))
+    marked = mark_best([one for one, _ in dated])
+    return [(one, row) for one, (_, row) in zip(marked, dated, strict=True)]
+
+
+def _day_text(row: TableRow, days: str) -> str:
+    text = row.published if days == "published" else str(row.facts.get("released") or "")
+    return text[:10]
+
+
+def _value(row: TableRow, table: BoardTable) -> BoardCell | None:
+    """The main number of a row, unless another protocol made it."""
+    cell = row.cells.get(table.main)
+    return None if cell is None or cell.value is None or cell.mark else cell
+
+
+def _line(one: TimedScore, row: TableRow, table: BoardTable, days: str) -> HistoryRow:
+    column = table.column(table.main)
+    digits = column.digits if column else 1
+    return HistoryRow(
+        day=_day_text(row, days),
+        row=row,
+        text=number_text(one.value, digits),
+        range=range_text(one.low, one.high, digits),
+        is_best=one.is_best,
+    )
+
+
+def _has_release_dates(table: BoardTable) -> bool:
+    """Whether most rows say when the model was released."""
+    return 2 * sum(bool(row.facts.get("released")) for row in table.rows) > len(table.rows)
+
+
+def _first_day(text: str) -> date | None:
+    """The day that a year, month, day or time in ISO 8601 begins with."""
+    parts = text.split("-")
+    try:
+        year, month, day = (*map(int, parts), 1, 1)[:3]
+        return date(year, month, day)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,254 @@
+"""How the table of a board is drawn: numbers as texts, intervals as positions on a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from msgspec.structs import replace
+
+from snellen.leaderboard_hub.boards.queries import BoardQuery, apply_query
+from snellen.leaderboard_hub.boards.tables import BoardCell, BoardColumn, BoardTable, TableRow
+from snellen.leaderboard_hub.web.pages.scales import (
+    IntervalBar,
+    NumberScale,
+    number_text,
+    range_text,
+    scale_of,
+)
+
+MODEL = "model"
+"""What `BoardQuery.sort` calls the heads of the rows."""
+EVIDENCE = "evidence"
+_DRAWN_OTHERWISE = {"rank", "tier"}
+"""Columns that every table has at its left, and bands of rows."""
+_MISSING = BoardCell()
+
+
+class CellView(NamedTuple):
+    """A cell as it is drawn."""
+
+    column: BoardColumn
+    text: str
+    value: str
+    """What the browser sorts by; empty: last."""
+    range: str
+    """The ends of the interval, such as `61.0–64.2`."""
+    n: int | None
+    bar: IntervalBar | None
+    mark: str
+    """The letter of its footnote."""
+
+
+class RowView(NamedTuple):
+    """A row as it is drawn."""
+
+    row: TableRow
+    cells: tuple[CellView, ...]
+    starts_group: bool
+    """Whether a group of rows that cannot be told apart starts here."""
+    is_even: bool
+    """Whether it has the second of the two shades of groups."""
+    about: str
+    """Organisation and level in one line."""
+    link: str
+    """To the submission, or to a comparison of those of all benchmarks of a suite."""
+
+
+class ColumnView(NamedTuple):
+    """The head of a column as it is drawn."""
+
+    key: str
+    label: str
+    unit: str
+    note: str
+    is_number: bool
+    is_main: bool
+    natural: str
+    """The order of the first click: `down` (the highest first) or `up`."""
+    sorting: str
+    """As the attribute aria-sort has it: `ascending`, `descending` or `none`."""
+    address: str
+    """Sorts by this column, or turns its order."""
+
+
+class Footnote(NamedTuple):
+    letter: str
+    text: str
+
+
+class TableView(NamedTuple):
+    """A table as it is drawn."""
+
+    table: BoardTable
+    model: ColumnView
+    columns: tuple[ColumnView, ...]
+    rows: tuple[RowView, ...]
+    footnotes: tuple[Footnote, ...]
+    is_grouped: bool
+    """Whether the order is that of the ranks, so that groups are drawn."""
+    has_groups: bool
+    can_compare: bool
+
+
+class _Footnotes:
+    """Footnotes of a table, each text once."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, str] = {}
+
+    def letter(self, *texts: str) -> str:
+        """The letters of the texts that are not empty, separated by spaces."""
+        letters = [
+            self._letters.setdefault(text, letter_of(len(self._letters))) for text in texts if text
+        ]
+        return " ".join(dict.fromkeys(letters))
+
+    def all(self) -> tuple[Footnote, ...]:
+        return tuple(Footnote(letter, text) for text, letter in self._letters.items())
+
+
+def letter_of(position: int) -> str:
+    """a, b, ..., z, aa, ab, ..."""
+    text, left = "", position + 1
+    while left:
+        left, digit = divmod(left - 1, 26)
+        text = chr(ord("a") + digit) + text
+    return text
+
+
+def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
+    """The rows and columns that `query` asks for. `path` is that of the page."""
+    chosen = apply_query(table, query)
+    # The main column is the first one.
+    columns = sorted(drawn_columns(chosen.columns), key=lambda column: column.key != table.main)
+    scales = {column.key: scale for column in columns if (scale := _scale(table.rows, column))}
+    is_grouped = query.sort in ("", table.main) and _is_best_first(table, query)
+    notes = _Footnotes()
+    rows: list[RowView] = []
+    tier: int | None = None
+    is_even = False
+    for row in chosen.rows:
+        # A row that was not tested stays in the group that it stands in.
+        starts = row.tier is not None and row.tier != tier
+        is_even = is_even != (starts and tier is not None)
+        tier = row.tier or tier
+        cells = [
+            _view_cell(row.cells.get(column.key, _MISSING), column, scales, notes)
+            for column in columns
+        ]
+        rows.append(RowView(row, tuple(cells), starts, is_even, model_line(row),
+                            row_link(row)))  # fmt: skip
+    return TableView(
+        table=chosen,
+        model=_model_head(query, path),
+        columns=tuple(_column_head(column, table, query, path) for column in columns),
+        rows=tuple(rows),
+        footnotes=notes.all(),
+        is_grouped=is_grouped,
+        has_groups=any(row.tier is not None for row in table.rows),
+        can_compare=any(row.submission for row in table.rows),
+    )
+
+
+def drawn_columns(columns: Sequence[BoardColumn]) -> list[BoardColumn]:
+    """Without those that are drawn in another way."""
+    return [column for column in columns if column.key not in _DRAWN_OTHERWISE]
+
+
+def address(path: str, query: BoardQuery) -> str:
+    """The address of a view of a board."""
+    text = query.text()
+    return f"{path}?{text}" if text else path
+
+
+def model_line(row: TableRow) -> str:
+    """Organisation and level of a model in one line, as far as they are known."""
+    return " · ".join(filter(None, (str(row.facts.get("organisation") or ""), row.level)))
+
+
+def row_link(row: TableRow) -> str:
+    """The page of the submissions behind a row; empty for none."""
+    if row.submission:
+        return f"/submissions/{row.submission}"
+    pairs = [("s", public_id) for public_id in dict.fromkeys(row.submissions.values())]
+    return f"/compare?{urlencode(pairs)}" if pairs else ""
+
+
+def _is_best_first(table: BoardTable, query: BoardQuery) -> bool:
+    column = table.column(table.main)
+    natural = column is None or column.kind != "rank"
+    return query.descending is None or query.descending == natural
+
+
+def _scale(rows: Sequence[TableRow], column: BoardColumn) -> NumberScale | None:
+    """The scale of all rows, so that bars stay where they are when a filter leaves some out. None
+    for a column without any interval, such as the number of parameters."""
+    cells = [row.cells[column.key] for row in rows if column.key in row.cells]
+    if not any(cell.low is not None for cell in cells):
+        return None
+    return scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
+
+
+def _view_cell(
+    cell: BoardCell, column: BoardColumn, scales: Mapping[str, NumberScale], notes: _Footnotes
+) -> CellView:
+    mark = notes.letter(cell.mark, cell.note)
+    if column.kind in ("text", "date"):
+        return CellView(column, cell.text, cell.text.casefold(), "", None, None, mark)
+    scale = scales.get(column.key)
+    text = cell.text or number_text(cell.value, column.digits)
+    return CellView(
+        column=column,
+        text=text,
+        value="" if cell.value is None else repr(cell.value),
+        range=range_text(cell.low, cell.high, column.digits),
+        n=cell.n,
+        bar=scale.bar(cell.value, cell.low, cell.high) if scale else None,
+        mark=mark,
+    )
+
+
+def _model_head(query: BoardQuery, path: str) -> ColumnView:
+    is_sorted = query.sort == MODEL
+    descending = is_sorted and bool(query.descending)
+    turned = True if is_sorted and not descending else None
+    return ColumnView(
+        key=MODEL,
+        label="",
+        unit="",
+        note="",
+        is_number=False,
+        is_main=False,
+        natural="up",
+        sorting=_sorting(is_sorted, descending),
+        address=address(path, replace(query, sort=MODEL, descending=turned)),
+    )
+
+
+def _column_head(
+    column: BoardColumn, table: BoardTable, query: BoardQuery, path: str
+) -> ColumnView:
+    is_main = column.key == table.main
+    natural = column.kind in ("number", "date")
+    is_sorted = query.sort == column.key or (is_main and not query.sort)
+    descending = natural if query.descending is None else query.descending
+    turned = not descending if is_sorted else natural
+    order = None if turned == natural else turned
+    sort = "" if is_main and order is None else column.key
+    return ColumnView(
+        key=column.key,
+        label=column.label,
+        unit=column.unit,
+        note=column.note,
+        is_number=column.kind in ("number", "rank"),
+        is_main=is_main,
+        natural="down" if natural else "up",
+        sorting=_sorting(is_sorted, descending),
+        address=address(path, replace(query, sort=sort, descending=order)),
+    )
+
+
+def _sorting(is_sorted: bool, descending: bool) -> str:
+    return ("descending" if descending else "ascending") if is_sorted else "none"

@@ -1,0 +1,85 @@
+"""The boards of benchmarks and suites."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from msgspec.structs import replace
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from snellen.leaderboard_hub.boards.queries import BoardQuery, parse_query
+from snellen.leaderboard_hub.boards.tables import BoardPage
+from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.web.access import hub_of
+from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark
+from snellen.leaderboard_hub.web.pages.board_context import (
+    board_context,
+    chosen_table,
+    usual_columns,
+)
+from snellen.leaderboard_hub.web.pages.board_view import address
+from snellen.leaderboard_hub.web.pages.frame import redirect, render
+from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
+
+router = APIRouter(include_in_schema=False)
+
+HubOf = Annotated[Hub, Depends(hub_of)]
+
+
+@router.get("/benchmarks/{name}")
+def benchmark_board(request: Request, name: BoardName, hub: HubOf) -> Response:
+    """The board of a benchmark."""
+    return public_page(
+        request, lambda session: _draw(request, session, hub, find_benchmark(session, name))
+    )
+
+
+@router.get("/suites/{name}")
+def suite_board(request: Request, name: BoardName, hub: HubOf) -> Response:
+    """The board of a suite."""
+    return public_page(
+        request, lambda session: _draw(request, session, hub, find_suite(session, name))
+    )
+
+
+def find_suite(session: Session, name: str) -> HostedSuite:
+    """Raises 404."""
+    row = session.scalar(select(HostedSuite).where(HostedSuite.name == name))
+    if row is None:
+        raise HTTPException(404, f"this hub has no suite {name}")
+    return row
+
+
+def _draw(
+    request: Request, session: Session, hub: Hub, board: HostedBenchmark | HostedSuite
+) -> Response:
+    query = parse_query(request.query_params.multi_items())
+    page = read_board_page(request, session, hub, board, query.as_of)
+    query = _canonical(page, query)
+    # A form sends what is empty too. The canonical address is short, and there is one of each view.
+    if query.text() != parse_query(request.query_params.multi_items()).text() or any(
+        not value.strip() for _, value in request.query_params.multi_items()
+    ):
+        return redirect(address(request.url.path, query))
+    return render(request, "board.html", **board_context(page, query))
+
+
+def _canonical(page: BoardPage, query: BoardQuery) -> BoardQuery:
+    """The query without what is so anyway. Raises 404 for a table that the page does not have."""
+    if query.table and page.table(query.table) is None:
+        raise HTTPException(404, f"{page.name} has no table {query.table}")
+    if query.table == page.tables[0].name:
+        query = replace(query, table="")
+    table = chosen_table(page, query)
+    if query.columns and set(query.columns) == usual_columns(table):
+        query = replace(query, columns=())
+    main = table.column(table.main)
+    if query.sort == table.main and main is not None:
+        if query.descending in (None, main.kind != "rank"):
+            query = replace(query, sort="", descending=None)
+    elif not query.sort:
+        query = replace(query, descending=None)
+    return query

@@ -1,0 +1,182 @@
+"""The pages of one's own submissions: their state and scores, publishing and withdrawing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, NamedTuple
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import Path as PathParameter
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload
+
+from snellen.leaderboard_hub.accounts.audit import note_action
+from snellen.leaderboard_hub.boards.published import scores_by_submission
+from snellen.leaderboard_hub.config import HiddenSplits
+from snellen.leaderboard_hub.database.tables import Submission
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.public_scores import PublicScore, public_score
+from snellen.leaderboard_hub.publishing import (
+    PublicationRefused,
+    publish_submission,
+    withdraw_submission,
+)
+from snellen.leaderboard_hub.web.access import client_address, hub_of
+from snellen.leaderboard_hub.web.browser import Browser, require_browser, require_form
+from snellen.leaderboard_hub.web.pages.forms import FormState, render_form
+from snellen.leaderboard_hub.web.pages.frame import redirect
+
+router = APIRouter(include_in_schema=False)
+
+HubOf = Annotated[Hub, Depends(hub_of)]
+Submitter = Annotated[Browser, Depends(require_browser("submit"))]
+Sender = Annotated[Browser, Depends(require_form("submit"))]
+PublicId = Annotated[str, PathParameter(pattern=r"^[0-9a-f]{16}$")]
+_PER_PAGE = 50
+_DONE = {
+    "published": "It is published: everybody sees it on the board.",
+    "withdrawn": "It is withdrawn, and nobody else sees it any more.",
+    "submitted": "The file is taken, and will be scored in its turn.",
+}
+
+
+class OwnSubmission(NamedTuple):
+    """A submission of the account, with what may be shown of its scores."""
+
+    row: Submission
+    scores: Sequence[PublicScore]
+    """One of each version of the benchmark, the latest first."""
+
+
+@router.get("/account/submissions")
+def submissions_page(
+    request: Request,
+    hub: HubOf,
+    browser: Submitter,
+    page: Annotated[int, Query(ge=1, le=10_000)] = 1,
+) -> Response:
+    """The account's submissions, the latest first."""
+    own = Submission.account_id == browser.caller.account_id
+    with hub.database.reading() as session:
+        count = session.scalar(select(func.count(Submission.id)).where(own)) or 0
+        query = (
+            select(Submission)
+            .where(own)
+            .options(joinedload(Submission.benchmark))
+            .order_by(Submission.id.desc())
+            .offset((page - 1) * _PER_PAGE)
+            .limit(_PER_PAGE)
+        )
+        rows = [
+            OwnSubmission(row, scores)
+            for row, scores in _with_scores(session, hub, session.scalars(query).all())
+        ]
+    return render_form(request, "own_submissions.html", FormState(), title="Submissions",
+                       rows=rows, page=page, pages=-(-count // _PER_PAGE))  # fmt: skip
+
+
+@router.get("/account/submissions/{public_id}")
+def own_submission_page(
+    request: Request,
+    hub: HubOf,
+    browser: Submitter,
+    public_id: PublicId,
+    done: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """One submission of the account: its state, scores of every version, and what it replaced."""
+    with hub.database.reading() as session:
+        row = find_own(session, browser, public_id)
+        (own,) = _with_scores(session, hub, [row])
+        history = _replaced_submissions(session, row)
+        later = session.scalar(
+            select(Submission).where(Submission.replaces_id == row.id).order_by(Submission.id)
+        )
+        benchmark = row.benchmark
+    return render_form(request, "own_submission.html", FormState(), title=row.model, own=own,
+                       row=row, benchmark=benchmark, history=history, later=later,
+                       done=_DONE.get(done))  # fmt: skip
+
+
+@router.get("/account/submissions/{public_id}/status")
+def own_submission_status(hub: HubOf, browser: Submitter, public_id: PublicId) -> dict[str, str]:
+    """Whether it still waits, for the script of its page."""
+    with hub.database.reading() as session:
+        return {"status": find_own(session, browser, public_id).status}
+
+
+@router.post("/account/submissions/{public_id}/publish")
+def send_publish(request: Request, hub: HubOf, browser: Sender, public_id: PublicId) -> Response:
+    """Show a scored submission on its board."""
+    return _change(request, hub, browser, public_id, "published", publish_submission)
+
+
+@router.post("/account/submissions/{public_id}/withdraw")
+def send_withdraw(request: Request, hub: HubOf, browser: Sender, public_id: PublicId) -> Response:
+    """Take a submission off its board."""
+    return _change(request, hub, browser, public_id, "withdrawn", withdraw_submission)
+
+
+def find_own(session: Session, browser: Browser, public_id: str) -> Submission:
+    """A submission of the account. Raises 404: others look like none."""
+    query = (
+        select(Submission)
+        .where(
+            Submission.public_id == public_id,
+            Submission.account_id == browser.caller.account_id,
+        )
+        .options(joinedload(Submission.benchmark, innerjoin=True))
+        .with_for_update(of=Submission)
+    )
+    row = session.scalar(query)
+    if row is None:
+        raise HTTPException(404, f"there is no submission {public_id} of yours")
+    return row
+
+
+def _with_scores(session: Session, hub: Hub, rows: Sequence[Submission]) -> list[OwnSubmission]:
+    stored = scores_by_submission(session, [row.id for row in rows])
+    same = {score.same_as_id for scores in stored.values() for score in scores}
+    query = select(Submission.id, Submission.public_id).where(Submission.id.in_(same - {None}))
+    public_ids = {found.id: found.public_id for found in session.execute(query)}
+    return [
+        OwnSubmission(
+            row,
+            [
+                public_score(
+                    score,
+                    is_hidden=row.benchmark.is_hidden and row.kind == "verified",
+                    limits=hub.config.hidden,
+                    same_as=public_ids.get(score.same_as_id or 0),
+                )
+                for score in reversed(stored.get(row.id, []))
+            ],
+        )
+        for row in rows
+    ]
+
+
+def _replaced_submissions(session: Session, row: Submission) -> list[Submission]:
+    """What a submission replaced, what that replaced, and so on."""
+    found: list[Submission] = []
+    while row.replaces_id is not None and len(found) < _PER_PAGE:
+        row = session.get_one(Submission, row.replaces_id)
+        found.append(row)
+    return found
+
+
+def _change(
+    request: Request,
+    hub: Hub,
+    browser: Browser,
+    public_id: str,
+    visibility: str,
+    change: Callable[[Session, HiddenSplits, Submission], None],
+) -> Response:
+    try:
+        with hub.database.writing() as session:
+            change(session, hub.config.hidden, find_own(session, browser, public_id))
+            note_action(session, visibility, account_id=browser.caller.account_id,
+                        address=client_address(request), subject=public_id)  # fmt: skip
+    except PublicationRefused as error:
+        raise HTTPException(409, str(error)) from error
+    return redirect(f"/account/submissions/{public_id}?done={visibility}")

@@ -1,0 +1,99 @@
+"""A radar of several series as points in SVG. The table beside it says the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+WIDTH, HEIGHT = 640.0, 470.0
+_CENTRE = (WIDTH / 2, HEIGHT / 2)
+_RADIUS = 185.0
+_RINGS = (25, 50, 75, 100)
+_LINE = 22
+"""Characters of a line of an axis's name."""
+
+
+class RadarPoint(NamedTuple):
+    x: float
+    y: float
+
+
+class RadarAxis(NamedTuple):
+    """A spoke with its name."""
+
+    end: RadarPoint
+    label: RadarPoint
+    anchor: str
+    lines: tuple[str, ...]
+
+
+class RadarRing(NamedTuple):
+    """A line of equal values, and where its number stands."""
+
+    value: int
+    points: str
+    label: RadarPoint
+
+
+class RadarSeries(NamedTuple):
+    """A model's shape. Axes without a number have no corner."""
+
+    points: str
+    corners: tuple[RadarPoint, ...]
+    is_closed: bool
+    """Whether every axis has a number; else the shape is a line with gaps left out."""
+
+
+class Radar(NamedTuple):
+    axes: tuple[RadarAxis, ...]
+    rings: tuple[RadarRing, ...]
+    series: tuple[RadarSeries, ...]
+
+
+def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) -> Radar:
+    """The shapes of series of shares in percent, one share per label."""
+    count = len(labels)
+    axes = []
+    for index, label in enumerate(labels):
+        end, outer = _point(index, count, 100.0), _point(index, count, 111.0)
+        side = outer.x - _CENTRE[0]
+        anchor = "middle" if abs(side) < 20 else "start" if side > 0 else "end"
+        axes.append(RadarAxis(end, outer, anchor, _split(label)))
+    rings = [
+        RadarRing(value, _point_list([_point(index, count, value) for index in range(count)]),
+                  _point(0, count, value))
+        for value in _RINGS
+    ]  # fmt: skip
+    shapes = []
+    for shares in series:
+        corners = [
+            _point(index, count, share) for index, share in enumerate(shares) if share is not None
+        ]
+        shapes.append(RadarSeries(_point_list(corners), tuple(corners), len(corners) == count))
+    return Radar(tuple(axes), tuple(rings), tuple(shapes))
+
+
+def _point(index: int, count: int, share: float) -> RadarPoint:
+    """On the spoke of an axis; the first one points up."""
+    angle = 2 * math.pi * index / count - math.pi / 2
+    length = _RADIUS * min(115.0, max(0.0, share)) / 100
+    return RadarPoint(
+        round(_CENTRE[0] + length * math.cos(angle), 1),
+        round(_CENTRE[1] + length * math.sin(angle), 1),
+    )
+
+
+def _point_list(points: Sequence[RadarPoint]) -> str:
+    return " ".join(f"{point.x:g},{point.y:g}" for point in points)
+
+
+def _split(label: str) -> tuple[str, ...]:
+    """A name in at most two lines."""
+    words = label.split()
+    first = ""
+    while (words and len(f"{first} {words[0]}") <= _LINE) or (words and not first):
+        first = f"{first} {words.pop(0)}".strip()
+    rest = " ".join(words)
+    lines = (first, rest) if rest else (first,)
+    return tuple(line if len(line) <= _LINE + 6 else f"{line[: _LINE + 5]}…" for line in lines)

@@ -1,0 +1,157 @@
+"""The page of a submission."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import Path as PathParameter
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from snellen.leaderboard_hub.boards.published import iso_time, scores_by_submission
+from snellen.leaderboard_hub.config import HiddenSplits
+from snellen.leaderboard_hub.database.tables import Submission, SubmissionScore
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.public_scores import PublicScore, public_score
+from snellen.leaderboard_hub.reported_numbers.other_numbers import (
+    BothNumbers,
+    both_numbers,
+    read_other_numbers,
+)
+from snellen.leaderboard_hub.web.access import hub_of
+from snellen.leaderboard_hub.web.browser import browser_of
+from snellen.leaderboard_hub.web.pages.frame import render
+from snellen.leaderboard_hub.web.pages.page_cache import public_page
+from snellen.leaderboard_hub.web.pages.protocol_view import scoring_facts
+from snellen.leaderboard_hub.web.pages.score_view import (
+    NumberRow,
+    headline_row,
+    number_groups,
+    outcome_parts,
+    run_facts,
+    safe_link,
+)
+
+router = APIRouter(include_in_schema=False)
+
+PublicId = Annotated[str, PathParameter(pattern=r"^[0-9a-f]{16}$")]
+_FACTS = ("organisation", "parameters", "weights", "released", "route", "capability", "notes")
+
+
+class VersionRow(NamedTuple):
+    """The score on one version of the benchmark."""
+
+    version: int
+    row: NumberRow
+    scored: str
+    """When, in UTC."""
+    snellen: str
+
+
+@router.get("/submissions/{public_id}")
+def submission_page(
+    request: Request, public_id: PublicId, hub: Annotated[Hub, Depends(hub_of)]
+) -> Response:
+    """A submission that is published; others are shown to their own account alone."""
+    with hub.database.reading() as session:
+        row = _visible(request, session, public_id)
+        if row.visibility != "published":
+            response = _draw(request, session, hub, row)
+            response.headers["Cache-Control"] = "no-store"
+            return response
+    return public_page(
+        request, lambda fresh: _draw(request, fresh, hub, _visible(request, fresh, public_id))
+    )
+
+
+def _visible(request: Request, session: Session, public_id: str) -> Submission:
+    """Raises 404: to strangers a private submission looks like one that does not exist."""
+    row = session.scalar(select(Submission).where(Submission.public_id == public_id))
+    if row is None or not (row.visibility == "published" or _is_own(request, row)):
+        raise HTTPException(404, f"there is no submission {public_id}")
+    return row
+
+
+def _is_own(request: Request, row: Submission) -> bool:
+    browser = browser_of(request)
+    return browser is not None and browser.caller.account_id == row.account_id
+
+
+def _draw(request: Request, session: Session, hub: Hub, row: Submission) -> Response:
+    stored = scores_by_submission(session, [row.id]).get(row.id, [])
+    scores = [_public(session, each, row, hub.config.hidden) for each in stored]
+    return render(
+        request, "submission.html", **_context(session, row, stored, scores),
+        other_numbers=_other_numbers(session, hub, row, scores), is_own=_is_own(request, row),
+    )  # fmt: skip
+
+
+def _public(
+    session: Session, score: SubmissionScore, row: Submission, limits: HiddenSplits
+) -> PublicScore:
+    same_as = session.get(Submission, score.same_as_id) if score.same_as_id else None
+    # An earlier submission that is not published is nobody's business.
+    is_shown = same_as is not None and same_as.visibility == "published"
+    return public_score(
+        score,
+        is_hidden=row.benchmark.is_hidden and row.kind == "verified",
+        limits=limits,
+        same_as=same_as.public_id if same_as is not None and is_shown else None,
+    )
+
+
+def _other_numbers(
+    session: Session, hub: Hub, row: Submission, scores: list[PublicScore]
+) -> list[BothNumbers]:
+    if not scores:
+        return []
+    own = scores[-1].headline
+    return [
+        both_numbers(own, row, other)
+        for other in read_other_numbers(session, hub.config.hidden, row)
+    ]
+
+
+def _context(
+    session: Session, row: Submission, stored: list[SubmissionScore], scores: list[PublicScore]
+) -> dict[str, Any]:
+    latest = scores[-1] if scores else None
+    return {
+        "submission": row,
+        "benchmark": row.benchmark,
+        "account": row.account.name,
+        "published": iso_time(row.published) if row.published else "",
+        "created": iso_time(row.created),
+        "score": latest,
+        "headline": headline_row(latest) if latest else None,
+        "is_outdated": bool(latest) and row.kind == "verified"
+        and scores[-1].version != row.benchmark.version,
+        "groups": number_groups(latest) if latest else [],
+        "outcomes": outcome_parts(latest) if latest else [],
+        "versions": [
+            VersionRow(score.version, headline_row(score), iso_time(each.created), score.snellen)
+            for each, score in zip(reversed(stored), reversed(scores), strict=True)
+        ],
+        "facts": [(name, row.facts[name]) for name in _FACTS if row.facts.get(name)],
+        "link": safe_link(row.facts.get("link")),
+        "source_link": safe_link(row.source.get("url")),
+        "run": run_facts(row.run),
+        "scoring": scoring_facts(row.benchmark),
+        "replaces": _published_id(session, row.replaces_id),
+        "replaced_by": _replacement(session, row),
+    }  # fmt: skip
+
+
+def _published_id(session: Session, number: int | None) -> str:
+    other = session.get(Submission, number) if number else None
+    return other.public_id if other is not None and other.visibility == "published" else ""
+
+
+def _replacement(session: Session, row: Submission) -> str:
+    newer = session.scalar(
+        select(Submission).where(
+            Submission.replaces_id == row.id, Submission.visibility == "published"
+        )
+    )
+    return newer.public_id if newer is not None else ""

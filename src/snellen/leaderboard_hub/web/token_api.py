@@ -1,0 +1,75 @@
+"""The endpoints of an account's tokens, under /api/v1."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import Path as PathParameter
+from sqlalchemy import select
+
+from snellen.leaderboard_hub.accounts.access import now
+from snellen.leaderboard_hub.accounts.audit import note_action
+from snellen.leaderboard_hub.accounts.random_secrets import secret_digest
+from snellen.leaderboard_hub.accounts.roles import Caller
+from snellen.leaderboard_hub.boards.published import iso_time
+from snellen.leaderboard_hub.database.tables import AccessToken
+from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require, token_of
+
+token_router = APIRouter(prefix="/api/v1")
+
+HubOf = Annotated[Hub, Depends(hub_of)]
+Anyone = Annotated[Caller | None, Depends(identify)]
+Reader = Annotated[Caller, Depends(require("read"))]
+
+
+@token_router.get("/tokens")
+def list_tokens(request: Request, hub: HubOf, identity: Reader) -> list[dict[str, Any]]:
+    """The tokens of the account that are not revoked, the latest first. None is shown itself."""
+    own = secret_digest(token_of(request))
+    with hub.database.reading() as session:
+        query = (
+            select(AccessToken)
+            .where(AccessToken.account_id == identity.account_id, AccessToken.revoked.is_(None))
+            .order_by(AccessToken.id.desc())
+        )
+        return [
+            {
+                "id": row.id,
+                "label": row.label,
+                "scopes": row.scopes,
+                "created": iso_time(row.created),
+                "expires": iso_time(row.expires),
+                "used": None if row.used is None else iso_time(row.used),
+                "this": row.digest == own,
+            }
+            for row in session.scalars(query)
+        ]
+
+
+@token_router.delete("/tokens/{number}", status_code=204)
+def delete_token(
+    request: Request,
+    hub: HubOf,
+    identity: Anyone,
+    number: Annotated[int, PathParameter(ge=1, lt=2**31)],
+) -> None:
+    """Revoke a token of the account. Any token may revoke itself; others need the scope submit."""
+    if identity is None:
+        raise HTTPException(401, "this needs a token in the header Authorization: Bearer ...",
+                            {"WWW-Authenticate": "Bearer"})  # fmt: skip
+    with hub.database.writing() as session:
+        query = select(AccessToken).where(
+            AccessToken.id == number, AccessToken.account_id == identity.account_id
+        )
+        row = session.scalar(query)
+        if row is None:
+            raise HTTPException(404, f"there is no token {number} of yours")
+        is_own = row.digest == secret_digest(token_of(request))
+        if not is_own and not identity.may("submit"):
+            raise HTTPException(403, "this token may revoke itself alone; its scopes are "
+                                     f"{', '.join(sorted(identity.scopes)) or 'none'}")  # fmt: skip
+        row.revoked = row.revoked or now()
+        note_action(session, "token revoked", account_id=identity.account_id,
+                    address=client_address(request), subject=row.label)  # fmt: skip

@@ -1,0 +1,209 @@
+"""A checkpoint that is loaded and asked by its own code, one request at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import MediaError, UsageError
+from snellen.core.model import Capabilities, Identity, ModelDefaults
+from snellen.core.output import Failure, Generated, Output, StopReason, Usage
+from snellen.core.request import Generate, Request, request_digest
+from snellen.models.hf.checkpoint import Checkpoint
+from snellen.models.hf.loaded import LoadOptions
+from snellen.models.hf.loading import (
+    choose_device,
+    load_weights,
+    silence_library,
+    thread_count,
+    use_threads,
+)
+from snellen.models.hf.options import identity_facts
+from snellen.models.hf.own_code.adapter import CodeAdapter, code_adapters
+from snellen.models.hf.own_code.turns import read_turns
+from snellen.models.hf.own_code.values import OwnCode, RequestValues
+from snellen.models.hf.placement import is_placed
+from snellen.models.hf.processor import first_line
+from snellen.models.image_cache import ImageCache
+from snellen.models.image_policy import first_image
+from snellen.models.reasoning import without_thoughts
+from snellen.models.split_batch import Unsupported, split_and_retry
+
+_LOAD_ERRORS = (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError)
+
+
+class OwnCodeModel(ModelDefaults):
+    """A checkpoint asked by its own code. Weights load with the first request, or by `load`."""
+
+    batch_size = 1
+    batch_limit = 1
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        options: LoadOptions,
+        identity: Identity,
+        adapter: CodeAdapter,
+        images: str,
+        max_new_tokens: int | None = None,
+    ) -> None:
+        """`images` is the option of this name: `native`, or `first` only."""
+        self.identity = identity
+        self.capabilities = Capabilities(
+            many_images=images == "native" and adapter.max_images != 1,
+            interleaved=images == "native" and adapter.max_images != 1,
+        )
+        self.max_new_tokens = max_new_tokens
+        self.route_remark = f"asked by the checkpoint's own code ({adapter.title})"
+        self._checkpoint = checkpoint
+        self._options = options
+        self._adapter = adapter
+        self._images = images
+        self._image_cache = ImageCache()
+        self._own: OwnCode | None = None
+        self._load_error: UsageError | None = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the results should know about their computation."""
+        return (self.route_remark,)
+
+    def load(self) -> OwnCode:
+        """Load the checkpoint's code and weights, once. Raises UsageError."""
+        if self._load_error is not None:
+            raise self._load_error
+        if self._own is None:
+            try:
+                self._own = _load(self._checkpoint, self._options, self._adapter)
+            except UsageError as error:
+                self._load_error = error
+                raise
+        return self._own
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
+        """Outputs in the order of the requests, each computed by itself."""
+        use_threads(self.load().threads)
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        if not isinstance(request, Generate):
+            return Failure(
+                "unsupported",
+                "the checkpoint's own code generates replies; it neither ranks nor draws",
+            )
+        started = time.perf_counter()
+        try:
+            messages = (
+                request.messages if self._images == "native" else first_image(request.messages)
+            )
+            media = [part for message in messages for part in message.media()]
+            if any(part.kind != "image" for part in media):
+                raise Unsupported("the model's code is given pictures and text alone")
+            images = [self._image_cache.get(part.digest, request.media) for part in media]
+        except MediaError as error:
+            return Failure("media", str(error))
+        except Unsupported as error:
+            return Failure("unsupported", str(error))
+        output = split_and_retry([request], lambda batch: [self._ask(batch[0], messages, images)])[
+            0
+        ]
+        if not isinstance(output, Generated):
+            return output
+        seconds = round(time.perf_counter() - started, 6)
+        output = msgspec.structs.replace(output, seconds=seconds)
+        return without_thoughts(output) if self._options.split_thoughts else output
+
+    def _ask(self, request: Generate, messages: Any, images: Sequence[Any]) -> Generated:
+        import torch
+
+        own, adapter, settings = self.load(), self._adapter, request.settings
+        if settings.logprobs:
+            raise Unsupported("the checkpoint's own code gives no log-probabilities")
+        conversation = read_turns(messages, images, adapter)
+        # Before each reply, so that the other requests cannot change it.
+        torch.manual_seed(int.from_bytes(hashlib.sha256(request_digest(request, "")).digest()[:7]))
+        with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
+            if adapter.call:
+                module = import_module(f"{__package__}.calls.{adapter.call}")
+                reply = module.ask(own, conversation, settings, Path(folder))
+            else:
+                values = RequestValues(own, adapter, conversation, settings, Path(folder))
+                reply = getattr(own.model, adapter.method)(**values.arguments())
+        return _as_generated(reply, own.tokenizer, settings.stop, settings.max_new_tokens)
+
+
+def _as_generated(reply: Any, tokenizer: Any, stop: Sequence[str], longest: int) -> Generated:
+    """A reply of the checkpoint's code, its first part where it returns several, cut at the stop
+    strings. It ended by its length if it has as many tokens as were allowed."""
+    while isinstance(reply, tuple | list):
+        reply = reply[0]
+    if not isinstance(reply, str):
+        raise TypeError(f"the checkpoint's code returned {type(reply).__name__}, expected text")
+    tokens = len(tokenizer(reply, add_special_tokens=False)["input_ids"])
+    reason: StopReason = "length" if tokens >= longest else "stop"
+    cuts = [index for text in stop if (index := reply.find(text)) >= 0]
+    if cuts:
+        reply, reason = reply[: min(cuts)], "stop"
+    return Generated(reply.strip(), reason, usage=Usage(completion_tokens=tokens))
+
+
+def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) -> OwnCode:
+    """Load tokenizer, processor and weights by the checkpoint's code. Raises UsageError."""
+    import transformers
+
+    device = choose_device(options.device)
+    folder = checkpoint.fetch()
+    with silence_library():
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+            processor = (
+                getattr(transformers, adapter.processor).from_pretrained(
+                    folder, trust_remote_code=True
+                )
+                if adapter.processor
+                else None
+            )
+        except _LOAD_ERRORS as error:
+            raise UsageError(
+                f"the own code of {checkpoint.name} cannot be loaded with transformers "
+                f"{transformers.__version__}: {first_line(error)}"
+            ) from error
+        model = load_weights(checkpoint, options, folder, device, adapter.loads)
+    if is_placed(options):
+        device = str(model.device)
+    threads = thread_count(model, options, device)
+    return OwnCode(model, tokenizer, processor, device, threads)
+
+
+def open_own_code(
+    checkpoint: Checkpoint,
+    options: LoadOptions,
+    provider: str,
+    adapter_name: str,
+    values: Mapping[str, str],
+) -> OwnCodeModel:
+    """The model of a checkpoint that an adapter asks, with checked option values.
+
+    Raises UsageError for an option that this way does not have.
+    """
+    adapter = code_adapters()[adapter_name]
+    images = values.get("images", "first" if adapter.max_images == 1 else "native")
+    if images not in ("native", "first"):
+        raise UsageError(f"images={images} is not for checkpoints that are asked by their own code")
+    facts = identity_facts(checkpoint, options, images)
+    facts = {**facts, "asked_by": f"{adapter_name} {adapter.digest}", "images": images}
+    return OwnCodeModel(
+        checkpoint,
+        options,
+        Identity(provider, checkpoint.name, facts),
+        adapter,
+        images,
+        int(values["max_new_tokens"]) if "max_new_tokens" in values else None,
+    )

@@ -1,0 +1,142 @@
+"""The values of an adapter's arguments, computed for each request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from snellen.core.request import Generation
+from snellen.models.hf.own_code.adapter import CodeAdapter
+from snellen.models.hf.own_code.tiles import TiledImages, TileSettings, tile_images
+from snellen.models.hf.own_code.turns import Conversation
+
+
+class OwnCode(NamedTuple):
+    """A model that its own code has loaded, ready to be called."""
+
+    model: Any
+    tokenizer: Any
+    processor: Any
+    """None for an adapter without one."""
+    device: str
+    threads: int
+    """CPU threads that it computes with."""
+
+
+class RequestValues:
+    """Values for the arguments of one request, each computed when an argument names it."""
+
+    def __init__(
+        self,
+        own: OwnCode,
+        adapter: CodeAdapter,
+        conversation: Conversation,
+        settings: Generation,
+        folder: Path,
+    ) -> None:
+        """`folder` is an empty one for pictures that the code reads as files."""
+        self._own = own
+        self._adapter = adapter
+        takes_system = "$system" in adapter.arguments.values()
+        self._conversation = conversation if takes_system else conversation.with_system_first()
+        self._settings = settings
+        self._folder = folder
+        self._tiles: TiledImages | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the call, by name."""
+        arguments: dict[str, Any] = {}
+        for name, value in self._adapter.arguments.items():
+            if isinstance(value, str) and value.startswith("$"):
+                value = VALUES[value](self)
+            arguments |= value if name == "**" else {name: value}
+        return arguments
+
+    def none(self) -> None:
+        """For arguments that the code wants to be None."""
+
+    def tokenizer(self) -> Any:
+        return self._own.tokenizer
+
+    def processor(self) -> Any:
+        return self._own.processor
+
+    def system(self) -> str:
+        return self._conversation.system
+
+    def question(self) -> str:
+        """The last question, with marks where its pictures stand."""
+        return self._conversation.texts(self._adapter)[-1]
+
+    def history(self) -> list[tuple[str, str]] | None:
+        """Earlier questions with their answers; None if there are none."""
+        texts = self._conversation.texts(self._adapter)[:-1]
+        return list(zip(texts[::2], texts[1::2], strict=True)) or None
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Messages whose content is a list of pictures and texts."""
+        return [
+            {"role": turn.role, "content": list(turn.parts)} for turn in self._conversation.turns
+        ]
+
+    def images(self) -> list[Any]:
+        return self._conversation.images
+
+    def image(self) -> Any:
+        """The first picture, or None."""
+        return next(iter(self._conversation.images), None)
+
+    def files(self) -> list[str]:
+        """The pictures as PNG files, which are deleted after the call."""
+        paths = []
+        for number, image in enumerate(self._conversation.images):
+            path = self._folder / f"{number}.png"
+            if not path.exists():
+                image.save(path)
+            paths.append(str(path))
+        return paths
+
+    def file(self) -> str | None:
+        return next(iter(self.files()), None)
+
+    def pixels(self) -> Any:
+        """The tiles of all pictures; None without pictures."""
+        return self._all_tiles().pixels if self._conversation.images else None
+
+    def counts(self) -> list[int]:
+        """The number of tiles of each picture."""
+        return self._all_tiles().counts if self._conversation.images else []
+
+    def settings(self) -> dict[str, Any]:
+        """Decoding settings under the names that the code knows."""
+        return decoding_settings(self._adapter, self._settings)
+
+    def _all_tiles(self) -> TiledImages:
+        if self._tiles is None:
+            model = self._own.model
+            settings = TileSettings.of_config(model.config, self._adapter.options)
+            self._tiles = tile_images(self.images(), settings, model.dtype, self._own.device)
+        return self._tiles
+
+
+VALUES: Mapping[str, Callable[[RequestValues], Any]] = {
+    f"${name}": getattr(RequestValues, name)
+    for name in (
+        "none", "tokenizer", "processor", "system", "question", "history", "messages", "images",
+        "image", "files", "file", "pixels", "counts", "settings",
+    )
+}  # fmt: skip
+"""Values that arguments of `adapters.toml` may name."""
+
+
+def decoding_settings(adapter: CodeAdapter, settings: Generation) -> dict[str, Any]:
+    """Decoding settings under the names that an adapter's code knows."""
+    values: dict[str, Any] = {adapter.max_tokens: settings.max_new_tokens}
+    if settings.temperature == 0:
+        return values | adapter.greedy
+    return (
+        values
+        | adapter.drawn
+        | {"temperature": settings.temperature, "top_p": settings.top_p, "top_k": 0}
+    )

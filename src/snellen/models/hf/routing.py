@@ -1,0 +1,165 @@
+"""Where a checkpoint's name leads when it is opened, decided before anything is downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.core.errors import UsageError
+from snellen.models.hf.checkpoint import Checkpoint
+from snellen.models.naming.catalog import find_entry
+from snellen.models.naming.routes import (
+    SERVERS,
+    Route,
+    checkpoint_routes,
+    config_type,
+    find_family,
+    layout_routes,
+    layouts,
+    missing_packages,
+    route_sources,
+)
+
+_CONSENT = "trust_remote_code"
+_REVISION = "revision"
+_LAUNCH = {
+    "vllm": "vllm serve {model} --host {host} --port {port} --trust-remote-code",
+    "sglang": "python -m sglang.launch_server --model-path {model} --host {host} --port {port} "
+    "--trust-remote-code",
+    "lmdeploy": "lmdeploy serve api_server {model} --model-name {model} --server-name {host} "
+    "--server-port {port}",
+}
+"""Commands that load a checkpoint with code of its own."""
+
+
+class NoRoute(UsageError):
+    """A model that cannot be asked as it was named. The sentence names what works instead."""
+
+
+class Destination(NamedTuple):
+    """What is opened for a name."""
+
+    name: str
+    """A folder or a hub id: the one that was named, or its twin."""
+    values: dict[str, str]
+    """The options for it."""
+    remark: str = ""
+    """What to say of a twin."""
+
+
+def destination(name: str, values: Mapping[str, str]) -> Destination:
+    """What is opened for a folder or hub id: itself, or its twin in the layout of transformers.
+
+    Raises NoRoute for a checkpoint that neither transformers nor, with consent, its own code loads.
+    """
+    if Path(name).expanduser().is_dir():
+        return Destination(name, dict(values))
+    routes = checkpoint_routes(name)
+    consents = values.get(_CONSENT) == "yes"
+    if not routes or routes[0].kind == "transformers":
+        return Destination(name, dict(values))
+    if consents:
+        family = find_family(name)
+        _check_packages(name, family.type if family else "", routes)
+        return Destination(name, dict(values))
+    if routes[0].kind == "twin":
+        return _twin(name, routes[0], values)
+    raise NoRoute(_advice(name, routes))
+
+
+def adapter_of(checkpoint: Checkpoint, values: Mapping[str, str]) -> str | None:
+    """The adapter that asks a checkpoint by its own code, if it has one and the user consents.
+
+    Raises NoRoute for a checkpoint that transformers cannot load, or not without consent.
+    """
+    family = find_family(checkpoint.name) if checkpoint.commit else None
+    type = (family.type if family else "") or config_type(checkpoint.config)
+    code = "auto_map" in checkpoint.config
+    consents = values.get(_CONSENT) == "yes"
+    if type in layouts():
+        routes = tuple(layout_routes(type))
+        adapter = next((route.target for route in routes if route.kind == "code"), None)
+        if not consents:
+            raise NoRoute(_advice(checkpoint.name, routes))
+        return adapter
+    if not type and code and not consents:
+        raise NoRoute(
+            f"{checkpoint.name} brings code of its own ({_architecture(checkpoint)}), which "
+            "transformers would have to run: read it, then give "
+            f"-m hf/{checkpoint.name}:{_CONSENT}=yes"
+        )
+    if not type and checkpoint.multimodal and not checkpoint.has_processor:
+        raise NoRoute(
+            f"{checkpoint.name} ({_architecture(checkpoint)}) takes images, but its files declare "
+            "no processor that joins images and text, and there is no adapter for its code; serve "
+            "it, and name the address: -m http://HOST:PORT/v1#NAME"
+        )
+    return None
+
+
+def _architecture(checkpoint: Checkpoint) -> str:
+    return ", ".join(checkpoint.config.get("architectures") or ["no architecture"])
+
+
+def _twin(name: str, route: Route, values: Mapping[str, str]) -> Destination:
+    """The twin of a checkpoint. A revision of the original is none of the twin's: one that the
+    catalog pins is left out; raises UsageError for one that was typed."""
+    twin, _, revision = route.target.partition("@")
+    changed = {key: value for key, value in values.items() if key != _REVISION}
+    entry = find_entry(name)
+    typed = values.get(_REVISION, "")
+    if typed and not (entry is not None and entry.revision == typed):
+        raise UsageError(
+            f"{_REVISION}={typed} is of {name}, which transformers loads as its twin "
+            f"{route.target}; name that one: -m hf/{twin}:{_REVISION}=..."
+        )
+    if revision:
+        changed[_REVISION] = revision
+    what = route_sources()[route.source].what.partition(":")[0]
+    remark = f"{name} is loaded as its converted twin {route.target} (named in: {what})"
+    return Destination(twin, changed, remark)
+
+
+def _check_packages(name: str, type: str, routes: Sequence[Route]) -> None:
+    """Raises NoRoute if the checkpoint's own code imports packages that are not installed."""
+    packages = missing_packages(type)
+    if not packages:
+        return
+    others = _ways(name, [route for route in routes if route.kind in ("twin", "server")])
+    raise NoRoute(
+        f"the own code of {name} imports {' and '.join(packages)}; install with: pip install "
+        + " ".join(packages)
+        + (f", or take another way: {others}" if others else "")
+    )
+
+
+def _advice(name: str, routes: Sequence[Route]) -> str:
+    """Why transformers does not load a checkpoint, and the ways that work, the nearest first."""
+    ways = _ways(name, routes)
+    if ways:
+        return f"transformers does not load {name} by itself; what does: {ways}"
+    reason = next(route.note for route in routes if route.kind == "none")
+    return (
+        f"there is no way to {name} yet: {reason}; serve it with its authors' code, and name the "
+        "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made elsewhere "
+        "(snellen score)"
+    )
+
+
+def _ways(name: str, routes: Sequence[Route]) -> str:
+    """Commands for routes, separated by semicolons."""
+    ways = []
+    for route in routes:
+        if route.kind == "twin":
+            ways.append(f"-m hf/{route.target} (its converted twin)")
+        elif route.kind == "code":
+            ways.append(
+                f"-m hf/{name}:{_CONSENT}=yes (the checkpoint's own code, here; read it first)"
+            )
+    servers = [route.target for route in routes if route.kind == "server"]
+    named = sorted(servers, key=SERVERS.index)
+    if named:
+        others = f" ({' and '.join(named[1:])} too)" if named[1:] else ""
+        ways.append(f"-m {name} --serve '{_LAUNCH[named[0]]}'{others}")
+    return "; ".join(ways)

@@ -1,0 +1,244 @@
+"""Every name of the catalog leads somewhere, and each claim is that of a list stored here."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import transformers
+from own_code_checkpoints import BUILDERS
+from transformers.models.auto import modeling_auto
+
+from snellen.cli.main import main
+from snellen.core.errors import UsageError
+from snellen.models.hf.own_code.adapter import code_adapters
+from snellen.models.hf.routing import NoRoute, destination
+from snellen.models.naming.catalog import catalog, sources
+from snellen.models.naming.filters import choose
+from snellen.models.naming.registry import open_model
+from snellen.models.naming.routes import (
+    SERVERS,
+    checkpoint_routes,
+    config_type,
+    families,
+    find_family,
+    layouts,
+    model_lists,
+    route_sources,
+    routes_of,
+)
+
+CHECKPOINTS = [entry.id for entry in catalog() if entry.provider == "hf"]
+TRIED_FAMILIES = Path(__file__).parents[2] / "docs" / "data" / "families.json"
+
+
+def first_routes() -> Counter[str]:
+    return Counter(routes_of(entry)[0].kind for entry in catalog())
+
+
+def test_every_name_has_a_route_or_a_reason() -> None:
+    for entry in catalog():
+        routes = routes_of(entry)
+        assert routes, entry.name
+        for route in routes:
+            assert route.source in {**sources(), **route_sources()}, entry.name
+            assert bool(route.target) != (route.kind == "none"), entry.name
+            assert route.kind != "none" or len(route.note) > 20, entry.name
+    assert sum(first_routes().values()) == len(catalog())
+
+
+def test_most_names_can_be_asked() -> None:
+    counts = first_routes()
+    assert counts["none"] <= 112
+    assert counts["transformers"] + counts["twin"] >= 230
+    assert counts["code"] + counts["server"] >= 120
+
+
+def test_every_family_is_used_and_every_layout_is_one_of_a_family() -> None:
+    used = [find_family(id) for id in CHECKPOINTS]
+    assert {family.name for family in used if family} == {family.name for family in families()}
+    assert {family.type for family in families()} >= layouts().keys()
+    adapted = {layout for adapter in code_adapters().values() for layout in adapter.layouts}
+    assert adapted <= layouts().keys()
+
+
+def test_every_source_says_where_and_when_and_is_used() -> None:
+    used = {family.source for family in families()} | {
+        layout.source for layout in layouts().values()
+    }
+    used |= {family.twin_source for family in families()} | {*SERVERS, "diffusers"}
+    assert used - {""} == route_sources().keys()
+    for name in route_sources().keys() & sources().keys():
+        assert route_sources()[name].url == sources()[name].url, name
+
+
+def test_claims_about_transformers_are_those_of_the_installed_version() -> None:
+    lists = model_lists()
+    pictures = {
+        **modeling_auto.MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES,
+        **modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+    }
+    if transformers.__version__ == lists.version:
+        assert set(lists.pictures) == set(pictures)
+        for type, name in lists.pictures.items():
+            classes = pictures[type]
+            assert name == (classes if isinstance(classes, str) else classes[0]), type
+    named = {family.type for family in families()} | {family.twin_type for family in families()}
+    for type in named & lists.pictures.keys():
+        assert type in pictures, f"transformers {transformers.__version__} does not load {type}"
+    for type in named & lists.text.keys():
+        assert type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, type
+
+
+def test_a_layout_that_transformers_loads_is_no_layout_of_its_own_code() -> None:
+    lists = model_lists()
+    assert not layouts().keys() & (lists.pictures.keys() | lists.text.keys())
+    native = {*lists.pictures.values(), *lists.text.values()}
+    # InternLM2's code keeps a name that no class of transformers has; none may have one.
+    assert not native & {layout.architecture for layout in layouts().values()}
+
+
+def test_what_was_tried_small_is_what_the_page_of_families_says() -> None:
+    tried = json.loads(TRIED_FAMILIES.read_text(encoding="utf-8"))
+    assert model_lists().asked_small == {entry["model_type"] for entry in tried.values()}
+    for entry in catalog():
+        for route in routes_of(entry):
+            if route.kind == "code" and route.tried == "small model":
+                assert route.target in BUILDERS
+
+
+def test_checkpoints_that_vllm_names_have_the_architecture_it_says() -> None:
+    listed = json.loads(Path(__file__).with_name("vllm_supported.json").read_text(encoding="utf-8"))
+    lists = model_lists()
+    compared = 0
+    for architecture, ids in listed.items():
+        assert architecture in lists.servers["vllm"], architecture
+        for id in ids:
+            family = find_family(id)
+            if family is None:
+                continue
+            layout = layouts().get(family.type)
+            ours = layout.architecture if layout else None
+            ours = ours or lists.pictures.get(family.type) or lists.text.get(family.type)
+            same = {architecture, *SAME.get(architecture, ())}
+            same = {name.replace("_", "") for name in same}
+            assert str(ours).replace("_", "") in same, f"{id}: {ours}, vLLM: {architecture}"
+            compared += 1
+    assert compared >= 90
+
+
+SAME = {
+    "GLM4VForCausalLM": ("ChatGLMForConditionalGeneration",),
+    "HCXVisionV2ForCausalLM": ("HyperCLOVAXVisionV2ForConditionalGeneration",),
+    "Qwen2_5OmniThinkerForConditionalGeneration": ("Qwen2_5OmniForConditionalGeneration",),
+    "Qwen3OmniMoeThinkerForConditionalGeneration": ("Qwen3OmniMoeForConditionalGeneration",),
+    "PixtralForConditionalGeneration": (
+        "Mistral3ForConditionalGeneration", "MistralLarge3ForCausalLM",
+    ),
+    "InternLM3ForCausalLM": ("LlamaForCausalLM",),
+    "MistralForCausalLM": ("Mistral3ForConditionalGeneration",),
+}  # fmt: skip
+"""vLLM's own names for an architecture that config.json declares under another."""
+
+
+@pytest.mark.parametrize(
+    ("id", "kinds", "target"),
+    [
+        ("Qwen/Qwen2.5-VL-7B-Instruct", ["transformers"], "Qwen/Qwen2.5-VL-7B-Instruct"),
+        ("OpenGVLab/InternVL3-8B", ["twin", "code"], "OpenGVLab/InternVL3-8B-hf"),
+        ("OpenGVLab/InternVL3_5-38B", ["twin", "code"], "OpenGVLab/InternVL3_5-38B-HF"),
+        ("OpenGVLab/InternVL2-8B", ["code"], "internvl_chat"),
+        ("OpenGVLab/InternVL2_5-8B-MPO", ["twin", "code"], "OpenGVLab/InternVL2_5-8B-MPO-hf"),
+        ("openbmb/MiniCPM-V-2_6", ["code", "server"], "minicpmv"),
+        ("liuhaotian/llava-v1.5-13b", ["twin"], "llava-hf/llava-1.5-13b-hf"),
+        (
+            "lmms-lab/llava-onevision-qwen2-72b-ov-sft", ["twin"],
+            "llava-hf/llava-onevision-qwen2-72b-ov-hf",
+        ),
+        ("deepseek-ai/Janus-Pro-7B", ["twin"], "deepseek-community/Janus-Pro-7B"),
+        ("mistralai/Pixtral-12B-2409", ["twin", "server"], "mistral-community/pixtral-12b"),
+        ("nyu-visionx/cambrian-8b", ["none"], ""),
+        ("NOBODY/knows-this", [], ""),
+    ],
+)  # fmt: skip
+def test_routes_of_checkpoints(id: str, kinds: list[str], target: str) -> None:
+    routes = checkpoint_routes(id)
+    assert [route.kind for route in routes][: len(kinds)] == kinds
+    assert not routes or routes[0].target == target
+    assert bool(routes) == bool(kinds)
+
+
+def test_a_twin_is_opened_and_named() -> None:
+    twin = destination("OpenGVLab/InternVL3-8B", {"dtype": "float32"})
+    assert twin.name == "OpenGVLab/InternVL3-8B-hf"
+    assert twin.values == {"dtype": "float32"}
+    assert "InternVL3-8B is loaded as its converted twin" in twin.remark
+    phi = destination("microsoft/Phi-4-multimodal-instruct", {})
+    assert (phi.name, phi.values) == (
+        "microsoft/Phi-4-multimodal-instruct", {"revision": "refs/pr/70"},
+    )  # fmt: skip
+    own = destination("OpenGVLab/Ovis2-1B", {"trust_remote_code": "yes"})
+    assert own.name == "OpenGVLab/Ovis2-1B"
+
+
+def test_the_revision_that_the_catalog_pins_is_not_that_of_the_twin() -> None:
+    (pinned,) = [entry for entry in catalog() if entry.id == "AIDC-AI/Ovis2-1B"]
+    assert pinned.revision
+    twin = destination("AIDC-AI/Ovis2-1B", {"revision": pinned.revision})
+    assert (twin.name, twin.values) == ("thisisiron/Ovis2-1B-hf", {})
+    with pytest.raises(UsageError, match=r"revision=abc is of AIDC-AI/Ovis2-1B, .*Ovis2-1B-hf:re"):
+        destination("AIDC-AI/Ovis2-1B", {"revision": "abc"})
+
+
+@pytest.mark.attack(
+    "models",
+    "names of checkpoints that transformers does not load, without a network",
+    "one sentence with the nearest way that works, before anything is downloaded",
+)
+@pytest.mark.parametrize("id", [id for id in CHECKPOINTS if find_family(id)])
+def test_a_name_that_does_not_open_says_what_does(id: str) -> None:
+    best = checkpoint_routes(id)[0]
+    if best.kind in ("transformers", "twin"):
+        assert destination(id, {}).name == best.target.partition("@")[0]
+        return
+    with pytest.raises(NoRoute) as caught:
+        open_model(f"hf/{id}")
+    sentence = str(caught.value)
+    assert id in sentence
+    if best.kind == "none":
+        assert best.note in sentence
+        assert "http://HOST:PORT/v1#NAME" in sentence
+    else:
+        assert f"-m hf/{id}:trust_remote_code=yes" in sentence or "--serve '" in sentence
+
+
+def test_a_folder_is_recognised_by_what_its_configuration_declares() -> None:
+    assert config_type({"architectures": ["InternVLChatModel"]}) == "internvl_chat"
+    assert config_type({"architectures": ["MiniCPMV"], "model_type": "minicpmv"}) == "minicpmv"
+    assert config_type({"model_type": "qwen2_vl"}) == "qwen2_vl"
+    assert config_type({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}) == "qwen2"
+    assert config_type({"model_type": "of_a_user"}) == ""
+
+
+def test_models_are_chosen_by_their_route(capsys: pytest.CaptureFixture[str]) -> None:
+    entries = choose(catalog(), "route=twin")
+    assert len(entries) == first_routes()["twin"]
+    assert {entry.id for entry in choose(catalog(), "server=lmdeploy,route=code")} >= {
+        "OpenGVLab/InternVL2-8B"
+    }
+    assert main(["list", "models", "--filter", "name=InternVL3-8B"]) == 0
+    assert "twin OpenGVLab/InternVL3-8B-hf" in capsys.readouterr().out
+    assert main(["list", "models", "--filter", "name=InternVL3-8B", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert [route["kind"] for route in row["routes"]][:2] == ["twin", "code"]
+
+
+def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "InternVL2-8B"]) == 0
+    out = capsys.readouterr().out
+    assert "own code (internvl_chat); tried with a small model of the same layout" in out
+    assert "vllm; the protocol was tried with a server on this machine" in out
+    assert main(["info", "cambrian-8b"]) == 0
+    assert "none: only its authors' package cambrian loads it" in capsys.readouterr().out
