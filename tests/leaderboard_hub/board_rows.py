@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -26,22 +25,8 @@ from snellen.leaderboard_hub.database.tables import (
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.storage import Storage
 
-ROOT = Path(__file__).parents[2]
-_PLACES = (
-    ROOT / "tests" / "paper_tables",
-    ROOT / "src" / "snellen" / "leaderboard_hub" / "reported_numbers" / "tables",
-)
 LIMITS = HiddenSplits()
 _numbers = count(1)
-
-
-def paper_path(name: str) -> Path:
-    return next(folder / name for folder in _PLACES if (folder / name).is_file())
-
-
-def paper_table(name: str) -> list[dict[str, str]]:
-    with paper_path(name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def board_hub(database: Database, folder: Path) -> Hub:

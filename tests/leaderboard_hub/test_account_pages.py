@@ -238,6 +238,8 @@ def test_a_deleted_account_leaves_what_was_published(
     submit(bob, predictions(30))
     work(hub)
     ann.send(f"{published}/publish", page=published)
+    public = published.removeprefix("/account")
+    assert "ann" in HubBrowser(app).get(public).text
     for fields, sentence in (
         ({"name": "bob", "old": PASSWORD}, "type the name of your account"),
         ({"name": "ann", "old": "wrong"}, "not your present password"),
@@ -245,9 +247,10 @@ def test_a_deleted_account_leaves_what_was_published(
         assert sentence in ann.send("/account/delete", fields).text
     assert ann.send("/account/delete", {"name": "ann", "old": PASSWORD}).status_code == 303
     assert ann.get("/account").status_code == 303
-    board = HubBrowser(app).get("/api/v1/benchmarks/signs/board").text
-    assert "deleted account 2" in board
-    assert "secret-model" not in board
+    for path in ("/api/v1/benchmarks/signs/board", public):
+        board = HubBrowser(app).get(path).text
+        assert "deleted account 2" in board
+        assert "secret-model" not in board
     with hub.database.reading() as session:
         account = session.get_one(Account, 2)
         assert (account.name, account.password_hash) == ("deleted account 2", None)

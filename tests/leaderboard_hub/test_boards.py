@@ -25,6 +25,7 @@ from board_rows import (
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
+from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.leaderboard_hub.boards.changes import change_count, note_change, note_data_change
 from snellen.leaderboard_hub.boards.exports import page_csv, page_json, page_parquet
@@ -439,3 +440,40 @@ def test_nothing_is_sent_twice(client: TestClient, hub: Hub, path: str) -> None:
         board = session.scalars(select(HostedBenchmark).where(HostedBenchmark.name == "x")).one()
         publish(session, board, "New", accuracy(90.0))
     assert client.get(path, headers={"If-None-Match": tag}).status_code == 200
+
+
+def test_suites_by_command(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+    with hub.database.writing() as session:
+        for name in ("x", "y"):
+            add_board(session, name)
+    (hub.folder / "hub.toml").write_text(f'database = "{hub.database.engine.url}"\n')
+    folder = str(hub.folder)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        code = main(["hub", "suite", folder, *arguments])
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    flags = ("--members", "x=2,y:vanilla", "--scales", "y=0.1", "--title", "All of it")
+    assert run("all", *flags) == (0, "all: 2 benchmarks\n")
+    with hub.database.reading() as session:
+        row = find_hosted_suite(session, "all")
+        assert row is not None
+        assert (row.title, row.members) == ("All of it", [
+            {"benchmark": "x", "weight": 2.0, "scale": None, "metric": ""},
+            {"benchmark": "y", "weight": 1.0, "scale": 0.1, "metric": "vanilla"},
+        ])  # fmt: skip
+    for arguments, sentence in (
+        (("all", "--members", "x"), "the hub has a suite called all already"),
+        (("new", "--members", "x", "--replace"), "the hub has no suite called new"),
+        (("new", "--members", "z"), "this hub has no benchmark z"),
+        (("new", "--members", "x=much"), "'much' is no number"),
+        (("new", "--members", "x", "--scales", "y=2"), "--scales names y"),
+        (("new",), "needs either --members"),
+        (("all", "--members", "x", "--delete"), "needs either --members"),
+    ):
+        code, text = run(*arguments)
+        assert code == 2
+        assert sentence in text
+    assert run("all", "--members", "y", "--replace") == (0, "all: 1 benchmarks\n")
+    assert run("all", "--delete") == (0, "all: deleted\n")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from board_rows import add_board, number, paper_path, paper_table, publish, sqlite_hub, summary
+from board_rows import add_board, number, publish, sqlite_hub, summary
+from paper_files import mmt_accuracies, paper_rows, paper_table
 from test_seedbench_tables import SUBPARTS, WRONG_LEVELS
 
 from snellen.benchmarks.mme.boards import parse_printed_scores
@@ -41,7 +42,7 @@ def value(page: BoardPage, table: str, model: str, key: str = "score") -> float 
 
 @pytest.fixture(scope="module")
 def mme(hub: Hub) -> BoardPage:
-    parsed = parse_printed_scores(open_table(str(paper_path("mme_subtasks.csv"))))
+    parsed = parse_printed_scores(open_table(str(paper_table("mme_subtasks.csv"))))
     with hub.database.writing() as session:
         board = add_board(session, "mme", spec="mme")
         for model, scores in parsed.scores.items():
@@ -67,7 +68,7 @@ def test_the_sixteen_boards_of_mme(mme: BoardPage) -> None:
     assert len(mme.tables) == 17
     by_name = dict(zip((*AREAS, *SUBTASKS), mme.tables[1:], strict=True))
     wrong = []
-    printed = paper_table("mme_leaderboards.csv")
+    printed = paper_rows("mme_leaderboards.csv")
     assert len(printed) == 160
     for line in printed:
         name = line["board"]
@@ -98,11 +99,11 @@ def test_equal_scores_share_a_rank(mme: BoardPage) -> None:
 @pytest.fixture(scope="module")
 def mmt(hub: Hub) -> BoardPage:
     cells: dict[str, dict[str, float]] = {}
-    for row in paper_table("mmt_subtask_scores.csv"):
+    for row in mmt_accuracies():
         task = find_subtask(row["subtask"])
         assert task is not None
         cells.setdefault(row["model"], {})[task.name] = float(row["accuracy"])
-    overall = {row["model"]: float(row["overall"]) for row in paper_table("mmt_table2.csv")}
+    overall = {row["model"]: float(row["overall"]) for row in paper_rows("mmt_table2.csv")}
     with hub.database.writing() as session:
         board = add_board(session, "mmt", layout="mmt")
         for model, values in cells.items():
@@ -114,7 +115,7 @@ def mmt(hub: Hub) -> BoardPage:
 
 def test_table_2_of_mmt_bench(mmt: BoardPage) -> None:
     """All 1,024 meta-task values, both average ranks and Overall* of all 32 rows."""
-    printed = paper_table("mmt_table2.csv")
+    printed = paper_rows("mmt_table2.csv")
     assert len(printed) == 32
     metas = [name for name in printed[0] if name not in (
         "model", "overall", "avg_rank", "overall_noVR", "avg_rank_noVR")]  # fmt: skip
@@ -140,7 +141,7 @@ def seed(hub: Hub) -> BoardPage:
     """Subparts of Table 3; levels and parts are left to the board."""
     with hub.database.writing() as session:
         board = add_board(session, "seed", spec="seedbench:version=H,level=L3")
-        for row in paper_table("seed_table3_subparts.csv"):
+        for row in paper_rows("seed_table3_subparts.csv"):
             subparts = {
                 name: number(name, float(row[column]))
                 for name, column in SUBPARTS.items()
@@ -160,7 +161,7 @@ def test_levels_of_seed_bench_h(seed: BoardPage) -> None:
     ]  # fmt: skip
     tables = {"L1": "l1", "part2": "part-2", "L2": "l2", "part3": "part-3", "L3": "l3"}
     wrong = set()
-    for row in paper_table("seed_table2_levels.csv"):
+    for row in paper_rows("seed_table2_levels.csv"):
         for column, name in tables.items():
             table = seed.table(name)
             assert table is not None
@@ -187,7 +188,7 @@ def test_ranks_of_subparts_of_seed_bench_h(seed: BoardPage, column: str) -> None
     name = next(name for name, one in SUBPARTS.items() if one == column)
     table = seed.table(slug(name))
     assert table is not None
-    printed = {row["model"]: row for row in paper_table("seed_table3_subparts.csv")}
+    printed = {row["model"]: row for row in paper_rows("seed_table3_subparts.csv")}
     assert set(names(table)) == {
         model for model, row in printed.items() if row[column] not in ("", "-")
     }
@@ -211,7 +212,7 @@ TRUNCATED = {"Ovis2-34B": 76.5875}
 def test_averages_of_vlmevalkit(hub: Hub, name: str, declared: bool) -> None:
     """OCRBench counts /10 and MMBench-Video x100/3, whether the scores or the suite says so."""
     file, tops, last = SUITES[name]
-    printed = paper_table(file)
+    printed = paper_rows(file)
     columns = list(printed[0])[list(printed[0]).index("avg_score") + 1 :]
     assert last in printed[0]
     suffix = f"{name}-{int(declared)}"

@@ -15,6 +15,8 @@ from snellen.benchmarks.mme.subtasks import AREAS, SUBTASKS, subtask_name
 from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import create_account
+from snellen.leaderboard_hub.boards.pages import read_tables
+from snellen.leaderboard_hub.boards.tables import BoardCell, BoardPage, BoardTable
 from snellen.leaderboard_hub.database.tables import (
     HostedBenchmark,
     HostedSuite,
@@ -329,3 +331,67 @@ def test_headlines_are_named_as_by_the_benchmarks_own_scoring(hub: Hub) -> None:
         if row.spec and row.name not in by_judge:
             names = {summary.headline.name for _, summary in board(hub, row.name).values()}
             assert names == {headline_of(row)}, row.name
+
+
+def page_of(hub: Hub, name: str, *, is_suite: bool = False) -> BoardPage:
+    kind = HostedSuite if is_suite else HostedBenchmark
+    with hub.database.reading() as session:
+        row = session.scalars(select(kind).where(kind.name == name)).one()
+        return read_tables(session, hub, row)
+
+
+def cells_of(table: BoardTable) -> dict[str, dict[str, BoardCell]]:
+    return {row.model: row.cells for row in table.rows}
+
+
+def test_mmes_boards_as_readers_see_them(hub: Hub) -> None:
+    page = page_of(hub, "mme")
+    assert len(page.tables) == 17
+    tables = dict(zip((*AREAS, *SUBTASKS), page.tables[1:], strict=True))
+    differing = set()
+    for row in paper_rows("mme_leaderboards.csv"):
+        name = row["board"].lower() if row["board"].lower() in AREAS else subtask_name(row["board"])
+        place = tables[name].rows[int(row["rank"]) - 1]
+        # Equal scores stand in any order.
+        score = place.cells["score"].value
+        if f"{score:.2f}" != row["score"]:
+            differing.add((name, row["model"]))
+    assert differing == {("perception", "LLaVA")}
+    perception = cells_of(tables["perception"])["LLaVA"]["score"]
+    assert "Figure 2 prints 1531.31" in perception.note
+
+
+def test_mmt_benchs_board_as_readers_see_it(hub: Hub) -> None:
+    overall = page_of(hub, "mmt-bench").tables[0]
+    cells = cells_of(overall)
+    printed = paper_rows("mmt_table2.csv")
+    assert cells.keys() == {row["model"] for row in printed}
+    for row in printed:
+        for key, column in (("average-rank", "avg_rank"),
+                            ("average-rank-without-recognition", "avg_rank_noVR")):  # fmt: skip
+            assert cells[row["model"]][key].value == pytest.approx(float(row[column]), abs=0.0501)
+        for meta in by_meta_task():
+            assert cells[row["model"]][meta.lower()].value == float(row[meta])
+
+
+def test_seed_benchs_boards_as_readers_see_them(hub: Hub) -> None:
+    page = page_of(hub, "seed-bench-h")
+    for row in paper_rows("seed_table2_levels.csv"):
+        for name in ("l1", "l2", "l3"):
+            table = page.table(name)
+            assert table is not None
+            cells = cells_of(table).get(row["model"], {})
+            value = cells["score"].value if "score" in cells else None
+            assert value == number(row[name.upper()]), (row["model"], name)
+
+
+@pytest.mark.parametrize("table", OPENVLM, ids=lambda table: table.suite)
+def test_openvlms_averages_as_readers_see_them(hub: Hub, table) -> None:
+    cells = cells_of(page_of(hub, table.suite, is_suite=True).tables[0])
+    rounding = 0.0851 if table.suite == "openvlm-video" else 0.0501
+    for row in paper_rows(table.file):
+        average = cells[row["model"]]["average"].value
+        if row["model"] not in WRONG_AVERAGES:
+            assert average == pytest.approx(float(row["avg_score"]), abs=rounding), row["model"]
+    if table.suite == "openvlm-video":
+        assert "16 frames" in cells["GPT-4o-20240806"]["mvbench"].mark

@@ -12,6 +12,8 @@ from snellen.leaderboard_hub.boards.tables import BoardCell, BoardColumn, TableR
 from snellen.leaderboard_hub.public_scores import PublicNumber
 from snellen.scoring.ranks import competition_ranks
 
+_SMALL = 10
+"""Numbers up to this, such as marks of 0 to 3, have two decimals."""
 _DIGITS = 9
 """Decimals to which numbers are compared, so that equal sums are equal."""
 
@@ -56,6 +58,11 @@ def distinct_keys(names: Iterable[str], prefix: str = "") -> dict[str, str]:
         used.add(key)
         keys[name] = key
     return keys
+
+
+def digits_of(top: float) -> int:
+    """Decimals of numbers up to `top`."""
+    return 2 if top <= _SMALL else 1
 
 
 def number_cell(number: PublicNumber, mark: str = "") -> BoardCell:

@@ -50,8 +50,9 @@ _R, _R_STAR, _STAR = "average-rank", "average-rank-without-recognition", "withou
 
 def mmt_tables(title: str, rows: Sequence[BoardRow]) -> list[BoardTable]:
     """Table 2, then a table of each meta-task that some row has."""
-    numbers = [meta_numbers(row.score) for row in rows]
-    lines = [_line(row, own) for row, own in zip(rows, numbers, strict=True)]
+    parts = [subtask_numbers(row.score) for row in rows]
+    numbers = [_meta_numbers(row.score, own) for row, own in zip(rows, parts, strict=True)]
+    lines = list(map(_line, rows, numbers, parts))
     guesses = _guess_rows(rows)
     every = _with_average_ranks([*lines, *guesses])
     overview = BoardTable(
@@ -63,7 +64,7 @@ def mmt_tables(title: str, rows: Sequence[BoardRow]) -> list[BoardTable]:
         notices=_notices(every, bool(guesses)),
         models=len(every),
     )
-    return [overview, *_meta_tables(rows, numbers)]
+    return [overview, *_meta_tables(rows, numbers, parts)]
 
 
 _OVERALL_COLUMNS = (
@@ -75,7 +76,7 @@ _OVERALL_COLUMNS = (
 )
 
 
-def meta_numbers(score: PublicScore) -> dict[str, PublicNumber]:
+def _meta_numbers(score: PublicScore, parts: Mapping[str, PublicNumber]) -> dict[str, PublicNumber]:
     """The number of each meta-task by abbreviation; what a score does not show is the mean of its
     subtasks, if all of them are there."""
     numbers = {}
@@ -83,11 +84,7 @@ def meta_numbers(score: PublicScore) -> dict[str, PublicNumber]:
         meta = find_meta_task(label)
         if meta is not None and number.value is not None:
             numbers[meta.abbreviation] = number
-    values = {
-        name: number.value
-        for name, number in subtask_numbers(score).items()
-        if number.value is not None
-    }
+    values = {name: number.value for name, number in parts.items() if number.value is not None}
     for meta_name, members in by_meta_task().items():
         mean = mean_over_subtasks(values, members)
         if meta_name not in numbers and mean is not None:
@@ -105,13 +102,11 @@ def subtask_numbers(score: PublicScore) -> dict[str, PublicNumber]:
     return numbers
 
 
-def _line(row: BoardRow, metas: Mapping[str, PublicNumber]) -> TableRow:
+def _line(
+    row: BoardRow, metas: Mapping[str, PublicNumber], parts: Mapping[str, PublicNumber]
+) -> TableRow:
     mark, score = mark_of(row), row.score
-    values = {
-        name: number.value
-        for name, number in subtask_numbers(score).items()
-        if number.value is not None
-    }
+    values = {name: number.value for name, number in parts.items() if number.value is not None}
     recognition = set(by_meta_task()[VISUAL_RECOGNITION])
     all_tasks = [task for members in by_meta_task().values() for task in members]
     overall = score.headline if score.name == OVERALL else score.metrics.get(OVERALL)
@@ -190,21 +185,22 @@ def _notices(lines: Sequence[TableRow], has_guesses: bool) -> tuple[str, ...]:
 
 
 def _meta_tables(
-    rows: Sequence[BoardRow], numbers: Sequence[Mapping[str, PublicNumber]]
+    rows: Sequence[BoardRow],
+    numbers: Sequence[Mapping[str, PublicNumber]],
+    parts: Sequence[Mapping[str, PublicNumber]],
 ) -> list[BoardTable]:
     tables = []
     for meta in meta_tasks():
         members = by_meta_task()[meta.abbreviation]
         keys = distinct_keys(members, "subtask.")
         lines = []
-        for row, own in zip(rows, numbers, strict=True):
+        for row, own, subtasks in zip(rows, numbers, parts, strict=True):
             if meta.abbreviation not in own:
                 continue
             mark = mark_of(row)
             cells = {"score": number_cell(own[meta.abbreviation], mark)}
-            parts = subtask_numbers(row.score)
-            cells |= {keys[name]: number_cell(parts[name], mark) for name in members
-                      if name in parts}  # fmt: skip
+            cells |= {keys[name]: number_cell(subtasks[name], mark) for name in members
+                      if name in subtasks}  # fmt: skip
             lines.append(row_of(row, cells))
         if lines:
             columns = (

@@ -91,13 +91,15 @@ def _benchmark_tables(
     rows = [one.row for one in published]
     tables = _layout_tables(benchmark, rows)
     p_values = {} if benchmark.is_hidden else headline_p_values(storage, published)
+    verified = sum(row.evidence == "verified" for row in rows)
     first_why = _HIDDEN if benchmark.is_hidden else ""
+    other_why = _NOT_HEADLINE if verified > 1 else ""
     is_headline = layout_of(benchmark) != "seed"
     return [
         table_with_tiers(
             table,
             p_values if position == 0 and is_headline else None,
-            why=first_why or ("" if position == 0 and is_headline else _NOT_HEADLINE),
+            why=first_why or ("" if position == 0 and is_headline else other_why),
         )
         for position, table in enumerate(tables)
     ]

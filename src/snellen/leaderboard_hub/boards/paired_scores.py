@@ -18,6 +18,7 @@ from snellen.leaderboard_hub.boards.published import PublishedScore
 from snellen.leaderboard_hub.jobs.scoring import RowScores
 from snellen.leaderboard_hub.public_scores import PublicNumber
 from snellen.leaderboard_hub.storage import Storage
+from snellen.stats.intervals import DEFAULT_LEVEL
 from snellen.stats.paired import PairedMean, paired_means
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[int, int]
 """Positions of two rows, the smaller first."""
+_Key = tuple[str, str, float]
 _MAX_CELLS = 4_000_000
 """Differences tested at once, to bound memory."""
 _CACHED_SAMPLES = 5_000_000
@@ -80,18 +82,18 @@ class _SampleCache:
 
 
 class _TestCache:
-    """Results of tests by the keys of the two files of sample scores, which never change. So one
-    more submission costs one test with each other, and not all pairs again."""
+    """Results of tests by the keys of the two files of sample scores, which never change, and the
+    level. So one more submission costs one test with each other, and not all pairs again."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._tests: OrderedDict[tuple[str, str], PairedMean] = OrderedDict()
+        self._tests: OrderedDict[_Key, PairedMean] = OrderedDict()
 
-    def get(self, keys: tuple[str, str]) -> PairedMean | None:
-        return self._tests.get(keys)
+    def get(self, key: _Key) -> PairedMean | None:
+        return self._tests.get(key)
 
-    def put(self, keys: tuple[str, str], test: PairedMean) -> None:
-        self._tests[keys] = test
+    def put(self, key: _Key, test: PairedMean) -> None:
+        self._tests[key] = test
         while len(self._tests) > _CACHED_TESTS:
             self._tests.popitem(last=False)
 
@@ -101,7 +103,7 @@ _tests = _TestCache()
 
 
 def paired_tests(
-    storage: Storage, published: Sequence[PublishedScore]
+    storage: Storage, published: Sequence[PublishedScore], level: float = DEFAULT_LEVEL
 ) -> Mapping[Pair, PairedMean]:
     """Tests of the headlines, second minus first, of all pairs of submissions that were scored here
     over the same samples; the differences are shares of the headline's highest value."""
@@ -109,19 +111,19 @@ def paired_tests(
     # One thread computes what several readers of a board that has changed are waiting for.
     with _tests.lock:
         for table in _sample_tables(storage, published):
-            tests |= _test_columns(table, published)
+            tests |= _test_columns(table, published, level)
     return tests
 
 
 def _test_columns(
-    table: SampleTable, published: Sequence[PublishedScore]
+    table: SampleTable, published: Sequence[PublishedScore], level: float
 ) -> dict[Pair, PairedMean]:
     """The tests of all pairs of columns of a table, those that are cached from the cache."""
     keys = [published[position].stored.records or "" for position in table.positions]
     tests: dict[Pair, PairedMean] = {}
     untested: list[Pair] = []
     for one, other in combinations(range(len(keys)), 2):
-        cached = _tests.get((keys[one], keys[other]))
+        cached = _tests.get((keys[one], keys[other], level))
         if cached is None:
             untested.append((one, other))
         else:
@@ -134,9 +136,9 @@ def _test_columns(
         some = untested[start : start + step]
         first = [place[one] for one, _ in some]
         second = [place[other] for _, other in some]
-        means = paired_means(values[:, second] - values[:, first], table.clusters)
+        means = paired_means(values[:, second] - values[:, first], table.clusters, level)
         for (one, other), mean in zip(some, means, strict=True):
-            _tests.put((keys[one], keys[other]), mean)
+            _tests.put((keys[one], keys[other], level), mean)
             tests[table.positions[one], table.positions[other]] = mean
     return tests
 

@@ -10,6 +10,7 @@ from snellen.leaderboard_hub.boards.columns import (
     MODEL_COLUMNS,
     RANK,
     TIER,
+    digits_of,
     distinct_keys,
     mark_of,
     number_cell,
@@ -47,15 +48,17 @@ def plain_table(title: str, rows: Sequence[BoardRow]) -> BoardTable:
     groupings = {place.column for place in places if place.column}
     is_seen = len(groupings) == 1 and sum(bool(place.column) for place in places) <= _DEFAULT_GROUPS
     main = rows[0].score if rows else None
+    top = main.headline.top if main else 100.0
     columns = [
         RANK,
         BoardColumn("score", main.name if main else "score",
                     unit=main.headline.unit if main else "percent",
-                    top=main.headline.top if main else 100.0),
+                    top=top, digits=digits_of(top)),
         BoardColumn("n", "n", note="samples behind the score", digits=0),
         TIER,
         *(BoardColumn(keys[place], place.label, unit=sample.unit, note=place.column,
-                      is_default=is_seen and bool(place.column), top=sample.top)
+                      is_default=is_seen and bool(place.column), top=sample.top,
+                      digits=digits_of(sample.top))
           for place, sample in places.items()),
     ]  # fmt: skip
     if any(row.earlier for row in rows):

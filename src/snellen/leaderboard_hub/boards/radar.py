@@ -21,7 +21,7 @@ _FEWEST_AXES = 3
 _NOT_AXES = frozenset({"size", "version", "n", "earlier", "average-available"})
 
 
-class RadarAxis(Struct, frozen=True):
+class ComparedAxis(Struct, frozen=True):
     """An axis."""
 
     key: str
@@ -34,7 +34,7 @@ class RadarAxis(Struct, frozen=True):
     highest: float | None
 
 
-class RadarPoint(Struct, frozen=True):
+class AxisValue(Struct, frozen=True):
     """A model's number on an axis."""
 
     key: str
@@ -55,7 +55,7 @@ class RadarModel(Struct, frozen=True):
     model: str
     submission: str
     evidence: str
-    points: tuple[RadarPoint, ...]
+    points: tuple[AxisValue, ...]
 
 
 class RadarChart(Struct, frozen=True):
@@ -63,7 +63,7 @@ class RadarChart(Struct, frozen=True):
 
     board: str
     title: str
-    axes: tuple[RadarAxis, ...]
+    axes: tuple[ComparedAxis, ...]
     models: tuple[RadarModel, ...]
     choices: tuple[str, ...] = ()
     """Keys of all columns that may be axes."""
@@ -149,10 +149,10 @@ def _default_axes(page: BoardPage, columns: Mapping[str, _Column]) -> list[str]:
     return (large or [list(columns)])[0][:_MOST_AXES]
 
 
-def _axis(one: _Column) -> RadarAxis:
+def _axis(one: _Column) -> ComparedAxis:
     values = [cell.value for cell in one.cells.values() if cell.value is not None]
     column = one.column
-    return RadarAxis(column.key, column.label, column.unit, column.top,
+    return ComparedAxis(column.key, column.label, column.unit, column.top,
                      min(values, default=None), max(values, default=None))  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def _find_row(page: BoardPage, name: str) -> TableRow:
 
 
 def _model(
-    row: TableRow, columns: Mapping[str, _Column], axes: Mapping[str, RadarAxis]
+    row: TableRow, columns: Mapping[str, _Column], axes: Mapping[str, ComparedAxis]
 ) -> RadarModel:
     points = []
     for key, axis in axes.items():
@@ -176,6 +176,6 @@ def _model(
         low, high = axis.lowest or 0.0, axis.highest or 0.0
         relative = (cell.value - low) / (high - low) if high > low else 1.0
         share = min(1.0, max(0.0, cell.value / axis.top))
-        points.append(RadarPoint(key, cell.value, cell.low, cell.high, cell.n, share, relative,
+        points.append(AxisValue(key, cell.value, cell.low, cell.high, cell.n, share, relative,
                                  cell.mark))  # fmt: skip
     return RadarModel(row.model, row.submission, row.evidence, tuple(points))

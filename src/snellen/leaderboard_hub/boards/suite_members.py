@@ -20,7 +20,7 @@ from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
-class MemberColumn(Struct, frozen=True, omit_defaults=True):
+class MemberColumn(Struct, frozen=True):
     """A benchmark of a suite."""
 
     benchmark: str

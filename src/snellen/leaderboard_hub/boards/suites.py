@@ -18,6 +18,7 @@ from snellen.leaderboard_hub.boards.columns import (
     MODEL_COLUMNS,
     RANK,
     TIER,
+    digits_of,
     mark_of,
     model_cells,
     number_cell,
@@ -255,6 +256,7 @@ def _member_column(column: SuiteColumn) -> BoardColumn:
         unit=first.unit if first is not None else "percent",
         note="; ".join(notes),
         top=100.0 / scale,
+        digits=digits_of(100.0 / scale),
     )
 
 

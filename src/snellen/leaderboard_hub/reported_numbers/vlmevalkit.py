@@ -33,7 +33,7 @@ _BY_LLM = "An LLM reads the replies that rules cannot."
 _MATHS = "An LLM reads the answer in a reply."
 
 
-class _Member(NamedTuple):
+class _OpenVlmColumn(NamedTuple):
     """A benchmark, and how its own scoring names the number."""
 
     name: str
@@ -50,10 +50,10 @@ class _PaperTable(NamedTuple):
     label: str
     file: str
     suite: str
-    columns: dict[str, _Member]
+    columns: dict[str, _OpenVlmColumn]
 
 
-_MATHVISTA = _Member("mathvista", "MathVista testmini", "accuracy", "MathVista_MINI",
+_MATHVISTA = _OpenVlmColumn("mathvista", "MathVista testmini", "accuracy", "MathVista_MINI",
                      size="mathvista", protocol=_MATHS)  # fmt: skip
 TABLES = (
     _PaperTable(
@@ -61,22 +61,22 @@ TABLES = (
         "vlmevalkit_table2_general.csv",
         "openvlm-core",
         {
-            "MMBenchV1.1": _Member(
+            "MMBenchV1.1": _OpenVlmColumn(
                 "mmbench-v11-test", "MMBench v1.1, test, English and Chinese", "circular",
                 protocol="The mean of the two languages, under CircularEval.",
             ),
-            "MMStar": _Member("mmstar", "MMStar", "accuracy", "mmstar", size="mmstar"),
-            "MMMU": _Member("mmmu-val", "MMMU, validation", "accuracy", "mmmu:split=val",
+            "MMStar": _OpenVlmColumn("mmstar", "MMStar", "accuracy", "mmstar", size="mmstar"),
+            "MMMU": _OpenVlmColumn("mmmu-val", "MMMU, validation", "accuracy", "mmmu:split=val",
                             size="mmmu"),
             "MathVista": _MATHVISTA,
-            "HallusionBench": _Member(
+            "HallusionBench": _OpenVlmColumn(
                 "hallusionbench", "HallusionBench", "mean_of_three", "hallusionbench",
                 protocol="The mean of accuracy per question, per figure and per question pair.",
             ),
-            "AI2D": _Member("ai2d", "AI2D", "accuracy", "ai2d:mask=on"),
-            "OCRBench_of_1000": _Member("ocrbench", "OCRBench", "accuracy", "OCRBench", 1000.0,
+            "AI2D": _OpenVlmColumn("ai2d", "AI2D", "accuracy", "ai2d:mask=on"),
+            "OCRBench_of_1000": _OpenVlmColumn("ocrbench", "OCRBench", "accuracy", "OCRBench", 1000.0,
                                         "ocrbench", "Right answers of 1,000, here in percent."),
-            "MMVet": _Member("mm-vet", "MM-Vet", "score", "MMVet",
+            "MMVet": _OpenVlmColumn("mm-vet", "MM-Vet", "score", "MMVet",
                              protocol="Graded by an LLM, 0 to 1."),
         },
     ),
@@ -86,15 +86,15 @@ TABLES = (
         "openvlm-reasoning",
         {
             "MathVista": _MATHVISTA,
-            "MathVision": _Member("mathvision", "MATH-Vision", "accuracy", "MathVision",
+            "MathVision": _OpenVlmColumn("mathvision", "MATH-Vision", "accuracy", "MathVision",
                                   protocol=_MATHS),
-            "MathVerse": _Member("mathverse-vision-only", "MathVerse testmini, vision only",
+            "MathVerse": _OpenVlmColumn("mathverse-vision-only", "MathVerse testmini, vision only",
                                  "accuracy", "MathVerse_MINI_Vision_Only", protocol=_MATHS),
-            "DynaMath": _Member("dynamath", "DynaMath", "worst_case", "DynaMath",
+            "DynaMath": _OpenVlmColumn("dynamath", "DynaMath", "worst_case", "DynaMath",
                                 protocol="Right in all ten variants of a question."),
-            "WeMath": _Member("wemath", "We-Math", "score_strict", "WeMath",
+            "WeMath": _OpenVlmColumn("wemath", "We-Math", "score_strict", "WeMath",
                               protocol="The strict score."),
-            "LogicVista": _Member("logicvista", "LogicVista", "accuracy", "LogicVista",
+            "LogicVista": _OpenVlmColumn("logicvista", "LogicVista", "accuracy", "LogicVista",
                                   protocol=_MATHS),
         },
     ),
@@ -103,14 +103,14 @@ TABLES = (
         "vlmevalkit_table4_video.csv",
         "openvlm-video",
         {
-            "MVBench": _Member("mvbench", "MVBench", "task_mean", "MVBench"),
-            "Video-MME_wo_subs": _Member("video-mme", "Video-MME without subtitles", "accuracy",
+            "MVBench": _OpenVlmColumn("mvbench", "MVBench", "task_mean", "MVBench"),
+            "Video-MME_wo_subs": _OpenVlmColumn("video-mme", "Video-MME without subtitles", "accuracy",
                                          "Video-MME"),
-            "MMBench-Video_of_3": _Member("mmbench-video", "MMBench-Video", "overall",
+            "MMBench-Video_of_3": _OpenVlmColumn("mmbench-video", "MMBench-Video", "overall",
                                           "MMBench-Video", 3.0,
                                           protocol="Graded by an LLM, 0 to 3."),
-            "TempCompass": _Member("tempcompass", "TempCompass", "accuracy", "TempCompass"),
-            "MLVU": _Member("mlvu", "MLVU", "m_avg", "MLVU"),
+            "TempCompass": _OpenVlmColumn("tempcompass", "TempCompass", "accuracy", "TempCompass"),
+            "MLVU": _OpenVlmColumn("mlvu", "MLVU", "m_avg", "MLVU"),
         },
     ),
 )  # fmt: skip
@@ -120,11 +120,12 @@ _ROUNDING = 0.055
 def read_vlmevalkit() -> ReportedTables:
     """A board for each column of Tables 2 to 4, and a suite for each table."""
     printed: dict[str, dict[str, ReportedRow]] = {}
-    columns: dict[str, _Member] = {}
+    columns: dict[str, _OpenVlmColumn] = {}
     warnings: list[str] = []
+    wrong: dict[str, list[str]] = {}
     for table in TABLES:
         for row in read_paper_table(table.file):
-            warnings += _check_average(table, row)
+            wrong.setdefault(table.suite, []).extend(_check_average(table, row))
             for name, column in table.columns.items():
                 columns[column.name] = column
                 rows = printed.setdefault(column.name, {})
@@ -149,15 +150,16 @@ def read_vlmevalkit() -> ReportedTables:
         ReportedSuite(
             name=table.suite,
             title=find_suite(table.suite).title,
-            description=find_suite(table.suite).source,
+            description="; ".join((find_suite(table.suite).source, *wrong[table.suite])),
             members=tuple(column.name for column in table.columns.values()),
         )
         for table in TABLES
     )
+    warnings += [f"{suite}: {problem}" for suite, found in wrong.items() for problem in found]
     return ReportedTables(boards=boards, suites=suites, warnings=tuple(warnings))
 
 
-def _description(column: _Member) -> str:
+def _description(column: _OpenVlmColumn) -> str:
     text = f"As on the OpenVLM leaderboard. {column.protocol}"
     if column.size:
         size = published_sizes()[column.size]
@@ -165,7 +167,9 @@ def _description(column: _Member) -> str:
     return text
 
 
-def _row(table: _PaperTable, column: _Member, row: Mapping[str, str], cell: str) -> ReportedRow:
+def _row(
+    table: _PaperTable, column: _OpenVlmColumn, row: Mapping[str, str], cell: str
+) -> ReportedRow:
     others = ""
     if row.get("frames", _FRAMES) != _FRAMES:
         others = f"{row['frames']} frames of a video, the other models had {_FRAMES}"
@@ -178,7 +182,7 @@ def _row(table: _PaperTable, column: _Member, row: Mapping[str, str], cell: str)
     )
 
 
-def _summary(column: _Member, value: float) -> Summary:
+def _summary(column: _OpenVlmColumn, value: float) -> Summary:
     if not column.size:
         unit: Unit = "points" if column.top != 100 else "percent"
         return make_summary(Metric(column.metric, value, 0, unit=unit, top=column.top))
@@ -202,5 +206,7 @@ def _check_average(table: _PaperTable, row: Mapping[str, str]) -> Sequence[str]:
     graded = sum(column.top == 3 for column in table.columns.values())
     if abs(mean - float(row["avg_score"])) <= _ROUNDING + graded * 0.5 / 3 / len(values):
         return ()
-    return (f"{table.suite}: {row['model']}: the average is printed as {row['avg_score']}; the "
-            f"mean of its columns is {mean:.2f}",)  # fmt: skip
+    return (
+        f"the average of {row['model']} is printed as {row['avg_score']}, the mean of its columns "
+        f"is {mean:.2f}",
+    )

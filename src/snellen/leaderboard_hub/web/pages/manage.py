@@ -15,6 +15,7 @@ from snellen.leaderboard_hub.database.tables import (
     HostedBenchmark,
     ScoringJob,
     Submission,
+    WrongLabelFlag,
 )
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import client_address, hub_of
@@ -53,9 +54,12 @@ def manage_page(request: Request, hub: HubOf, browser: Owner) -> Response:
             "submissions": session.scalar(select(func.count(Submission.id))),
         }
         query = select(ScoringJob.status, func.count(ScoringJob.id)).group_by(ScoringJob.status)
+        flags = session.scalar(
+            select(func.count(WrongLabelFlag.id)).where(WrongLabelFlag.settled.is_(None))
+        )
         jobs = {row[0]: row[1] for row in session.execute(query)}
     return render_form(request, "manage.html", FormState(), title="Manage", counts=counts,
-                       jobs=jobs)  # fmt: skip
+                       jobs=jobs, flags=flags)  # fmt: skip
 
 
 @router.get("/manage/benchmarks")

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from snellen.leaderboard_hub.boards.changes import change_count
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.tables import BoardPage
-from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of, local_target
@@ -111,10 +111,13 @@ def read_state(session: Session) -> State:
         func.count(), func.max(HostedBenchmark.id), func.sum(HostedBenchmark.version)
     )
     suites = select(func.count(), func.max(HostedSuite.id))
+    # Boards name accounts; one that is deleted loses its name.
+    deleted = select(func.count(Account.deleted))
     values = (
         *change_count(session),
         *session.execute(benchmarks.select_from(HostedBenchmark)).one(),
         *session.execute(suites.select_from(HostedSuite)).one(),
+        *session.execute(deleted).one(),
     )
     return tuple(value or 0 for value in values)
 

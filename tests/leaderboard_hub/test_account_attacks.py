@@ -1,0 +1,380 @@
+"""Attacks on accounts: fixed sessions, forged forms, replayed secrets, guessing, ways elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from hub_browsers import ORIGIN, PASSWORD, HubBrowser, add_accounts
+from msgspec.structs import replace
+from prepared_hub import FORMS, Prepared, open_copy, prepare_hub, routes_of
+from sqlalchemy import event, func, select
+
+from snellen.leaderboard_hub.accounts import access, passwords
+from snellen.leaderboard_hub.accounts.access import MAX_FAILURES, create_token, invite, now
+from snellen.leaderboard_hub.database.tables import (
+    AccessToken,
+    Account,
+    AuditEntry,
+    Invitation,
+    SignIn,
+)
+from snellen.leaderboard_hub.hub import Hub, create_hub
+from snellen.leaderboard_hub.web.app import create_app
+
+pytestmark = pytest.mark.attack
+NEW = "another long password"
+ELSEWHERE = ["https://evil.example", "//evil.example", "/\\evil.example", "\\/evil.example",
+             "javascript:alert(1)", "/\t/evil.example", "/a\r\nSet-Cookie: x=y", "///evil.example",
+             "evil.example", "/\x00/evil"]  # fmt: skip
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Hub]:
+    opened = create_hub(tmp_path / "hub")
+    add_accounts(opened, olga="owner", ann="submitter", bob="submitter")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def app(hub: Hub) -> FastAPI:
+    return create_app(hub)
+
+
+def count(hub: Hub, table: Any) -> int:
+    with hub.database.reading() as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+# Sessions
+
+
+def test_a_cookie_planted_before_is_not_the_one_after(app: FastAPI) -> None:
+    victim = HubBrowser(app)
+    planted = "planted-by-somebody-else-0123456789abcdefghi"
+    victim.client.cookies.set("snellen_hub", planted, domain="testserver.local")
+    victim.sign_in("ann", PASSWORD)
+    assert victim.cookie() != planted
+    attacker = HubBrowser(app)
+    attacker.client.cookies.set("snellen_hub", planted, domain="testserver.local")
+    assert attacker.get("/account").status_code == 303
+
+
+def test_the_visitors_cookie_does_not_outlive_the_sign_in(app: FastAPI) -> None:
+    attacker = HubBrowser(app)
+    csrf = attacker.csrf("/sign-in")
+    victim = HubBrowser(app)
+    victim.client.cookies.set("snellen_visitor", attacker.cookie("snellen_visitor"),
+                              domain="testserver.local")  # fmt: skip
+    victim.sign_in("ann", PASSWORD)
+    assert victim.cookie("snellen_visitor") == ""
+    # Its secret opens no form of the sign-in.
+    forged = victim.client.post("/account/sign-out-everywhere", data={"csrf": csrf})
+    assert forged.status_code == 403
+
+
+@pytest.mark.parametrize("ending", ["sign-out", "everywhere", "password", "disabled", "role"])
+def test_a_cookie_is_worth_nothing_after_the_sign_in(app: FastAPI, ending: str) -> None:
+    ann, olga = HubBrowser(app).sign_in("ann"), HubBrowser(app).sign_in("olga")
+    stolen = ann.cookie()
+    if ending == "sign-out":
+        ann.send("/sign-out", page="/account")
+    elif ending == "everywhere":
+        ann.send("/account/sign-out-everywhere", page="/account")
+    elif ending == "password":
+        ann.send("/account/password", {"old": PASSWORD, "password": NEW, "again": NEW})
+    else:
+        olga.send("/manage/accounts/2", {"action": ending, "role": "viewer"})
+    thief = HubBrowser(app)
+    thief.client.cookies.set("snellen_hub", stolen, domain="testserver.local")
+    assert thief.get("/account").status_code == 303
+
+
+@pytest.mark.parametrize("ending", ["revoked", "expired", "disabled", "role", "deleted"])
+def test_a_token_is_worth_nothing_after_its_end(hub: Hub, app: FastAPI, ending: str) -> None:
+    with hub.database.writing() as session:
+        account = session.get_one(Account, 2)
+        scopes = frozenset({"read", "submit"})
+        token = create_token(session, account, "", scopes, hub.config.sessions)
+    client = TestClient(app)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert client.get("/api/v1/submissions", headers=headers).status_code == 200
+    olga = HubBrowser(app).sign_in("olga")
+    if ending == "revoked":
+        assert client.delete("/api/v1/tokens/1", headers=headers).status_code == 204
+    elif ending == "expired":
+        with hub.database.writing() as session:
+            session.get_one(AccessToken, 1).expires = now() - timedelta(seconds=1)
+    else:
+        olga.send("/manage/accounts/2", {"action": ending, "role": "viewer", "name": "ann"})
+    expected = 403 if ending == "role" else 401
+    assert client.get("/api/v1/submissions", headers=headers).status_code == expected
+    # Enabled again, the account makes new tokens; old ones stay dead.
+    olga.send("/manage/accounts/2", {"action": "enabled"}, page="/manage")
+    assert client.get("/api/v1/submissions", headers=headers).status_code == expected
+
+
+# Forged forms
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return prepare_hub(tmp_path_factory.mktemp("forms") / "hub")
+
+
+@pytest.mark.parametrize("attack", ["missing", "of another", "empty", "other site", "no origin",
+                                    "sibling", "navigation"])  # fmt: skip
+def test_no_form_of_another_page_is_taken(prepared: Prepared, tmp_path: Path, attack: str) -> None:
+    """Every form of every page, sent with the owner's cookie by somebody else's page."""
+    with open_copy(prepared, tmp_path / "copy") as app:
+        send_forged_forms(app, prepared, attack)
+
+
+def send_forged_forms(app: FastAPI, prepared: Prepared, attack: str) -> None:
+    hub: Hub = app.state.hub
+    tables = (Account, SignIn, AccessToken, Invitation, AuditEntry)
+    before = [count(hub, table) for table in tables]
+    taken = []
+    routes = [name for name in routes_of(app) if name.startswith("POST /") and "/api/" not in name]
+    assert len(routes) > 15
+    for route in routes:
+        client = TestClient(app, base_url=ORIGIN, follow_redirects=False,
+                            cookies={"snellen_hub": prepared.cookies["olga"]})  # fmt: skip
+        form = {**FORMS.get(route, {}), "csrf": prepared.csrf["olga"]}
+        headers = {}
+        if attack == "missing":
+            del form["csrf"]
+        elif attack == "of another":
+            form["csrf"] = prepared.csrf["ann"]
+        elif attack == "empty":
+            form["csrf"] = ""
+        elif attack == "other site":
+            headers["Origin"] = "https://evil.example"
+        elif attack == "no origin":
+            headers["Origin"] = "null"
+        elif attack == "sibling":
+            headers["Sec-Fetch-Site"] = "same-site"
+        else:
+            headers["Sec-Fetch-Site"] = "cross-site"
+        path = prepared.fill(route)
+        if client.post(path, data=form, headers=headers).status_code != 403:
+            taken.append(route)
+    assert taken == []
+    assert [count(hub, table) for table in tables] == before
+
+
+def test_nobody_is_signed_in_by_another_site(app: FastAPI) -> None:
+    fields = {"name": "bob", "password": PASSWORD}
+    for csrf, headers in (
+        ("", {}),
+        ("0" * 64, {}),
+        (HubBrowser(app).csrf("/sign-in"), {}),
+        ("own", {"Origin": "https://evil.example"}),
+        ("own", {"Sec-Fetch-Site": "cross-site"}),
+    ):
+        victim = HubBrowser(app)
+        own = victim.csrf("/sign-in")
+        form = {**fields, "csrf": own if csrf == "own" else csrf}
+        sent = victim.client.post("/sign-in", headers=headers, data=form)
+        assert sent.status_code == 403
+        assert victim.cookie() == ""
+
+
+def test_pages_are_in_no_frame_and_no_cache(app: FastAPI) -> None:
+    ann = HubBrowser(app).sign_in("ann")
+    for path in ("/account", "/account/tokens", "/account/password"):
+        headers = ann.get(path).headers
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert "form-action 'self'" in headers["content-security-policy"]
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "no-referrer"
+
+
+# Guessing
+
+
+def test_guessing_a_password_ends_soon(app: FastAPI) -> None:
+    guess = {"name": "ann", "password": "a wrong password"}
+    browser = HubBrowser(app)
+    codes = [browser.send("/sign-in", guess).status_code for _ in range(MAX_FAILURES + 2)]
+    assert codes == [422] * MAX_FAILURES + [429] * 2
+    # Neither the right password nor another address helps; another account does not suffer.
+    right = {"name": "ann", "password": PASSWORD}
+    assert browser.send("/sign-in", right).status_code == 429
+    assert HubBrowser(app, "10.0.0.2").send("/sign-in", right).status_code == 429
+    HubBrowser(app, "10.0.0.3").sign_in("bob", PASSWORD)
+
+
+def test_one_address_does_not_guess_over_many_names(app: FastAPI) -> None:
+    browser = HubBrowser(app, "10.0.0.9")
+    codes = [browser.send("/sign-in", {"name": f"name{n}", "password": PASSWORD}).status_code
+             for n in range(MAX_FAILURES + 1)]  # fmt: skip
+    assert codes == [422] * MAX_FAILURES + [429]
+
+
+def test_an_ipv6_network_is_one_address(app: FastAPI) -> None:
+    codes = [
+        HubBrowser(app, f"2001:db8::{n:x}")
+        .send("/sign-in", {"name": f"name{n}", "password": PASSWORD})
+        .status_code
+        for n in range(1, MAX_FAILURES + 2)
+    ]
+    assert codes == [422] * MAX_FAILURES + [429]
+
+
+def test_a_made_up_address_of_a_proxy_is_not_believed(app: FastAPI) -> None:
+    codes = [
+        HubBrowser(app, "10.0.0.8")
+        .send("/sign-in", {"name": f"name{n}", "password": PASSWORD},
+              headers={"X-Forwarded-For": f"203.0.113.{n}"})
+        .status_code
+        for n in range(MAX_FAILURES + 1)
+    ]  # fmt: skip
+    assert codes[-1] == 429
+
+
+def test_many_guesses_at_once_are_many_guesses(hub: Hub, app: FastAPI) -> None:
+    browsers = [HubBrowser(app, f"10.1.0.{n}") for n in range(24)]
+    secrets = [browser.csrf("/sign-in") for browser in browsers]
+
+    def guess(position: int) -> int:
+        form = {"name": "ann", "password": "a wrong password", "csrf": secrets[position]}
+        return int(browsers[position].client.post("/sign-in", data=form).status_code)
+
+    with ThreadPoolExecutor(12) as pool:
+        codes = list(pool.map(guess, range(len(browsers))))
+    assert sorted(codes) == [422] * MAX_FAILURES + [429] * (len(browsers) - MAX_FAILURES)
+
+
+def test_a_stolen_session_does_not_guess_the_password(app: FastAPI) -> None:
+    ann = HubBrowser(app).sign_in("ann")
+    fields = {"password": NEW, "again": NEW}
+    for _ in range(MAX_FAILURES):
+        ann.send("/account/password", {"old": "a wrong password", **fields})
+    page = ann.send("/account/password", {"old": PASSWORD, **fields})
+    assert "too many wrong passwords" in page.text
+
+
+def test_unknown_names_take_the_same_steps(
+    hub: Hub, app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same statements, and one password hash that is checked, whatever is wrong."""
+    with hub.database.writing() as session:
+        session.get_one(Account, 3).disabled = now()
+        session.get_one(Account, 1).password_hash = None
+    checked: list[str] = []
+    verify = passwords._hasher.verify
+
+    def note(stored: str, password: bytes) -> bool:
+        checked.append(stored.rpartition("$")[0].rpartition("$")[0])
+        return verify(stored, password)
+
+    class Noting:
+        verify = staticmethod(note)
+
+    monkeypatch.setattr(passwords, "_hasher", Noting)
+    work: dict[str, list[str]] = {}
+    for name in ("ann", "bob", "olga", "nobody"):
+        statements: list[str] = []
+
+        def keep(*arguments: Any, kept: list[str] = statements) -> None:
+            kept.append(arguments[2])
+
+        event.listen(hub.database.engine, "before_cursor_execute", keep)
+        done = access.sign_in(hub.database, name, "a wrong password", f"10.2.0.{len(work)}",
+                              hub.config.sessions)  # fmt: skip
+        event.remove(hub.database.engine, "before_cursor_execute", keep)
+        assert done is None
+        work[name] = statements
+    assert len(checked) == 4
+    # The parameters of the hash, and so its cost, are the same.
+    assert len(set(checked)) == 1
+    assert all(statements == work["nobody"] for statements in work.values())
+    assert len(work["nobody"]) > 3
+
+
+# Links and ways elsewhere
+
+
+def test_an_invitation_at_once_twice_makes_one_account(hub: Hub, app: FastAPI) -> None:
+    with hub.database.writing() as session:
+        secret = invite(session, "viewer", 1, hub.config.sessions)
+    browsers = [HubBrowser(app, f"10.3.0.{n}") for n in range(6)]
+    path = f"/invitations/{secret}"
+    secrets = [browser.csrf(path) for browser in browsers]
+
+    def accept(position: int) -> int:
+        form = {"name": f"eve{position}", "password": PASSWORD, "again": PASSWORD,
+                "csrf": secrets[position]}  # fmt: skip
+        return int(browsers[position].client.post(path, data=form).status_code)
+
+    with ThreadPoolExecutor(6) as pool:
+        codes = sorted(pool.map(accept, range(len(browsers))))
+    assert codes == [303] + [404] * 5
+    assert count(hub, Account) == 4
+
+
+@pytest.mark.parametrize("target", ELSEWHERE)
+def test_a_sign_in_leads_nowhere_else(app: FastAPI, target: str) -> None:
+    fields = {"name": "ann", "password": PASSWORD, "next": target}
+    done = HubBrowser(app).send("/sign-in", fields)
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    assert "x=y" not in str(done.headers.get_list("set-cookie"))
+    signed_in = HubBrowser(app).sign_in("ann")
+    going = signed_in.get("/sign-in", params={"next": target})
+    assert (going.status_code, going.headers["location"]) == (303, "/")
+    settings = HubBrowser(app).get("/settings", params={"next": target})
+    assert settings.headers["location"] == "/"
+
+
+def test_links_name_the_hub_and_not_the_host_of_the_request(hub: Hub, app: FastAPI) -> None:
+    olga = HubBrowser(app).sign_in("olga")
+    headers = {"X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example"}
+    for path, fields in (("/manage/invitations", {"role": "viewer"}),
+                         ("/manage/accounts/2", {"action": "reset"})):  # fmt: skip
+        page = olga.send(path, fields, headers=headers).text
+        assert "evil.example" not in page
+        assert f"{hub.config.url}/" in page
+
+
+def test_the_hub_on_https_gives_no_cookie_to_http(hub: Hub) -> None:
+    config = replace(hub.config, url="https://hub.example")
+    app = create_app(Hub(hub.folder, config, hub.database, hub.storage))
+    browser = HubBrowser(app).sign_in("ann")
+    # A cookie without the prefix may come from a neighbouring host, and counts for nothing.
+    assert browser.get("/account").status_code == 303
+
+
+def test_no_secret_stands_in_logs_or_the_audit(
+    hub: Hub, app: FastAPI, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    olga = HubBrowser(app).sign_in("olga", PASSWORD)
+    page = olga.send("/manage/invitations", {"role": "viewer"}).text
+    page += olga.send("/manage/accounts/2", {"action": "reset"}).text
+    page += olga.send("/account/tokens", {"label": "x", "scope-read": "1", "days": "1"}).text
+    links = re.findall(r"/(?:invitations|password-resets)/([\w-]{30,})", page)
+    secrets = {*links, *re.findall(r"snl_[\w-]+", page), olga.cookie(), PASSWORD}
+    assert len(secrets) == 5
+    for link in links:
+        HubBrowser(app).get(f"/invitations/{link}")
+    HubBrowser(app).send("/sign-in", {"name": PASSWORD, "password": "x"})
+    HubBrowser(app).send("/sign-in", {"name": "correct-horse", "password": PASSWORD})
+    with hub.database.reading() as session:
+        entries = session.scalars(select(AuditEntry)).all()
+        texts = [f"{entry.subject} {entry.detail}" for entry in entries]
+    # The browsers of this test log what they ask for, too.
+    texts += [each.getMessage() for each in caplog.records if not each.name.startswith("httpx")]
+    written = "\n".join(texts)
+    assert "/invitations/{secret}" in written
+    assert "sign-in" in {entry.action for entry in entries}
+    assert [secret for secret in secrets if secret in written] == []
