@@ -6,6 +6,7 @@ docs/models.md      every model provider and its options
 docs/reproduction.md  our numbers beside official ones (see docs/reproduce.py)
 docs/evidence.md    what every benchmark's numbers rest on (see docs/evidence.py)
 docs/families.md    families of models that were tried (see docs/families.py)
+docs/routes.md      where every model's name leads (see docs/routes.py)
 docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
 docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
@@ -211,6 +212,11 @@ def families() -> str:
     return _page_of("families.py")
 
 
+def routes() -> str:
+    """Where every model's name leads, from the routes of the package."""
+    return _page_of("routes.py")
+
+
 def _page_of(script: str) -> str:
     text: str = runpy.run_path(str(FOLDER / script))["page"]()
     return text
@@ -250,6 +256,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "reproduction.md": reproduction,
     "evidence.md": evidence,
     "families.md": families,
+    "routes.md": routes,
     "every-kind.md": every_kind,
     "statistics.md": statistics,
     "attacks.md": attacks,

@@ -201,10 +201,10 @@ def test_what_can_not_be_fetched_either_is_missing(
 def test_a_name_without_a_route_is_missing_and_weights_are_compared_with_the_memory(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["plan", "-m", "InternVL2-8B", "-b", "mmbench"]) == 2
+    assert main(["plan", "-m", "InternVL2_5-4B", "-b", "mmbench"]) == 2
     shown = capsys.readouterr().out
-    assert "missing model: transformers does not load OpenGVLab/InternVL2-8B by itself" in shown
-    assert "hf/OpenGVLab/InternVL2-8B:trust_remote_code=yes" in shown
+    assert "missing model: transformers does not load OpenGVLab/InternVL2_5-4B by itself" in shown
+    assert "hf/OpenGVLab/InternVL2_5-4B:trust_remote_code=yes" in shown
     main(["plan", "-m", "Qwen3-VL-235B-A22B-Instruct", "-b", "mmbench"])
     shown = capsys.readouterr().out
     assert "its weights take about" in shown

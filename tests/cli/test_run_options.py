@@ -28,7 +28,7 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
     [
         ((), {}),
         (("--limit", "3", "--seed", "7"), {"limit": 3, "seed": 7}),
-        (("--no-html", "--no-recipe"), {"html": False, "recipes": False}),
+        (("--no-html", "--setup", "plain"), {"html": False, "setup": "plain"}),
         (("--judge", "a", "--judge", "b"), {"judges": ("a", "b")}),
         (("--price", "m:input=1,output=2"), {"prices": ("m:input=1,output=2",)}),
         (("--fresh",), {"fresh": ""}),

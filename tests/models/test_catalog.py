@@ -191,9 +191,9 @@ def test_facts_do_not_enter_the_identity(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_a_model_has_one_full_name_by_whatever_name_it_was_opened(name: str, spec: str) -> None:
-    assert full_name(name, Named("hf")) == spec
+    assert full_name(name, Named("hf").identity) == spec
     # A model of one's own may go by the same name: then it is no other.
-    assert full_name(name, Named("custom")) == name
+    assert full_name(name, Named("custom").identity) == name
 
 
 @dataclass
@@ -208,7 +208,8 @@ class Named:
 
 def test_a_recipe_holds_by_every_name_of_a_model() -> None:
     names = ("llava_v1.5_7b", "hf/llava-hf/llava-1.5-7b-hf")
-    by_alias, by_spec = (find_recipe(full_name(name, Named("hf")), "eyechart") for name in names)
+    identity = Named("hf").identity
+    by_alias, by_spec = (find_recipe(full_name(name, identity), "eyechart") for name in names)
     assert by_alias is not None
     assert by_alias.name == by_spec.name == "llava-1.5"  # type: ignore[union-attr]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from snellen.models.hf.own_code.model import OwnCodeModel
 from snellen.models.hf.own_code.tiles import TileSettings, choose_grid, cut_tiles, tile_images
 from snellen.models.hf.own_code.values import VALUES
 from snellen.models.naming.registry import open_model
-from snellen.models.naming.routes import layouts
+from snellen.models.naming.routes import config_type, layouts
 
 SHORT = Generation(max_new_tokens=6)
 ONE, WIDE = noise(1), noise(2, 120, 40)
@@ -213,7 +215,6 @@ def test_draws_depend_on_their_seed_alone(folders: dict[str, Path], name: str) -
 
 
 @pytest.mark.attack(
-    "models",
     "a checkpoint with Python of its own, without the user's consent",
     "a sentence that names the option; none of its code runs",
 )
@@ -235,6 +236,31 @@ def test_no_code_of_a_checkpoint_runs_without_consent(
         for path in folder.glob("*.py"):
             kept = path.read_text(encoding="utf-8")
             path.write_text(kept.partition("\n")[2], encoding="utf-8")
+
+
+def test_code_that_does_not_run_with_this_transformers_says_so_once(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "old"
+    shutil.copytree(folders["internvl_chat"], folder)
+    code = folder / "modeling_internvl_chat.py"
+    text = code.read_text(encoding="utf-8")
+    code.write_text(text.replace("self.language_model.generate(", "self.language_model.begat("))
+    with pytest.raises(UsageError, match=r"does not run with transformers .*begat.*--serve 'vllm"):
+        opened(folder).load()
+
+
+def test_code_for_an_older_transformers_is_refused_before_it_is_loaded(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "internlm2"
+    shutil.copytree(folders["internvl_chat"], folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["llm_config"]["architectures"] = ["InternLM2ForCausalLM"]
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert config_type(config) == "internvl_chat_internlm2"
+    with pytest.raises(UsageError, match=r"needs transformers before 4\.50, and 5\..*vllm serve"):
+        opened(folder)
 
 
 def test_a_run_by_the_checkpoints_own_code(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from snellen.models.naming.routes import (
     routes_of,
 )
 
+PARTS = '{"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}'
+PICTURES = '{"image_processor_type": "OfAUserImageProcessor"}'
 CHECKPOINTS = [entry.id for entry in catalog() if entry.provider == "hf"]
 TRIED_FAMILIES = Path(__file__).parents[2] / "docs" / "data" / "families.json"
 
@@ -149,8 +151,9 @@ SAME = {
         ("Qwen/Qwen2.5-VL-7B-Instruct", ["transformers"], "Qwen/Qwen2.5-VL-7B-Instruct"),
         ("OpenGVLab/InternVL3-8B", ["twin", "code"], "OpenGVLab/InternVL3-8B-hf"),
         ("OpenGVLab/InternVL3_5-38B", ["twin", "code"], "OpenGVLab/InternVL3_5-38B-HF"),
-        ("OpenGVLab/InternVL2-8B", ["code"], "internvl_chat"),
-        ("OpenGVLab/InternVL2_5-8B-MPO", ["twin", "code"], "OpenGVLab/InternVL2_5-8B-MPO-hf"),
+        ("OpenGVLab/InternVL2-8B", ["server", "server", "server", "code"], "vllm"),
+        ("OpenGVLab/InternVL2_5-4B", ["code", "server"], "internvl_chat"),
+        ("OpenGVLab/InternVL2_5-8B-MPO", ["twin", "server"], "OpenGVLab/InternVL2_5-8B-MPO-hf"),
         ("openbmb/MiniCPM-V-2_6", ["code", "server"], "minicpmv"),
         ("liuhaotian/llava-v1.5-13b", ["twin"], "llava-hf/llava-1.5-13b-hf"),
         (
@@ -193,7 +196,6 @@ def test_the_revision_that_the_catalog_pins_is_not_that_of_the_twin() -> None:
 
 
 @pytest.mark.attack(
-    "models",
     "names of checkpoints that transformers does not load, without a network",
     "one sentence with the nearest way that works, before anything is downloaded",
 )
@@ -222,11 +224,36 @@ def test_a_folder_is_recognised_by_what_its_configuration_declares() -> None:
     assert config_type({"model_type": "of_a_user"}) == ""
 
 
+@pytest.mark.parametrize(
+    ("files", "sentence"),
+    [
+        (
+            {"model.safetensors.index.json": PARTS, "1.safetensors": "", "tokenizer.json": "{}"},
+            "lacks 1 of the 2 files of its weights, e.g. 2.safetensors",
+        ),
+        ({"model.safetensors": ""}, "has no tokenizer"),
+        (
+            {"model.safetensors": "", "tokenizer.json": "{}", "preprocessor_config.json": PICTURES},
+            "no processor that joins images and text",
+        ),
+    ],
+)
+def test_a_folder_that_lacks_files_says_so_before_it_is_loaded(
+    files: dict[str, str], sentence: str, tmp_path: Path
+) -> None:
+    config = {"model_type": "of_a_user", "architectures": ["OfAUser"]}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=sentence):
+        open_model(f"hf/{tmp_path}", {"device": "cpu"})
+
+
 def test_models_are_chosen_by_their_route(capsys: pytest.CaptureFixture[str]) -> None:
     entries = choose(catalog(), "route=twin")
     assert len(entries) == first_routes()["twin"]
     assert {entry.id for entry in choose(catalog(), "server=lmdeploy,route=code")} >= {
-        "OpenGVLab/InternVL2-8B"
+        "OpenGVLab/InternVL2_5-4B"
     }
     assert main(["list", "models", "--filter", "name=InternVL3-8B"]) == 0
     assert "twin OpenGVLab/InternVL3-8B-hf" in capsys.readouterr().out
@@ -238,7 +265,10 @@ def test_models_are_chosen_by_their_route(capsys: pytest.CaptureFixture[str]) ->
 def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", "InternVL2-8B"]) == 0
     out = capsys.readouterr().out
+    assert "needs transformers before 4.50" in out
     assert "own code (internvl_chat); tried with a small model of the same layout" in out
     assert "vllm; the protocol was tried with a server on this machine" in out
+    assert "ask it by" in out
+    assert "-m OpenGVLab/InternVL2-8B --serve 'vllm serve {model}" in out
     assert main(["info", "cambrian-8b"]) == 0
     assert "none: only its authors' package cambrian loads it" in capsys.readouterr().out

@@ -62,3 +62,38 @@ def test_a_small_top_p_takes_the_likeliest(tiny: HuggingFace) -> None:
     narrow = replace(HOT, top_p=1e-6)
     (likeliest,) = said(tiny, [Generation(max_new_tokens=4)], [0])
     assert Counter(said(tiny, [narrow] * 8, list(range(8)))) == {likeliest: 8}
+
+
+def test_the_single_likeliest_token_is_drawn_with_top_k_1(tiny: HuggingFace) -> None:
+    (likeliest,) = said(tiny, [Generation(max_new_tokens=4)], [0])
+    one = replace(HOT, top_k=1)
+    assert Counter(said(tiny, [one] * 8, list(range(8)))) == {likeliest: 8}
+    few = said(tiny, [replace(HOT, top_k=3, max_new_tokens=1)] * 24, list(range(24)))
+    assert 1 < len(set(few)) <= 3
+
+
+def test_penalties_count_each_tokens_own_past() -> None:
+    """By hand: the prompt 1, 2 after padding (0), the reply 3, 3. Repetition divides or multiplies,
+    presence is subtracted once."""
+    import torch
+
+    from snellen.models.hf.generate import _Penalties
+
+    prompt = {
+        "input_ids": torch.tensor([[0, 1, 2]]),
+        "attention_mask": torch.tensor([[0, 1, 1]]),
+    }
+    scores = torch.tensor([[4.0, 4.0, -4.0, 4.0, 4.0]])
+    ids = torch.tensor([[0, 1, 2, 3, 3]])
+    repeated = _Penalties(Generation(repetition_penalty=2.0), prompt, 3)(ids, scores)
+    assert repeated.tolist() == [[4.0, 2.0, -8.0, 2.0, 4.0]]
+    present = _Penalties(Generation(presence_penalty=1.5), prompt, 3)(ids, scores)
+    assert present.tolist() == [[4.0, 4.0, -4.0, 2.5, 4.0]]
+
+
+def test_a_penalty_changes_replies_and_the_others_of_a_batch_do_not(tiny: HuggingFace) -> None:
+    free = Generation(max_new_tokens=6, temperature=1.0, seed=1)
+    held = replace(free, repetition_penalty=50.0, presence_penalty=2.0)
+    together = said(tiny, [held] * 4, [0, 1, 2, 3])
+    assert [said(tiny, [held], [repeat])[0] for repeat in range(4)] == together
+    assert together != said(tiny, [free] * 4, [0, 1, 2, 3])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ from snellen.core.output import Generated
 from snellen.core.request import Generate, Text
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
-from snellen.prompts.recipes import find_recipe, load_recipes
+from snellen.prompts.recipes import MakerSetup, find_recipe, recipe_templates
 from snellen.prompts.stored import load_template
 
 LETTER = "Answer with the option's letter from the given choices directly."
@@ -32,6 +34,7 @@ CHINESE = {"question": "哪个?", "A": "red", "B": "blue", "answer": "A"}
 YES_NO = {"question": ASKED, "answer": "Yes", "category": "existence"}
 BARE = {"question": "Is it red?", "answer": "Yes", "category": "existence"}
 OPEN = {"question": "What is it?", "answer": "red"}
+PEER = json.loads(Path(__file__).with_name("vlmevalkit_prompts.json").read_text("utf-8"))
 PLAIN = "Look left.\nWhich?\nA. red\nB. blue\n"
 SHORT = "Hint: Look left.\nQuestion: Which?\nOptions:\nA. red\nB. blue\n"
 
@@ -49,6 +52,8 @@ CASES = [
     ("h2oai/h2ovl-mississippi-2b", "mmstar", CHOICE, PLAIN + LETTER),
     ("AIDC-AI/Ovis2-8B", "mme", YES_NO, f"{ASKED}\n{WORD}"),
     ("AIDC-AI/Ovis2-8B", "mmbench", CHOICE, PLAIN + LETTER),
+    ("AIDC-AI/Ovis1.5-Llama3-8B", "mmbench", CHINESE,
+     "哪个?\nA. red\nB. blue\n请直接回答选项字母。"),
     ("rhymes-ai/Aria", "docvqa", OPEN, "What is it?\nAnswer briefly and directly."),
     ("rhymes-ai/Aria", "mmbench", CHINESE, f"哪个?\nA. red\nB. blue\n{LETTER}"),
     ("THUDM/cogvlm2-llama3-chat-19B", "mmbench", CHOICE, f"{PLAIN}{LETTER}\nShort Answer."),
@@ -101,8 +106,9 @@ def asked(benchmark: Benchmark) -> str:
 
     def answer(request: object) -> Generated:
         assert isinstance(request, Generate)
-        (message,) = request.messages
-        seen.extend(part.text for part in message.parts if isinstance(part, Text))
+        if request.to == "model":
+            texts = [part.text for part in request.messages[-1].parts if isinstance(part, Text)]
+            seen.append("\n".join(texts))
         return Generated("A")
 
     run_flow(benchmark.flow(sample), answer)
@@ -130,16 +136,34 @@ def test_the_prompt_is_what_the_authors_ask_with(
 
 
 def test_every_wording_of_a_recipe_is_tested() -> None:
-    shown = [find_recipe(f"hf/{model}", benchmark) for model, benchmark, _, _ in CASES]
-    names = {recipe.prompt for recipe in shown if recipe}
-    left = {recipe.prompt for recipe in load_recipes()} - names
-    named = {"qwen2-vl", "aria-bare", "smolvlm-chartqa", "smolvlm-textvqa", "llama-vision-docvqa"}
-    assert left == named, "these are tested below or in test_stored_templates"
-    families = {recipe.name for recipe in shown if recipe}
-    untested = {recipe.name for recipe in load_recipes()} - families
-    assert untested == {
-        "cogvlm", "llava-1.5", "llava-next", "qwen2-vl", "llama-3.2-vision", "mplug-owl3",
-    }  # fmt: skip
+    asked_here = [find_recipe(f"hf/{model}", benchmark) for model, benchmark, _, _ in CASES]
+    asked_there = [find_recipe(f"hf/{model}", PEER["rows"][data]["benchmark"])
+                   for model, data, *_ in PEER["prompts"]]  # fmt: skip
+    tested = {recipe.prompt for recipe in (*asked_here, *asked_there) if recipe}
+    longer = {"smolvlm-textvqa", "smolvlm-chartqa", "molmo-tablevqa", "molmo-vqa"}
+    assert set(recipe_templates()) - tested <= longer, "these are tested below"
+
+
+@pytest.mark.parametrize("model", sorted({model for model, *_ in PEER["prompts"]}))
+def test_the_prompt_is_what_the_models_own_builder_made(tmp_path: Path, model: str) -> None:
+    """Golden data: VLMEvalKit's builders, run at the commit that the file names."""
+    expected = {data: text.strip() for name, data, _, text in PEER["prompts"] if name == model}
+    assert {data: asked_as_by_maker(tmp_path, model, data) for data in expected} == expected
+
+
+def test_prompts_known_to_differ_from_the_builders_still_do(tmp_path: Path) -> None:
+    for model, data, _, text, reason in PEER["different"]:
+        assert asked_as_by_maker(tmp_path, model, data) != text.strip(), (model, data, reason)
+
+
+def asked_as_by_maker(folder: Path, model: str, data: str) -> str:
+    benchmark = PEER["rows"][data]["benchmark"]
+    cells = {"answer": "A", **PEER["rows"][data]["row"]}
+    variant = Variant(data=str(table(folder, cells)), circular="off")
+    if benchmark != "mmbench":
+        variant = replace(variant, circular=None)
+    plain = open_benchmark(benchmark, variant)
+    return asked(apply_recipe(f"hf/{model}", benchmark, plain, variant)).strip()
 
 
 @pytest.mark.parametrize(
@@ -167,15 +191,14 @@ def test_longer_templates(tmp_path: Path, name: str, first: str, last: str) -> N
         ("OpenGVLab/InternVL3-8B-hf", "video-mme"),
         ("OpenGVLab/InternVL3-8B-hf", "mme-realworld"),
         ("openbmb/MiniCPM-V-2_6", "mmmu"),
-        ("deepseek-ai/deepseek-vl2-tiny", "mmbench"),
         ("meta-llama/Llama-3.2-11B-Vision-Instruct", "ai2d"),
         ("NVEagle/Eagle-X5-7B", "mmmu"),
-        ("microsoft/Phi-3.5-vision-instruct", "mmbench"),
-        ("allenai/Molmo-7B-D-0924", "mmbench"),
+        ("allenai/Molmo-7B-D-0924", "mmmu"),
     ],
 )
 def test_where_nothing_is_prescribed_nothing_changes(model: str, benchmark: str) -> None:
-    assert find_recipe(f"hf/{model}", benchmark) is None
+    recipe = find_recipe(f"hf/{model}", benchmark)
+    assert recipe is None or not recipe.prompt
 
 
 def test_a_recipes_wording_is_taken_by_name_and_not_listed_with_every_benchmark() -> None:
@@ -212,18 +235,18 @@ def test_a_run_records_its_recipe_and_no_recipe_switches_it_off(
     """The bundled model stands for one whose authors prescribe a prompt."""
     from snellen.prompts import recipes as listed
 
-    own = listed.load_recipes()[0]._replace(name="own", models=["tiny"], benchmarks=["*"])
-    monkeypatch.setattr(listed, "load_recipes", lambda: (own,))
+    own = MakerSetup(name="own", models=("tiny",), basis="maker", prompt="llava")
+    monkeypatch.setattr(listed, "load_setups", lambda: (own,))
     data = table(tmp_path, CHOICE)
     common = ["run", "-m", "snellen/tiny", "-b", str(data), "--no-html", "-q", "--out"]
     assert main([*common, str(tmp_path / "with")]) == 0
-    assert main([*common, str(tmp_path / "without"), "--no-recipe"]) == 0
+    assert main([*common, str(tmp_path / "without"), "--setup", "plain"]) == 0
     (run,) = evaluate(["snellen/tiny"], [str(data)], out=tmp_path / "with", html=False).runs
     assert run.info.config.parameters[RECIPE] == "own"
     (prompted,) = [one.passes[0].prompt for one in run.records()]
     assert prompted[0].text() == PLAIN + LETTER
     (plain,) = evaluate(
-        ["snellen/tiny"], [str(data)], out=tmp_path / "without", html=False, recipes=False
+        ["snellen/tiny"], [str(data)], out=tmp_path / "without", html=False, setup="plain"
     ).runs
     assert RECIPE not in plain.info.config.parameters
     (prompted,) = [one.passes[0].prompt for one in plain.records()]
@@ -262,5 +285,5 @@ def test_a_recipe_is_applied_whatever_serves_the_model(
             return Generated("A")
 
     chosen = NamedBenchmark("mmstar", open_benchmark("mmstar"))
-    made = chosen.for_model(name, Served(), Variant(), {}, recipes=True)
+    made = chosen.for_model(name, Served(), Variant(), {}, is_by_maker=True)
     assert made.parameters.get(RECIPE) == recipe

@@ -19,7 +19,7 @@ from snellen.core.output import Generated, ParsedAnswer, Truncated
 from snellen.core.request import Generate, Request, Text
 from snellen.core.sample import Sample
 from snellen.prompts.choice import prompt
-from snellen.prompts.recipes import find_recipe, load_recipes
+from snellen.prompts.recipes import find_recipe, load_setups
 from snellen.prompts.stored import load_template
 
 CHOICE = Sample("1", "choice", "Which?", ("A",), {"A": "red", "B": "blue"}, hint="Look left.")
@@ -80,10 +80,12 @@ def test_mmbench_asks_as_its_paper_unless_told_otherwise() -> None:
 
 
 def test_every_recipe_names_its_source_and_a_wording_there_is() -> None:
-    for recipe in load_recipes():
-        assert recipe.source.startswith("https://")
-        assert recipe.read
-        assert load_template(recipe.prompt).template
+    for setup in load_setups():
+        for row in (setup, *setup.by_benchmark):
+            source = row.source or setup.source
+            assert source.startswith("https://"), setup.name
+            assert row.read or setup.read, setup.name
+            assert not row.prompt or load_template(row.prompt).template
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,8 @@ def test_every_recipe_names_its_source_and_a_wording_there_is() -> None:
         ("http://localhost:8000/v1#Qwen/Qwen2-VL-7B-Instruct:concurrency=4", "qwen2-vl"),
         ("openrouter/qwen/qwen2.5-vl-72b-instruct", "qwen2.5-vl"),
         ("hf//models/Qwen/Qwen2-VL-7B-Instruct", None),
-        ("hf/microsoft/Phi-3.5-vision-instruct", None),
+        ("hf/microsoft/Phi-3.5-vision-instruct", "phi-3-vision"),
+        ("hf/microsoft/Florence-2-large", None),
         ("snellen/tiny", None),
     ],
 )
@@ -115,13 +118,24 @@ def test_a_recipe_gives_way_to_a_prompt_asked_for_by_name(tmp_path: Path) -> Non
     assert "given choices" in asked(changed)[0].messages[0].text()
     chosen = Variant(options={"prompt": "vlmevalkit"})
     for spec, variant in ((f"{data}:prompt=snellen", Variant()), (data, chosen)):
-        assert apply_recipe(model, spec, plain, variant) is plain
+        own = apply_recipe(model, spec, plain, variant)
+        assert own.parameters.get("prompt") != "llava"
     assert apply_recipe("random", data, plain, Variant()) is plain
 
 
-def test_no_recipe_is_a_flag(tmp_path: Path, capsys) -> None:
+def test_the_plain_set_up_is_a_flag(tmp_path: Path, capsys) -> None:
     data = table(tmp_path)
-    argv = ["run", "-m", "random", "-b", str(data), "--out", str(tmp_path / "o"), "--no-recipe"]
+    argv = [
+        "run",
+        "-m",
+        "random",
+        "-b",
+        str(data),
+        "--out",
+        str(tmp_path / "o"),
+        "--setup",
+        "plain",
+    ]
     assert main([*argv, "--no-html", "-q"]) == 0
 
 

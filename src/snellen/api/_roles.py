@@ -8,16 +8,23 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from snellen.api._sampling import refuse_sampling, split_judge_sampling, split_model_sampling
-from snellen.api.options import RunOptions
+from snellen.api._maker_setup import MadeSpec, add_maker_options, maker_sampling
+from snellen.api._sampling import (
+    is_greedy,
+    refuse_sampling,
+    split_judge_sampling,
+    split_model_sampling,
+)
+from snellen.api.options import MAKER, RunOptions
 from snellen.api.resolve import NamedBenchmark
+from snellen.benchmarks.declaration.registry import RECIPE
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model
 from snellen.core.request import CLIP, Sampling
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
-from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.plan import RunPlan, recorded_sampling
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.sampling import check_sampler
@@ -101,8 +108,18 @@ def open_roles(
     judges, judge_sampling = (
         split_judge_sampling(options.judges, custom) if options.judges else ([], {})
     )
+    # Of a server that a command of the user's starts, it is not known what it takes.
+    is_by_maker = options.setup == MAKER and options.serve is None
+    made = [add_maker_options(model, custom) if is_by_maker else MadeSpec(model)
+            for model in specs.models]  # fmt: skip
+    requested = opener.requested_models([each.spec for each in made])
+    if made:
+        requested = [
+            (each.name_without(name), model)
+            for each, (name, model) in zip(made, requested, strict=True)
+        ]
     opened_models, sampling = specs.resolve(
-        opener.requested_models(specs.models), options.repeats, [each.name for each in listed]
+        requested, options.repeats, [each.name for each in listed]
     )
     named_models = _distinct_models(opened_models)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
@@ -169,8 +186,9 @@ class RunMatrix:
         """What the engine needs for one run. Limits, prices and progress are the caller's."""
         name, model = cell.model
         roles, options = self.model_roles, self.options
+        is_by_maker = options.setup == MAKER
         benchmark = cell.benchmark.for_model(
-            name, model, self.variant, self.custom_benchmarks, options.recipes
+            name, model, self.variant, self.custom_benchmarks, is_by_maker
         )
         shared = {
             role: helper
@@ -192,7 +210,25 @@ class RunMatrix:
             failures=self.variant.failures,
             repeats=options.repeats,
             sampling=sampling,
+            setup_sampling=self._setup_sampling(cell, benchmark),
         )
+
+    def greedy_models(self) -> list[str]:
+        """Names of the models that are asked for their likeliest reply although they can sample, on
+        any benchmark."""
+        greedy = {
+            cell.model[0]: None
+            for cell in self.cells()
+            if is_greedy(cell.model[1], recorded_sampling(self.run_plan(cell)).get(MAIN))
+        }
+        return list(greedy)
+
+    def _setup_sampling(self, cell: RunCell, benchmark: Benchmark) -> Sampling | None:
+        """How the makers of the model sample it here; None for the plain set-up."""
+        name, model = cell.model
+        if self.options.setup != MAKER or RECIPE not in benchmark.parameters:
+            return None
+        return maker_sampling(name, model, benchmark, self.model_roles.sampling.get(name))
 
 
 def resolve_comparison(rule: ComparisonRule, names: Sequence[str]) -> ComparisonRule:

@@ -11,7 +11,6 @@ from typing import NamedTuple, Unpack
 
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
 from snellen.api._roles import RunCell, RunMatrix, open_roles
-from snellen.api._sampling import is_greedy
 from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
     STORE_FILE,
@@ -173,11 +172,10 @@ def _evaluate(
             for name, model in roles.models:
                 if remark := abilities(model).route_remark:
                     warned(f"{name}: {remark}")
-        if options.repeats > 1 and warned is not None:
-            for name, model in roles.models:
-                if is_greedy(model, roles.sampling.get(name)):
-                    warned(f"{name}: {_NO_TEMPERATURE}")
         matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+        if options.repeats > 1 and warned is not None:
+            for name in matrix.greedy_models():
+                warned(f"{name}: {_NO_TEMPERATURE}")
 
         def run_plan(cell: RunCell, fresh: str) -> RunPlan:
             plan = replace(

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from snellen.core.model import AnyModel
     from snellen.engine.ray.placement import RayCluster
 
+MAKER = "maker"
+PLAIN = "plain"
+SETUPS = (MAKER, PLAIN)
 STORE_FILE = "store.sqlite"
 DEFAULT_OUT = "snellen-results"
 
@@ -91,6 +94,19 @@ SAMPLING_FLAGS: Mapping[str, Flag] = {
         "--top-p",
         "sample from the most likely tokens whose probabilities sum to this value",
         "P",
+        float,
+    ),
+    "top_k": Flag("--top-k", "sample from this many most likely tokens; 0 from all", "K", int),
+    "repetition_penalty": Flag(
+        "--repetition-penalty",
+        "divide the scores of tokens that prompt or reply hold already (1: none)",
+        "X",
+        float,
+    ),
+    "presence_penalty": Flag(
+        "--presence-penalty",
+        "subtract this from the scores of tokens that the reply holds already (0: none)",
+        "X",
         float,
     ),
     "seed": Flag(
@@ -158,12 +174,13 @@ class RunOptions(RequestOptions):
     variant: Variant = nested_option(Variant(), VARIANT_FLAGS)
     """How the benchmarks are built: data, columns, rotations, parsing rule, control, policy for
     failures, longest reply."""
-    recipes: bool = option(
-        True, "--no-recipe", "use the benchmark's own prompt, even if the model's "
-            "authors prescribe another", is_inverted=True,
+    setup: str = option(
+        MAKER, "--setup", "`maker` asks each model as its makers do, where that is known "
+            "(prompt, sampling, longest reply, pixels, frames), `plain` as the benchmark says; "
+            "what is given otherwise comes first (default: maker)", choices=SETUPS,
     )  # fmt: skip
-    """Whether models are asked with the prompt that their authors prescribe, if there is one and
-    the user named none."""
+    """`maker`: models are asked as their makers ask them (`snellen list recipes`), in what neither
+    the user nor the route decides; `plain`: as the benchmark says."""
     repeats: int = option(
         1, "--repeats", "ask each question K times and report mean, pass@k, majority and "
         "consistency", metavar="K", parse=int,
@@ -230,7 +247,7 @@ class RunOptionChanges(TypedDict, total=False):
     limit: int | None
     seed: int
     variant: Variant
-    recipes: bool
+    setup: str
     repeats: int
     sampling: Sampling
     extractors: Sequence[AnyModel] | AnyModel
@@ -295,6 +312,8 @@ def check_options(options: RunOptions) -> None:
     """Raises UsageError if no run can be made with these options."""
     check_types(options)
     check_repeats("--repeats", options.repeats)
+    if options.setup not in SETUPS:
+        raise UsageError(f"setup is {options.setup!r}; expected one of {', '.join(SETUPS)}")
     check_limit(options.limit)
     check_column_keys(options.variant.columns)
     out = Path(options.out)

@@ -27,11 +27,12 @@ from snellen.core.model import (
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.preflight import check_models, check_roles
-from snellen.engine.servers.managed import GENERIC_PROVIDER, Servers
+from snellen.engine.servers.managed import Servers
 from snellen.models.hf.memory import model_memory
 from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.catalog import facts_of
-from snellen.models.naming.registry import full_name, open_model, split_spec
+from snellen.models.naming.maker_names import maker_name
+from snellen.models.naming.registry import open_model, split_spec
 from snellen.models.naming.routes import twin_of
 from snellen.models.remote.profile import profiles
 from snellen.settings import Settings, first_nonblank, force_offline
@@ -123,10 +124,10 @@ class NamedBenchmark:
         model: Model,
         variant: Variant,
         custom: Mapping[str, Benchmark | BenchmarkFactory],
-        recipes: bool,
+        is_by_maker: bool,
     ) -> Benchmark:
         """The benchmark as this model is asked it: with the longest reply of the model's profile,
-        unless the user set one, and with the recipe of the model's authors, if there is one."""
+        unless the user set one, and `is_by_maker` as the makers of the model ask it."""
         if not isinstance(self.spec, str):
             return self.benchmark
         if self.columns:
@@ -135,23 +136,15 @@ class NamedBenchmark:
         changed = longest is not None and variant.max_new_tokens is None
         if changed:
             variant = replace(variant, max_new_tokens=longest)
-        if recipes and self.spec not in custom:
-            served = _served_name(name, model)
-            benchmark = apply_recipe(served, self.spec, self.benchmark, variant)
+        if is_by_maker and self.spec not in custom:
+            known_as = maker_name(name, model.identity)
+            takes_video = "video" in model.capabilities.inputs
+            benchmark = apply_recipe(
+                known_as, self.spec, self.benchmark, variant, takes_video=takes_video
+            )
             if benchmark is not self.benchmark:
                 return benchmark
         return resolve_benchmark(self.spec, variant, custom) if changed else self.benchmark
-
-
-def _served_name(name: str, model: Model) -> str:
-    """`full_name`, with the provider in front for a model that a server knows by its own name
-    alone."""
-    full, identity = full_name(name, model), model.identity
-    if identity.provider == GENERIC_PROVIDER:
-        return f"{GENERIC_PROVIDER}/{identity.name.removeprefix('hf/')}"
-    if full.partition(":")[0] == identity.name:
-        return f"{identity.provider}/{identity.name}"
-    return full
 
 
 _BYTES_PER_PARAMETER = 2

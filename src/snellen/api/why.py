@@ -19,6 +19,7 @@ from snellen.analysis.causes.factors import (
 from snellen.analysis.causes.why import DifferenceSplit, counted_scores, crossed_run, why
 from snellen.analysis.comparison.reopened_data import benchmark_as_recorded, benchmark_with_data
 from snellen.analysis.parsing.rescore import rescore_records
+from snellen.analysis.published.explanation import PublishedExplanation, explain_published
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
 from snellen.data.predictions import read_predictions
@@ -96,6 +97,21 @@ def explain(
                   if side.info is not None and side.info.status != "complete"]  # fmt: skip
     notices = (*split.notices, *unfinished, *dict.fromkeys(rescorer.problems), *mean_notices)
     return Explanation(structs.replace(split, notices=notices), warnings, pair, runs[0].path)
+
+
+def explain_against_published(folder: Path | str) -> PublishedExplanation:
+    """Compare a run with the published numbers of its model on its benchmark, and name the settings
+    that differ from theirs, as far as these are known.
+
+    Raises UsageError subclasses: no run, no score, no number that it can be compared with.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise UsageError(f"{folder} is no run folder; give one, or two runs to compare")
+    run = _open_single_run(path)
+    if not run.has_report:
+        raise UsageError(f"{run.name} has no score yet; finish it first")
+    return explain_published(run.report())
 
 
 def _sides_between(

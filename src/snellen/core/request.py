@@ -136,6 +136,12 @@ class Generation(_DigestedSettings, frozen=True, omit_defaults=True):
     stop: tuple[str, ...] = ()
     logprobs: int = 0
     """Number of likeliest first tokens whose log-probabilities are requested."""
+    top_k: int = 0
+    """Draw among this many likeliest tokens; 0: among all."""
+    repetition_penalty: float = 1.0
+    """Divides the scores of tokens that prompt or reply hold already; 1: none."""
+    presence_penalty: float = 0.0
+    """Subtracted from the scores of tokens that the reply holds already; 0: none."""
 
 
 GREEDY = Generation()
@@ -149,15 +155,20 @@ class Sampling(_DigestedSettings, frozen=True, omit_defaults=True):
     top_p: float | None = None
     seed: int | None = None
     """Seed of the first draw; draw r, counted from 0, has seed + r."""
+    top_k: int | None = None
+    repetition_penalty: float | None = None
+    presence_penalty: float | None = None
 
     def apply_to(self, settings: Generation, repeat: int = 0) -> Generation:
         """The settings of a benchmark with these overrides, for draw `repeat`."""
-        return structs.replace(
-            settings,
-            temperature=settings.temperature if self.temperature is None else self.temperature,
-            top_p=settings.top_p if self.top_p is None else self.top_p,
-            seed=settings.seed if self.seed is None else self.seed + repeat,
-        )
+        changes = {name: value for name, value in structs.asdict(self).items() if value is not None}
+        for name in ("top_k", "repetition_penalty", "presence_penalty"):
+            # An equal value of another object would count as set in the digest.
+            if name in changes and changes[name] == getattr(settings, name):
+                del changes[name]
+        if self.seed is not None:
+            changes["seed"] = self.seed + repeat
+        return structs.replace(settings, **changes) if changes else settings
 
 
 class Drawing(_DigestedSettings, frozen=True, omit_defaults=True):

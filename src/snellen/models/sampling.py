@@ -1,10 +1,13 @@
-"""`temperature`, `top_p` and `seed`: options of every model, whichever provider it has."""
+"""`temperature`, `top_p`, `top_k`, `seed` and penalties: options of every model, whichever provider
+it has."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
+
+from msgspec import structs
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Model, RestrictedSampler, abilities
@@ -16,9 +19,16 @@ from snellen.models.naming.spec import split_options
 OPTIONS = (
     ModelOption("temperature", "how freely replies are drawn; 0 takes the likeliest words"),
     ModelOption("top_p", "draw among the likeliest words that together have this probability"),
+    ModelOption("top_k", "draw among this many likeliest words; 0: among all"),
     ModelOption("seed", "of the draws: the same seed gives the same replies, where that holds"),
+    ModelOption("repetition_penalty", "makes words of prompt and reply less likely; 1: none"),
+    ModelOption("presence_penalty", "makes words of the reply so far less likely; 0: none"),
 )
 _NAMES = tuple(option.name for option in OPTIONS)
+_COUNTS = ("seed", "top_k")
+_NUMBERS = tuple(name for name in _NAMES if name not in _COUNTS)
+_MAX_PRESENCE_PENALTY = 2.0
+"""What servers take at most, up or down."""
 
 
 class SamplingSpec(NamedTuple):
@@ -66,17 +76,27 @@ def split_sampling(spec: str, loaded_names: Collection[str] = ()) -> SamplingSpe
 
 def parse_sampling(options: Mapping[str, str], where: str) -> Sampling:
     """Parse sampling options; `where` begins the error. Raises UsageError for invalid values."""
-    values: dict[str, float | None] = {"temperature": None, "top_p": None}
-    for name in values.keys() & options.keys():
+    numbers: dict[str, float] = {}
+    for name in (name for name in _NUMBERS if name in options):
         try:
-            values[name] = float(options[name])
+            numbers[name] = float(options[name])
         except ValueError:
             raise UsageError(f"{where}: {name}={options[name]}: expected a number") from None
-    seed = options.get("seed")
-    if seed is not None and not seed.isdecimal():
-        raise UsageError(f"{where}: seed={seed}: expected a whole number from 0")
+    counts: dict[str, int] = {}
+    for name in (name for name in _COUNTS if name in options):
+        if not options[name].isdecimal():
+            raise UsageError(f"{where}: {name}={options[name]}: expected a whole number from 0")
+        counts[name] = int(options[name])
     return check_sampling(
-        Sampling(values["temperature"], values["top_p"], None if seed is None else int(seed)), where
+        Sampling(
+            temperature=numbers.get("temperature"),
+            top_p=numbers.get("top_p"),
+            seed=counts.get("seed"),
+            top_k=counts.get("top_k"),
+            repetition_penalty=numbers.get("repetition_penalty"),
+            presence_penalty=numbers.get("presence_penalty"),
+        ),
+        where,
     )
 
 
@@ -91,18 +111,31 @@ def check_sampling(sampling: Sampling, where: str) -> Sampling:
         raise UsageError(
             f"{where}: top_p without a temperature above 0 changes nothing; add temperature=1"
         )
-    if sampling.seed is not None and sampling.seed < 0:
-        raise UsageError(f"{where}: seed={sampling.seed}: expected a whole number from 0")
+    for name in _COUNTS:
+        count = getattr(sampling, name)
+        if count is not None and count < 0:
+            raise UsageError(f"{where}: {name}={count}: expected a whole number from 0")
+    if sampling.top_k and not temperature:
+        raise UsageError(
+            f"{where}: top_k without a temperature above 0 changes nothing; add temperature=1"
+        )
+    repetition, presence = sampling.repetition_penalty, sampling.presence_penalty
+    if repetition is not None and not 0 < repetition < math.inf:
+        raise UsageError(
+            f"{where}: repetition_penalty={repetition:g}: expected a number above 0; 1 is none"
+        )
+    if presence is not None and not -_MAX_PRESENCE_PENALTY <= presence <= _MAX_PRESENCE_PENALTY:
+        raise UsageError(
+            f"{where}: presence_penalty={presence:g}: expected a number from -2 to 2; 0 is none"
+        )
     return sampling
 
 
 def merge_sampling(sampling: Sampling | None, default: Sampling) -> Sampling | None:
     """The sampling of one model, with defaults for what it leaves open; None if all is open."""
-    own = sampling or Sampling()
-    merged = Sampling(
-        default.temperature if own.temperature is None else own.temperature,
-        default.top_p if own.top_p is None else own.top_p,
-        default.seed if own.seed is None else own.seed,
+    own = structs.asdict(sampling or Sampling())
+    merged = structs.replace(
+        default, **{name: value for name, value in own.items() if value is not None}
     )
     return None if merged == Sampling() else merged
 

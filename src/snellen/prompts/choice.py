@@ -25,6 +25,7 @@ class PromptTemplate:
     """The fixed strings of a prompt."""
 
     hint: str = "Hint: {hint}"
+    """Empty where hints are not shown."""
     question: str = "Question: {question}"
     options: str = "Options:"
     option: str = "{label}. {text}"
@@ -75,8 +76,13 @@ def _is_chinese(sample: Sample, options: Mapping[str, str]) -> bool:
     return any(map(_CHINESE.search, (sample.question, sample.hint, *options.values())))
 
 
+def _hint_lines(sample: Sample, template: PromptTemplate) -> list[str]:
+    """The line with the hint, if there is one and the template shows it."""
+    return [template.hint.format(hint=sample.hint)] if sample.hint and template.hint else []
+
+
 def _choice_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
-    lines = [template.hint.format(hint=sample.hint)] if sample.hint else []
+    lines = _hint_lines(sample, template)
     lines.append(template.question.format(question=sample.question))
     if template.hint_after:
         lines.reverse()
@@ -88,7 +94,7 @@ def _choice_text(sample: Sample, options: Mapping[str, str], template: PromptTem
 
 
 def _yes_no_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
-    lines = [template.hint.format(hint=sample.hint)] if sample.hint else []
+    lines = _hint_lines(sample, template)
     between = "" if template.yes_no.startswith("\n") else " "
     ask = "" if _already_asks_yes_no(sample.question, template) else between + template.yes_no
     lines.append((sample.question + ask).rstrip())
@@ -103,7 +109,7 @@ def _already_asks_yes_no(question: str, template: PromptTemplate) -> bool:
 
 
 def _open_text(sample: Sample, options: Mapping[str, str], template: PromptTemplate) -> str:
-    lines = [template.hint.format(hint=sample.hint)] if sample.hint else []
+    lines = _hint_lines(sample, template)
     lines.append(sample.question)
     return "\n".join([*lines, template.open] if template.open else lines)
 

@@ -15,7 +15,7 @@ from snellen.tracking.statements import classify_change, sentence
 from snellen.tracking.trackers.tracker import RunMetrics, Tracker, run_metrics
 
 _SCORING_OPTIONS = (
-    "limit", "seed", "recipes", "repeats", "extractors", "judges", "judge_repeats", "clip",
+    "limit", "seed", "setup", "repeats", "extractors", "judges", "judge_repeats", "clip",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import COMPLETE, UNFINISHED, extent_asked
+from snellen.analysis.comparison.setup_gaps import setup_gaps
 from snellen.benchmarks.declaration.data_file import DESCRIBED
 from snellen.benchmarks.declaration.registry import RECIPE, is_registered, open_benchmark
 from snellen.benchmarks.declaration.videos import video_options
@@ -145,8 +146,10 @@ def _prompt(run: RunInfo) -> _Description | None:
     parameters, plain = run.config.parameters, _plain(run).parameters
     recipe, prompt = parameters.get(RECIPE), parameters.get("prompt")
     if recipe is not None:
+        gaps = ", ".join(f"{gap.setting} {gap.own} for {gap.makers}" for gap in setup_gaps(run))
         return _Description(
-            f"recipe {recipe}", f"asked with the prompt that the authors of {recipe} prescribe"
+            f"recipe {recipe}",
+            f"asked as the makers of {recipe} ask it{f', but {gaps}' if gaps else ''}",
         )
     if prompt == plain.get("prompt"):
         return None
@@ -253,7 +256,7 @@ def _sampling(run: RunInfo) -> _Description | None:
     sampling = run.config.sampling.get(_MODEL, Sampling())
     parts = [
         f"{name} {value:g}"
-        for name in ("temperature", "top_p", "seed")
+        for name in Sampling.__struct_fields__
         if (value := getattr(sampling, name)) is not None and f"{name}=" not in run.model
     ]
     if not parts:

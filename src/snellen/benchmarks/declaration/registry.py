@@ -33,9 +33,11 @@ from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import OWN_PROMPT, prompt_options
 from snellen.benchmarks.protocol.control import OPTION
 from snellen.benchmarks.protocol.few_shot import SHOTS_FROM
+from snellen.benchmarks.protocol.ranking import is_ranking
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import DataError, UnknownName, UsageError
+from snellen.core.request import Sampling
 from snellen.data.tables.hub import SCHEME
 from snellen.data.toml_files import read_toml
 from snellen.prompts.recipes import find_recipe
@@ -293,25 +295,39 @@ def _aliases(source: Source) -> Mapping[str, Mapping[str, str]]:
     return source.aliases if isinstance(source, Declaration) else {}
 
 
-def apply_recipe(model: str, spec: str, benchmark: Benchmark, variant: Variant) -> Benchmark:
+def apply_recipe(
+    model: str, spec: str, benchmark: Benchmark, variant: Variant, *, takes_video: bool = False
+) -> Benchmark:
     """The benchmark under the recipe for that model, which its parameters then record.
 
-    The longest reply is the recipe's, unless one is requested or the model is to think first. The
-    benchmark is unchanged if no recipe matches, if a prompt is requested by name, or if it takes no
-    stored prompt templates.
+    The longest reply is the recipe's, unless one is requested, the model is to think first, or
+    texts are ranked; so are wording and frames, where they can be chosen and are not requested.
+    Numbers of frames for whole videos are left out for a model that is shown single frames. The
+    benchmark is unchanged if no recipe matches, or if all it sets is requested otherwise.
     """
     recipe = find_recipe(model, benchmark.name)
-    requested = {**split_spec(spec).options, **variant.options}
-    if (
-        recipe is None
-        or _PROMPT in requested
-        or OWN_PROMPT not in benchmark.options.get(_PROMPT, ())
-    ):
+    if recipe is None:
         return benchmark
+    requested = {**split_spec(spec).options, **variant.options}
     max_new_tokens = variant.max_new_tokens
-    if max_new_tokens is None and requested.get("cot", "off") == "off":
+    length_is_free = requested.get("cot", "off") == "off" and not is_ranking(benchmark.parameters)
+    if max_new_tokens is None and length_is_free:
         max_new_tokens = recipe.max_new_tokens
-    options = {**variant.options, _PROMPT: recipe.prompt}
+    options = {
+        name: value
+        for name, value in recipe.video_options.items()
+        if name in benchmark.options and name not in requested
+    }
+    if recipe.video == "native" and not takes_video:
+        # Hundreds of pictures in one request would be neither what the makers do nor affordable.
+        options = {}
+    takes_wordings = OWN_PROMPT in benchmark.options.get(_PROMPT, ())
+    if recipe.prompt and takes_wordings and _PROMPT not in requested:
+        options[_PROMPT] = recipe.prompt
+    changes_elsewhere = recipe.model_options or recipe.sampling != Sampling()
+    if not options and max_new_tokens == variant.max_new_tokens and not changes_elsewhere:
+        return benchmark
+    options |= variant.options
     rebuilt = open_benchmark(spec, replace(variant, options=options, max_new_tokens=max_new_tokens))
     return replace(rebuilt, parameters={**rebuilt.parameters, RECIPE: recipe.name})
 

@@ -24,7 +24,7 @@ from snellen.core.request import Message, Text
 from snellen.core.sample import Kind, Sample
 from snellen.extract.marks import find_conclusion, shift_span
 from snellen.prompts.choice import PromptTemplate, prompt
-from snellen.prompts.recipes import load_recipes
+from snellen.prompts.recipes import recipe_templates
 from snellen.prompts.stored import CHAIN_OF_THOUGHT, load_template, with_chain_of_thought
 
 OWN_PROMPT = "snellen"
@@ -62,7 +62,7 @@ def allowed_values(options: Mapping[str, Sequence[str]]) -> dict[str, Sequence[s
     listed = options.get("prompt", ())
     if OWN_PROMPT not in listed:
         return dict(options)
-    wordings = dict.fromkeys((*listed, *(recipe.prompt for recipe in load_recipes())))
+    wordings = dict.fromkeys((*listed, *recipe_templates()))
     return {**options, "prompt": tuple(wordings)}
 
 

@@ -34,6 +34,12 @@ SUM = "accuracy_sum"
 """Name of the accuracy by the sum of the log-likelihoods."""
 NORMALISATION = "mean log-likelihood per token; the sum beside it"
 
+
+def is_ranking(parameters: Mapping[str, str]) -> bool:
+    """Whether a benchmark with these parameters ranks texts instead of asking for replies."""
+    return parameters.get("normalisation") == NORMALISATION
+
+
 _QUESTION_TEMPLATE = PromptTemplate(question="{question}")
 
 

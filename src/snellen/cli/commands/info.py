@@ -1,4 +1,4 @@
-"""`snellen info`: what is known about one model, benchmark or suite."""
+"""`snellen info`: what is known about one model, benchmark, suite or recipe."""
 
 from __future__ import annotations
 
@@ -22,17 +22,28 @@ from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
+from snellen.core.model import Identity
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
+from snellen.models.naming.maker_names import maker_name
 from snellen.models.naming.registry import describe_model, is_provider, registered_models
+from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
 
 
 def add(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="a model, a benchmark, a suite or a data file")
+    parser.add_argument(
+        "name", metavar="NAME", help="a model, a benchmark, a suite, a recipe or a data file"
+    )
 
 
 def main(arguments: Namespace) -> int:
-    suite = arguments.name.lower()
-    _print_facts(_suite_facts(suite) if suite in builtin_suites() else _facts(arguments.name))
+    name = arguments.name.lower()
+    setup = next((setup for setup in load_setups() if setup.name == name), None)
+    if name in builtin_suites():
+        _print_facts(_suite_facts(name))
+    elif setup is not None:
+        _print_facts(_setup_facts(setup))
+    else:
+        _print_facts(_facts(arguments.name))
     return COMPLETE
 
 
@@ -47,6 +58,41 @@ def _suite_facts(name: str) -> dict[str, str]:
         "average": "plain mean of the members" if suite.average else "none",
         "source": suite.source,
     }
+
+
+def _setup_facts(setup: MakerSetup) -> dict[str, str]:
+    """How the makers of a family ask it: what all benchmarks share, then what differs by
+    benchmark."""
+    facts = {
+        "recipe": setup.name,
+        "title": setup.title,
+        "models": ", ".join(setup.models),
+        "from": _BASES[setup.basis],
+        "settings": _settings_text(setup),
+    }
+    for row in setup.by_benchmark:
+        but = f" but {', '.join(row.not_for)}" if row.not_for else ""
+        facts[f"  {', '.join(row.benchmarks)}{but}"] = _settings_text(row)
+    return {**facts, "not applied": setup.note, "source": setup.source, "read": setup.read}
+
+
+_BASES = {
+    "maker": "the makers' own repository or model card",
+    "toolkit": "the class for the model in an evaluation toolkit",
+}
+
+
+def _settings_text(recipe: Recipe) -> str:
+    return ", ".join(f"{name} {value}" for name, value in recipe.settings().items())
+
+
+def _setup_line(name: str, identity: Identity) -> dict[str, str]:
+    """One line about the set-up of a model's makers, if it is known."""
+    setup = find_setup(maker_name(name, identity))
+    if setup is None:
+        return {}
+    settings = _settings_text(setup)
+    return {"makers ask it": f"{settings or 'by benchmark'} (snellen info {setup.name})"}
 
 
 def _facts(name: str) -> dict[str, str]:
@@ -121,7 +167,8 @@ def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
     try:
         local = _model_facts(name)
     except UsageError as error:
-        local = {"on this machine": str(error)}
+        identity = Identity(entry.provider, entry.id)
+        local = {"on this machine": str(error), **_setup_line(entry.spec, identity)}
     return {**local, **entry_facts(entry)} if "model" in local else {**entry_facts(entry), **local}
 
 
@@ -137,6 +184,7 @@ def _model_facts(name: str) -> dict[str, str]:
         "log-likelihood": "yes" if can.log_likelihood else "no",
         "SEED-Bench-H level": level_of(can) or "none: it gives no text",
         "identity": info.identity.digest(),
+        **_setup_line(info.spec, info.identity),
     }
 
 

@@ -1,4 +1,4 @@
-"""`snellen list`: the names of models, benchmarks and suites."""
+"""`snellen list`: the names of models, benchmarks, suites and recipes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from snellen.core.errors import UsageError
 
 def add(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "what", choices=("models", "benchmarks", "suites"), metavar="WHAT",
-        help="models, benchmarks or suites",
+        "what", choices=("models", "benchmarks", "suites", "recipes"), metavar="WHAT",
+        help="models, benchmarks, suites or recipes (how the makers of models ask them)",
     )  # fmt: skip
     parser.add_argument("--filter", metavar="FILTER", help=FILTER)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -27,6 +27,8 @@ def main(arguments: Namespace) -> int:
         raise UsageError(f"--filter chooses models; {arguments.what} have no facts to filter by")
     elif arguments.what == "benchmarks":
         _print_benchmarks(arguments.json)
+    elif arguments.what == "recipes":
+        _print_recipes(arguments.json)
     else:
         from snellen.benchmarks.declaration.registry import builtin_suites
 
@@ -72,6 +74,23 @@ def _print_benchmarks(as_json: bool) -> None:
     name_width, level_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     for name, level, title in rows:
         print_line(f"{name:<{name_width}}  {level:<{level_width}}  {title}")
+
+
+def _print_recipes(as_json: bool) -> None:
+    """Name, whose source it is, title and models of each family with a set-up of its makers."""
+    import msgspec
+
+    from snellen.prompts.recipes import load_setups
+
+    if as_json:
+        print(msgspec.json.encode(load_setups()).decode())
+        return
+    rows = [(each.name, each.basis, each.title, ", ".join(each.models)) for each in load_setups()]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in sorted(rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        print_line("  ".join([*cells, row[-1]]))
+    print_line("and what each sets: snellen info NAME, with the name of a recipe or of a model")
 
 
 def _print_catalog(filter: str, as_json: bool) -> None:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 def add(parser: ArgumentParser) -> None:
     parser.add_argument("first", metavar="A", help="a run folder, or a file of predictions")
-    parser.add_argument("second", metavar="B", help="the same; one of both is a run folder")
+    parser.add_argument("second", metavar="B", nargs="?",
+                        help="the same; one of both is a run folder. Without it, A is compared "
+                        "with the published numbers of its model")  # fmt: skip
     parser.add_argument("--with", dest="others", action="append", default=[], metavar="C",
                         help="a run that tells causes apart, e.g. A's model with B's prompt; "
                         "repeat for several (default: such runs in the folders of A and B)",
@@ -69,6 +71,8 @@ def main(arguments: Namespace) -> int:
         ]
         if flags:
             raise UsageError(f"{' and '.join(flags)} says how to ask; add --ask, or leave it out")
+    if arguments.second is None:
+        return _explain_published(arguments)
     explanation = _explain(arguments, ())
     code = COMPLETE
     if arguments.ask:
@@ -85,6 +89,19 @@ def main(arguments: Namespace) -> int:
     form = "json" if arguments.json else arguments.format
     print_result(form, explanation.why, print_why, WHY_EXPORTS)
     return code
+
+
+def _explain_published(arguments: Namespace) -> int:
+    """Compare one run with what is published."""
+    from snellen.api.why import explain_against_published
+    from snellen.report.terminal.published import PUBLISHED_EXPORTS, print_published
+
+    if arguments.ask or arguments.others:
+        raise UsageError("--ask and --with tell two runs apart; give a second run")
+    explanation = explain_against_published(arguments.first)
+    form = "json" if arguments.json else arguments.format
+    print_result(form, explanation, print_published, PUBLISHED_EXPORTS)
+    return COMPLETE
 
 
 def _explain(arguments: Namespace, crossed_runs: tuple[RunFolder, ...]) -> Explanation:

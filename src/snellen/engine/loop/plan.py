@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
 from snellen.core.errors import DataError, UsageError
@@ -61,6 +61,8 @@ class RunPlan:
     """How often each question is asked."""
     sampling: Mapping[str, Sampling] = field(default_factory=dict)
     """Sampling by role; a role that is absent is sampled as the benchmark declares."""
+    setup_sampling: Sampling | None = None
+    """How the model is sampled in what `sampling` leaves open, by its maker's set-up."""
 
 
 def bind_to_data(plan: RunPlan) -> RunPlan:
@@ -130,15 +132,27 @@ def run_config(plan: RunPlan, table: Table) -> RunConfig:
         examples=plan.benchmark.few_shot_info() if plan.benchmark.few_shot_info else None,
         repeats=plan.repeats,
         fresh=plan.fresh,
-        sampling=dict(plan.sampling),
+        sampling=recorded_sampling(plan),
     )
+
+
+def recorded_sampling(plan: RunPlan) -> dict[str, Sampling]:
+    """By role: settings of the command, of the set-up for what these leave open."""
+    if plan.setup_sampling is None:
+        return dict(plan.sampling)
+    own = asdict(plan.sampling.get(MAIN, Sampling()))
+    chosen = {name: value for name, value in own.items() if value is not None}
+    return {**plan.sampling, MAIN: replace(plan.setup_sampling, **chosen)}
 
 
 def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     """The flow of each sample: prepared, repeated, and recorded as unsupported without a request
     if the model cannot take it. A recording answers by row, so that it supports every sample."""
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
-    repeated_flow = repeat_flow(plan.benchmark.flow, plan.repeats, plan.sampling)
+    asked_flow = plan.benchmark.flow
+    if plan.setup_sampling is not None:
+        asked_flow = partial(_sampled_flow, asked_flow, plan.setup_sampling)
+    repeated_flow = repeat_flow(asked_flow, plan.repeats, plan.sampling)
     is_recording = abilities(plan.model).by_row
     is_text_only = _is_text_only(plan.model)
     if takes_one_image(plan.model):
@@ -265,6 +279,22 @@ def _apply_sampling(request: Request, index: int, sampling: Sampling) -> Request
     repeat = index if request.to == MAIN else 0
     settings = sampling.apply_to(request.settings, repeat)
     return request if settings == request.settings else replace(request, settings=settings)
+
+
+def _sampled_flow(flow: Callable[[Sample], Flow], sampling: Sampling, sample: Sample) -> Flow:
+    """A flow whose requests for replies of the model are sampled; texts are ranked, and images
+    drawn, as before."""
+    steps = flow(sample)
+    try:
+        request = next(steps)
+        while True:
+            if request.to == MAIN and isinstance(request, Generate):
+                settings = sampling.apply_to(request.settings)
+                request = replace(request, settings=settings)
+            request = steps.send((yield request))
+    except StopIteration as end:
+        record: Record = end.value
+        return record
 
 
 LATEST = ""

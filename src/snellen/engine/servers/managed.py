@@ -6,6 +6,7 @@ import functools
 import http.client
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -31,15 +32,19 @@ from snellen.core.request import Request, Sampling
 from snellen.core.served_identity import ServedIdentity
 from snellen.engine.servers.process import HOST, Launch, Notify, ServerProcess, quote_log
 from snellen.models.hf.checkpoint import folder_digest
+from snellen.models.naming.maker_names import GENERIC_PROVIDER
 from snellen.models.naming.registry import ModelSpec, open_model, split_spec
+from snellen.models.naming.revisions import REVISION
+from snellen.models.naming.spec import split_options
+from snellen.models.remote.options import OPTIONS as SERVER_OPTIONS
 
 LOG_FOLDER = "servers"
 """Name of the folder for the servers' logs, inside the folder of the runs."""
 ADDRESS_OPTION = "base_url"
 """The model option with the address of a running server; with it no server is started."""
 _GPUS_FIELD = "{gpus}"
-GENERIC_PROVIDER = "server"
-"""Provider of a server of which only the protocol is known; its models are opened by URL."""
+_REVISION_FIELD = "{revision}"
+_MODEL_FIELD = "{model}"
 
 
 class LostServer(NamedTuple):
@@ -179,7 +184,12 @@ class Servers:
         if ADDRESS_OPTION in model_spec.options or not model_spec.name:
             return None
         launch = presets(self._gpus).get(model_spec.provider)
-        return None if launch is None else self._open(spec, model_spec, launch)
+        if launch is None:
+            return None
+        revision = model_spec.options.get(REVISION, "")
+        if revision and _model_folder(model_spec.name) is not None:
+            raise UsageError(f"{spec}: a folder has no revision; leave it out")
+        return self._open(spec, model_spec, launch.at_revision(revision))
 
     def open_served(self, spec: str | None) -> tuple[str, ManagedModel]:
         """The model behind `--serve`, and its name.
@@ -197,11 +207,34 @@ class Servers:
         if preset is None and model_spec.provider != GENERIC_PROVIDER:
             stem = f"{model_spec.provider}/{model_spec.name}".rstrip("/")
             model_spec = ModelSpec(
-                GENERIC_PROVIDER, model_spec.name if stem not in spec else stem, model_spec.options
+                GENERIC_PROVIDER,
+                model_spec.name if stem not in spec else stem,
+                _server_options(spec, model_spec.options),
             )
-        launch = replace(preset or Launch(command=""), command=self.serve)
+        command, options = self._pinned_command(spec, model_spec.options)
+        model_spec = model_spec._replace(options=options)
+        launch = replace(preset or Launch(command=""), command=command)
         model = self._open(spec, model_spec, launch)
         return model.name, model
+
+    def _pinned_command(self, spec: str, options: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+        """The command of `--serve` with the revision filled in, and the options.
+
+        A revision that the catalog pins is left out where the command has no place for it. Raises
+        UsageError for one that was typed.
+        """
+        assert self.serve is not None
+        revision = options.get(REVISION, "")
+        if _REVISION_FIELD in self.serve:
+            return self.serve.replace(_REVISION_FIELD, shlex.quote(revision or "main")), {
+                **options, REVISION: revision or "main",
+            }  # fmt: skip
+        if revision and revision in spec:
+            raise UsageError(
+                f"--serve {self.serve!r} has no {_REVISION_FIELD}, so the server would not load "
+                f"{revision}; put it where the command takes it, e.g. --revision {_REVISION_FIELD}"
+            )
+        return self.serve, {key: value for key, value in options.items() if key != REVISION}
 
     def keep_only(self, *models: Model) -> None:
         """Stop the servers of all other models: two servers rarely fit into one machine."""
@@ -272,6 +305,8 @@ def presets(gpus: int = 1) -> dict[str, Launch]:
     return {
         name: Launch(
             command=_launch_command(entry, gpus),
+            revision=entry.get("revision", ""),
+            pinned_model=entry.get("pinned_model", _MODEL_FIELD),
             health=tuple(entry["health"]),
             ready_seconds=float(entry["ready_seconds"]),
             install=entry["install"],
@@ -287,6 +322,14 @@ def _launch_command(entry: Mapping[str, str], gpus: int) -> str:
         if more and gpus > 1
         else entry["command"]
     )
+
+
+def _server_options(spec: str, options: Mapping[str, str]) -> dict[str, str]:
+    """The options of a model of the catalog that a server takes as well, and those that were
+    typed."""
+    known = {option.name for option in SERVER_OPTIONS}
+    typed = split_options(spec)[1]
+    return {name: value for name, value in options.items() if name in known or name in typed}
 
 
 def _open_remote(provider: str, name: str, options: Mapping[str, str], address: str) -> RemoteModel:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snellen.core.errors import StorageError, UsageError
@@ -50,6 +50,17 @@ class Launch:
     ready_seconds: float = READY_SECONDS
     install: str = ""
     """The command that installs the program."""
+    revision: str = ""
+    """What is added to the command for a pinned `{revision}`."""
+    pinned_model: str = "{model}"
+    """What stands for `{model}` where a `{revision}` is pinned."""
+
+    def at_revision(self, revision: str) -> Launch:
+        """The launch of that commit of the model; itself for none."""
+        if not revision:
+            return self
+        command = f"{self.command.replace('{model}', self.pinned_model)} {self.revision}".rstrip()
+        return replace(self, command=command.replace("{revision}", shlex.quote(revision)))
 
 
 class ServerNotStarted(UsageError):

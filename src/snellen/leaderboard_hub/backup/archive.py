@@ -96,7 +96,7 @@ class BackupReader:
         except FileNotFoundError:
             raise DataError(f"{path}: there is no such file") from None
         except (OSError, zipfile.BadZipFile) as error:
-            raise self._damaged(f"{error}") from error
+            raise self._damage_error(f"{error}") from error
         self.header = self._decode(HEADER, BackupHeader)
         if self.header.format != FORMAT:
             raise DataError(
@@ -109,7 +109,7 @@ class BackupReader:
         """Read everything and compare it with the checksums."""
         names = {*self.manifest.members, MANIFEST}
         if set(self._archive.namelist()) != names:
-            raise self._damaged("its parts are not those that it lists")
+            raise self._damage_error("its parts are not those that it lists")
         for name in self.manifest.members:
             for _ in self.chunks(name):
                 pass
@@ -124,7 +124,7 @@ class BackupReader:
                 size += len(chunk)
                 yield chunk
         if (size, digest.hexdigest()) != (expected.size, expected.sha256):
-            raise self._damaged(f"{name} has another checksum than it was written with")
+            raise self._damage_error(f"{name} has another checksum than it was written with")
 
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of a member."""
@@ -133,7 +133,7 @@ class BackupReader:
             *complete, rest = (rest + chunk).split(b"\n")
             yield from complete
         if rest:
-            raise self._damaged(f"{name} ends within a line")
+            raise self._damage_error(f"{name} ends within a line")
 
     def names(self, prefix: str) -> list[str]:
         """Members of a kind, without the prefix."""
@@ -143,7 +143,7 @@ class BackupReader:
         try:
             return self._archive.open(name)
         except (KeyError, OSError, zipfile.BadZipFile) as error:
-            raise self._damaged(f"{name}: {error}") from error
+            raise self._damage_error(f"{name}: {error}") from error
 
     def close(self) -> None:
         self._archive.close()
@@ -152,7 +152,7 @@ class BackupReader:
         try:
             return member.read(_CHUNK)
         except (OSError, EOFError, zipfile.BadZipFile, ValueError, zlib.error) as error:
-            raise self._damaged(f"{name}: {error}") from error
+            raise self._damage_error(f"{name}: {error}") from error
 
     def _decode(self, name: str, kind: type[T]) -> T:
         with self.open_member(name) as member:
@@ -160,9 +160,9 @@ class BackupReader:
         try:
             return msgspec.json.decode(content, type=kind)
         except msgspec.DecodeError as error:
-            raise self._damaged(f"{name}: {error}") from error
+            raise self._damage_error(f"{name}: {error}") from error
 
-    def _damaged(self, why: str) -> DataError:
+    def _damage_error(self, why: str) -> DataError:
         return DataError(
             f"{self._path} is no complete backup of a hub: {why}; use another copy of it"
         )

@@ -22,11 +22,12 @@ _BATCH = 500
 STORED_KEY = re.compile(rb"\b[0-9a-f]{64}(?:\.sealed)?")
 """A key of the storage, wherever a row holds it. Other digests look the same, and are no keys."""
 _FILE_COLUMNS = {
-    "benchmarks": ("data", "public_data", "ids"),
+    "benchmarks": ("data", "public_data", "ids", "scoring_data"),
+    "media": ("digest",),
     "submissions": ("file",),
-    "scores": ("records",),
+    "scores": ("records", "replies"),
 }
-"""Columns whose files must be there."""
+"""Columns whose files must be there; earlier schemas have not all of them."""
 
 
 def read_tables_of(connection: Connection) -> list[Table]:
@@ -55,7 +56,7 @@ def dump_rows(connection: Connection, table: Table) -> Iterator[bytes]:
 def read_file_keys(connection: Connection, table: Table) -> set[str]:
     """Keys of the files that must be there for the rows of a table."""
     keys: set[str] = set()
-    for name in _FILE_COLUMNS.get(table.name, ()):
+    for name in set(_FILE_COLUMNS.get(table.name, ())) & set(table.columns.keys()):
         keys.update(filter(None, connection.scalars(select(table.c[name]).distinct())))
     return keys
 

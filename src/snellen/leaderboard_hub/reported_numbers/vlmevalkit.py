@@ -53,8 +53,14 @@ class _PaperTable(NamedTuple):
     columns: dict[str, _OpenVlmColumn]
 
 
-_MATHVISTA = _OpenVlmColumn("mathvista", "MathVista testmini", "accuracy", "MathVista_MINI",
-                     size="mathvista", protocol=_MATHS)  # fmt: skip
+_MATHVISTA = _OpenVlmColumn(
+    "mathvista",
+    "MathVista testmini",
+    "accuracy",
+    "MathVista_MINI",
+    size="mathvista",
+    protocol=_MATHS,
+)
 TABLES = (
     _PaperTable(
         "Table 2",
@@ -62,22 +68,36 @@ TABLES = (
         "openvlm-core",
         {
             "MMBenchV1.1": _OpenVlmColumn(
-                "mmbench-v11-test", "MMBench v1.1, test, English and Chinese", "circular",
+                "mmbench-v11-test",
+                "MMBench v1.1, test, English and Chinese",
+                "circular",
                 protocol="The mean of the two languages, under CircularEval.",
             ),
             "MMStar": _OpenVlmColumn("mmstar", "MMStar", "accuracy", "mmstar", size="mmstar"),
-            "MMMU": _OpenVlmColumn("mmmu-val", "MMMU, validation", "accuracy", "mmmu:split=val",
-                            size="mmmu"),
+            "MMMU": _OpenVlmColumn(
+                "mmmu-val", "MMMU, validation", "accuracy", "mmmu:split=val", size="mmmu"
+            ),
             "MathVista": _MATHVISTA,
             "HallusionBench": _OpenVlmColumn(
-                "hallusionbench", "HallusionBench", "mean_of_three", "hallusionbench",
+                "hallusionbench",
+                "HallusionBench",
+                "mean_of_three",
+                "hallusionbench",
                 protocol="The mean of accuracy per question, per figure and per question pair.",
             ),
             "AI2D": _OpenVlmColumn("ai2d", "AI2D", "accuracy", "ai2d:mask=on"),
-            "OCRBench_of_1000": _OpenVlmColumn("ocrbench", "OCRBench", "accuracy", "OCRBench", 1000.0,
-                                        "ocrbench", "Right answers of 1,000, here in percent."),
-            "MMVet": _OpenVlmColumn("mm-vet", "MM-Vet", "score", "MMVet",
-                             protocol="Graded by an LLM, 0 to 1."),
+            "OCRBench_of_1000": _OpenVlmColumn(
+                "ocrbench",
+                "OCRBench",
+                "accuracy",
+                "OCRBench",
+                1000.0,
+                "ocrbench",
+                "Right answers of 1,000, here in percent.",
+            ),
+            "MMVet": _OpenVlmColumn(
+                "mm-vet", "MM-Vet", "score", "MMVet", protocol="Graded by an LLM, 0 to 1."
+            ),
         },
     ),
     _PaperTable(
@@ -86,16 +106,29 @@ TABLES = (
         "openvlm-reasoning",
         {
             "MathVista": _MATHVISTA,
-            "MathVision": _OpenVlmColumn("mathvision", "MATH-Vision", "accuracy", "MathVision",
-                                  protocol=_MATHS),
-            "MathVerse": _OpenVlmColumn("mathverse-vision-only", "MathVerse testmini, vision only",
-                                 "accuracy", "MathVerse_MINI_Vision_Only", protocol=_MATHS),
-            "DynaMath": _OpenVlmColumn("dynamath", "DynaMath", "worst_case", "DynaMath",
-                                protocol="Right in all ten variants of a question."),
-            "WeMath": _OpenVlmColumn("wemath", "We-Math", "score_strict", "WeMath",
-                              protocol="The strict score."),
-            "LogicVista": _OpenVlmColumn("logicvista", "LogicVista", "accuracy", "LogicVista",
-                                  protocol=_MATHS),
+            "MathVision": _OpenVlmColumn(
+                "mathvision", "MATH-Vision", "accuracy", "MathVision", protocol=_MATHS
+            ),
+            "MathVerse": _OpenVlmColumn(
+                "mathverse-vision-only",
+                "MathVerse testmini, vision only",
+                "accuracy",
+                "MathVerse_MINI_Vision_Only",
+                protocol=_MATHS,
+            ),
+            "DynaMath": _OpenVlmColumn(
+                "dynamath",
+                "DynaMath",
+                "worst_case",
+                "DynaMath",
+                protocol="Right in all ten variants of a question.",
+            ),
+            "WeMath": _OpenVlmColumn(
+                "wemath", "We-Math", "score_strict", "WeMath", protocol="The strict score."
+            ),
+            "LogicVista": _OpenVlmColumn(
+                "logicvista", "LogicVista", "accuracy", "LogicVista", protocol=_MATHS
+            ),
         },
     ),
     _PaperTable(
@@ -104,16 +137,22 @@ TABLES = (
         "openvlm-video",
         {
             "MVBench": _OpenVlmColumn("mvbench", "MVBench", "task_mean", "MVBench"),
-            "Video-MME_wo_subs": _OpenVlmColumn("video-mme", "Video-MME without subtitles", "accuracy",
-                                         "Video-MME"),
-            "MMBench-Video_of_3": _OpenVlmColumn("mmbench-video", "MMBench-Video", "overall",
-                                          "MMBench-Video", 3.0,
-                                          protocol="Graded by an LLM, 0 to 3."),
+            "Video-MME_wo_subs": _OpenVlmColumn(
+                "video-mme", "Video-MME without subtitles", "accuracy", "Video-MME"
+            ),
+            "MMBench-Video_of_3": _OpenVlmColumn(
+                "mmbench-video",
+                "MMBench-Video",
+                "overall",
+                "MMBench-Video",
+                3.0,
+                protocol="Graded by an LLM, 0 to 3.",
+            ),
             "TempCompass": _OpenVlmColumn("tempcompass", "TempCompass", "accuracy", "TempCompass"),
             "MLVU": _OpenVlmColumn("mlvu", "MLVU", "m_avg", "MLVU"),
         },
     ),
-)  # fmt: skip
+)
 _ROUNDING = 0.055
 
 
@@ -132,8 +171,10 @@ def read_vlmevalkit() -> ReportedTables:
                 made = _row(table, column, row, row[name])
                 before = rows.get(made.model)
                 if before is not None and before.summary != made.summary:
-                    warnings.append(f"{column.name}: {made.model}: {table.label} prints another "
-                                    f"number than {before.source.table}")  # fmt: skip
+                    warnings.append(
+                        f"{column.name}: {made.model}: {table.label} prints another "
+                        f"number than {before.source.table}"
+                    )
                 rows.setdefault(made.model, made)
     boards = tuple(
         ReportedBoard(

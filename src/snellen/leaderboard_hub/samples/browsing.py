@@ -25,11 +25,21 @@ from snellen.leaderboard_hub.database.tables import (
     Submission,
 )
 from snellen.leaderboard_hub.samples.content import ItemContent, read_content
-from snellen.leaderboard_hub.samples.replies import RESULTS, RepliesReader, ReplyResult, StoredReply
+from snellen.leaderboard_hub.samples.replies import (
+    RESULTS,
+    RepliesReader,
+    ReplyResult,
+    StoredReply,
+    shorten,
+)
 
 PER_PAGE = 50
 MAX_SUBMISSIONS = 100
-"""Submissions whose replies a page holds: those of the highest scores."""
+"""Submissions that a page compares: those of the highest scores."""
+MAX_REPLIES = 20
+"""Submissions whose replies to a page of questions are read at once."""
+MAX_PREVIEW = 2_000
+"""Characters of a reply beside other questions."""
 _ESCAPE = "\\"
 Ask = Literal["right", "wrong", ""]
 
@@ -160,11 +170,18 @@ def read_item(
     )
 
 
-def read_replies(reader: RepliesReader, page: ItemsPage) -> dict[str, Mapping[int, StoredReply]]:
-    """The replies of each submission to the questions of a page, by public id and position. Raises
-    StorageError."""
+def read_replies(reader: RepliesReader, page: ItemsPage) -> Mapping[str, Mapping[int, StoredReply]]:
+    """The beginnings of the replies to the questions of a page, by public id and position: of the
+    submission that the query names, and of the best others. Raises StorageError."""
     positions = [item.position for item in page.items]
-    return {each.public_id: reader.replies(each.replies, positions) for each in page.submissions}
+    first = sorted(page.submissions, key=lambda each: each.public_id != page.query.submission)
+    replies = {}
+    for each in first[:MAX_REPLIES]:
+        read = reader.replies(each.replies, positions)
+        replies[each.public_id] = {
+            position: shorten(reply, MAX_PREVIEW) for position, reply in read.items()
+        }
+    return replies
 
 
 def find_item(session: Session, benchmark: HostedBenchmark, name: str) -> HostedItem:

@@ -36,7 +36,10 @@ from snellen.report.page.samples import record_result
 
 CHUNK = 50
 MAX_REPLY = 20_000
-"""Characters of a reply that are kept for pages. The rest is in the submission itself."""
+"""Characters of the replies to a question that are kept for pages, all passes together. The rest is
+in the submission itself."""
+MAX_ANSWER = 500
+"""Characters of an answer that are kept: of an open question it may be the complete reply."""
 MAX_PASSES = 26
 """Passes of a question that are kept: CircularEval has as many as options."""
 ReplyResult = Literal["none", "wrong", "partly", "right", "unscored"]
@@ -105,8 +108,22 @@ def encode_replies(records: Iterable[Record], names: Sequence[str]) -> bytes:
 
 def reduce_record(record: Record) -> StoredReply:
     """What is stored of a record."""
-    passes = tuple(map(_reduce_pass, record.passes[:MAX_PASSES]))
-    return StoredReply(record.outcome, record.score, record.answer, passes)
+    turns = record.passes[:MAX_PASSES]
+    passes = tuple(_reduce_pass(turn, MAX_REPLY // len(turns)) for turn in turns)
+    return StoredReply(record.outcome, record.score, _reduce_answer(record.answer), passes)
+
+
+def shorten(reply: StoredReply, longest: int) -> StoredReply:
+    """The reply with at most so many characters of each pass."""
+    passes = tuple(
+        turn
+        if len(turn.reply) <= longest
+        else msgspec.structs.replace(
+            turn, reply=turn.reply[:longest], span=None, length=turn.length or len(turn.reply)
+        )
+        for turn in reply.passes
+    )
+    return msgspec.structs.replace(reply, passes=passes)
 
 
 class RepliesReader:
@@ -200,7 +217,13 @@ def _result_code(record: Record | None) -> int:
     return RESULTS.index("none" if record is None else record_result(record))
 
 
-def _reduce_pass(turn: Pass) -> StoredPass:
+def _reduce_answer(answer: str | None) -> str | None:
+    if answer is None or len(answer) <= MAX_ANSWER:
+        return answer
+    return answer[:MAX_ANSWER] + "…"
+
+
+def _reduce_pass(turn: Pass, longest: int) -> StoredPass:
     output, answer = turn.output, turn.answer
     text = rule = ""
     if isinstance(output, Generated):
@@ -214,10 +237,10 @@ def _reduce_pass(turn: Pass) -> StoredPass:
         value, span = answer.value, answer.span
     if isinstance(answer, ParsedAnswer | NoMatch | Refused):
         rule = answer.rule
-    is_cut = len(text) > MAX_REPLY
-    if span is not None and not 0 <= span[0] < span[1] <= min(len(text), MAX_REPLY):
+    is_cut = len(text) > longest
+    if span is not None and not 0 <= span[0] < span[1] <= min(len(text), longest):
         span = None
     return StoredPass(
-        text[:MAX_REPLY], None if value is None else value[:MAX_REPLY], rule, span, turn.correct,
+        text[:longest], _reduce_answer(value), rule, span, turn.correct,
         len(text) if is_cut else 0, turn.row or "",
     )  # fmt: skip

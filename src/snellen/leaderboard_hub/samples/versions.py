@@ -136,6 +136,9 @@ def score_history(session: Session, hub: Hub, submission: Submission) -> tuple[V
     history = []
     for score in session.scalars(query):
         earlier = session.get(Submission, score.same_as_id) if score.same_as_id else None
+        if earlier is not None and earlier.visibility != "published":
+            # What is not published is nobody else's business.
+            earlier = None
         version = versions.get(score.version)
         history.append(
             VersionScore(

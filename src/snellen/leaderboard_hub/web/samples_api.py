@@ -80,8 +80,8 @@ def list_samples(
     name: Name, hub: HubOf, reader: Reader, query: Asked, replies: bool = False
 ) -> Response:
     """Questions of a public split, 50 a page, each with what the published submissions made of it;
-    with `replies` also what they replied. `q` searches, `category` selects, `submission` and
-    `result` (right or wrong) select by how one submission did."""
+    with `replies` also how the replies of the best 20 begin. `q` searches, `category` selects,
+    `submission` and `result` (right or wrong) select by how one submission did."""
     with hub.database.reading() as session:
         benchmark = find_benchmark(session, name)
         page = read_page(session, reader, benchmark, query)
@@ -92,8 +92,7 @@ def list_samples(
         value = item_json(name, item)
         if replies:
             value["replies"] = {
-                each.public_id: reply_json(texts[each.public_id].get(item.position))
-                for each in page.submissions
+                name: reply_json(read.get(item.position)) for name, read in texts.items()
             }
         items.append(value)
     return _json(

@@ -46,11 +46,19 @@ def generate(
     inputs = encode(loaded, texts, [rendered.prompt.images for rendered in batch], side)
     lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, lengths)
+    # Sequences of a decoder begin with the padded prompt, those of an encoder-decoder with the
+    # decoder's start token.
+    prompt_width = 1 if loaded.is_encoder_decoder else inputs["input_ids"].shape[1]
     extra: dict[str, Any] = {}
+    processors: list[Callable[[Tensor, Tensor], Tensor]] = []
+    if has_penalty(settings):
+        processors.append(_Penalties(settings, inputs, prompt_width))
     if settings.temperature > 0:
         sampler = GumbelSampler(settings, [rendered.request for rendered in batch], loaded)
         # Noise on the scores makes greedy decoding (`do_sample=False`) a sampler.
-        extra["logits_processor"] = [lambda _, scores: sampler(scores, range(len(batch)))]
+        processors.append(lambda _, scores: sampler(scores, range(len(batch))))
+    if processors:
+        extra["logits_processor"] = processors
     if settings.stop:
         extra |= {"stop_strings": list(settings.stop), "tokenizer": loaded.tokenizer}
     with torch.inference_mode():
@@ -62,9 +70,6 @@ def generate(
             output_logits=settings.logprobs > 0,
             **extra,
         )
-    # Sequences of a decoder begin with the padded prompt, those of an encoder-decoder with the
-    # decoder's start token.
-    prompt_width = 1 if loaded.is_encoder_decoder else inputs["input_ids"].shape[1]
     replies = result.sequences[:, prompt_width:].tolist()
     first = result.logits[0] if settings.logprobs else [None] * len(replies)
     return [
@@ -160,12 +165,48 @@ def _top_logprobs(loaded: LoadedModel, logits: Tensor | None, count: int) -> dic
     return dict(zip(tokens, top.values.tolist(), strict=True))
 
 
+def has_penalty(settings: Generation) -> bool:
+    """Whether scores depend on the tokens that came before."""
+    return settings.repetition_penalty != 1 or settings.presence_penalty != 0
+
+
+class _Penalties:
+    """Logits processor for tokens that occurred already, as vLLM defines them.
+
+    The repetition penalty (Keskar et al. 2019, Section 4.1) divides positive scores of tokens of
+    prompt or reply and multiplies negative ones; the presence penalty is subtracted once from
+    scores of tokens of the reply. Padding counts as nothing, so that the other rows of a batch
+    change no reply, as they would with the processor of transformers.
+    """
+
+    def __init__(self, settings: Generation, inputs: Any, prompt_width: int) -> None:
+        self._settings = settings
+        self._prompt_ids = inputs["input_ids"]
+        self._prompt_mask = inputs["attention_mask"].bool()
+        self._prompt_width = prompt_width
+
+    def __call__(self, ids: Tensor, scores: Tensor) -> Tensor:
+        """Scores (rows, vocab_size) after `ids` (rows, length), which begin with the prompt."""
+        import torch
+
+        nothing = torch.zeros_like(scores, dtype=torch.bool)
+        in_reply = nothing.scatter(1, ids[:, self._prompt_width :], True)
+        if self._settings.repetition_penalty != 1:
+            rows, columns = self._prompt_mask.nonzero(as_tuple=True)
+            in_prompt = nothing.clone()
+            in_prompt[rows, self._prompt_ids[rows, columns]] = True
+            penalty = self._settings.repetition_penalty
+            penalised = torch.where(scores > 0, scores / penalty, scores * penalty)
+            scores = torch.where(in_reply | in_prompt, penalised, scores)
+        return scores - self._settings.presence_penalty * in_reply.to(scores.dtype)
+
+
 class GumbelSampler:
     """Samples tokens by adding Gumbel noise to their scores: the largest sum is the draw.
 
-    Exact for the distribution with temperature and top-p (Gumbel 1954). Each row has a generator
-    seeded by its request, so that the other rows of a batch cannot change its draws, as they would
-    with one generator for all.
+    Exact for the distribution with temperature, top-k and top-p (Gumbel 1954). Each row has a
+    generator seeded by its request, so that the other rows of a batch cannot change its draws, as
+    they would with one generator for all.
     """
 
     def __init__(
@@ -186,6 +227,9 @@ class GumbelSampler:
         import torch
 
         scores = scores.float() / self._settings.temperature
+        if 0 < self._settings.top_k < scores.shape[-1]:
+            lowest = scores.topk(self._settings.top_k).values[..., -1:]
+            scores = scores.masked_fill(scores < lowest, -torch.inf)
         if self._settings.top_p < 1:
             ranked, order = scores.sort(descending=True)
             probabilities = ranked.softmax(-1)

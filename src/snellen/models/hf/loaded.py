@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from snellen.models.hf.profile import FamilyProfile
@@ -29,6 +30,12 @@ class LoadOptions:
     """`8bit` or `4bit`: quantise the weights while loading."""
     device_map: str | None = None
     """How accelerate distributes the layers over devices; None: all on `device`."""
+    min_pixels: int | None = None
+    """Pixels to which the processor enlarges smaller images; None: as it comes."""
+    max_pixels: int | None = None
+    """Pixels to which the processor shrinks larger images."""
+    thinking: bool | None = None
+    """The switch `enable_thinking` of the chat template; None: as it comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,8 @@ class LoadedModel:
     """Peculiarities of the model family, if it has any."""
     uses_profile_prompt: bool = False
     """Whether prompts are rendered by the profile, because there is no chat template."""
+    template_values: Mapping[str, object] = field(default_factory=dict)
+    """Further values for the chat template."""
 
     @property
     def multimodal(self) -> bool:

@@ -104,6 +104,7 @@ def assemble(
         threads,
         profile,
         uses_profile_prompt,
+        {} if options.thinking is None else {"enable_thinking": options.thinking},
     )
 
 
@@ -180,11 +181,21 @@ def load_weights(
     return model
 
 
+_THINKERS = {
+    "qwen2_5_omni": "Qwen2_5OmniThinkerForConditionalGeneration",
+    "qwen3_omni_moe": "Qwen3OmniMoeThinkerForConditionalGeneration",
+}
+"""The part that writes, of checkpoints that hold one for speech as well."""
+
+
 def _auto_class(checkpoint: Checkpoint, folder: str, options: LoadOptions) -> Any:
     """The auto class of transformers that has the architecture, or that loads the checkpoint's own
     code. Image models first, for a text-only checkpoint last."""
     import transformers
 
+    thinker = _THINKERS.get(str(checkpoint.config.get("model_type")))
+    if thinker is not None:
+        return getattr(transformers, thinker)
     names = ["AutoModelForImageTextToText", "AutoModelForMultimodalLM", "AutoModelForCausalLM"]
     if not checkpoint.multimodal:
         names.reverse()

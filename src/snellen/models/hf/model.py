@@ -336,6 +336,9 @@ def open_checkpoint(
         adapter=str(find_adapter(values["adapter"])) if "adapter" in values else None,
         quantisation=values.get("quantisation"),
         device_map=values.get("device_map"),
+        min_pixels=int(values["min_pixels"]) if "min_pixels" in values else None,
+        max_pixels=int(values["max_pixels"]) if "max_pixels" in values else None,
+        thinking=values["thinking"] == "on" if "thinking" in values else None,
     )
     images = values.get("images", "native")
     identity = Identity(provider, name, identity_facts(checkpoint, load_options, images))

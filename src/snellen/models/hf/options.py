@@ -54,6 +54,15 @@ OPTIONS = (
         ("native", "first", "concat-embeddings"),
     ),
     ModelOption("processor", "library that resizes pictures", ("pil", "torchvision")),
+    ModelOption(
+        "min_pixels", "pixels to which smaller pictures are enlarged (Qwen-VL's kind)", kind="count"
+    ),
+    ModelOption(
+        "max_pixels", "pixels to which larger pictures are shrunk (Qwen-VL's kind)", kind="count"
+    ),
+    ModelOption(
+        "thinking", "the switch enable_thinking of chat templates that have one", ("on", "off")
+    ),
     ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
     ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
     ModelOption(
@@ -89,6 +98,9 @@ def identity_facts(checkpoint: Checkpoint, options: LoadOptions, images: str) ->
         "adapter": f"sha256:{adapter_digest(Path(options.adapter))}" if options.adapter else "",
         "remote_code": "yes" if options.remote_code else "",
         "reasoning": "" if options.split_thoughts else "off",
+        "min_pixels": str(options.min_pixels or ""),
+        "max_pixels": str(options.max_pixels or ""),
+        "thinking": "" if options.thinking is None else ("on" if options.thinking else "off"),
     }
     profile = profiles().get(str(checkpoint.config.get("model_type")))
     if profile is not None and profile.prompt:

@@ -29,12 +29,38 @@ def load_processor(checkpoint: Checkpoint, options: LoadOptions, folder: str) ->
         if composed is None:
             raise _processor_error(checkpoint, error) from error
         processor = composed
+    if options.min_pixels is not None or options.max_pixels is not None:
+        _limit_pixels(processor, checkpoint, options)
     if checkpoint.multimodal and getattr(processor, "tokenizer", None) is None:
         raise UsageError(
             f"{checkpoint.name} describes an image model, but its folder has no processor that "
             "joins images and text (processor_config.json); add the files of the original"
         )
     return processor
+
+
+def _limit_pixels(processor: Any, checkpoint: Checkpoint, options: LoadOptions) -> None:
+    """Set the least and most pixels of an image. Raises UsageError for a processor without such
+    limits, as only Qwen-VL's and those after it have."""
+    image_processor = getattr(processor, "image_processor", None)
+    size = getattr(image_processor, "size", None)
+    # Other processors mean lengths of edges by these names; those with patches to merge mean areas.
+    if image_processor is None or size is None or not hasattr(image_processor, "merge_size"):
+        raise UsageError(
+            f"min_pixels and max_pixels: the processor of {checkpoint.name} has no such limits; "
+            "leave them out"
+        )
+    least, most = options.min_pixels, options.max_pixels
+    limits = {
+        "shortest_edge": size["shortest_edge"] if least is None else least,
+        "longest_edge": size["longest_edge"] if most is None else most,
+    }
+    if limits["shortest_edge"] > limits["longest_edge"]:
+        raise UsageError(
+            f"min_pixels is {limits['shortest_edge']} and max_pixels {limits['longest_edge']}; "
+            "expected the smaller first"
+        )
+    image_processor.size = type(size)(**limits)
 
 
 def _resize_with_pil(processor: Any, folder: str, arguments: dict[str, Any]) -> None:

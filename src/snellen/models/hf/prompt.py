@@ -172,6 +172,7 @@ def _apply_template(
             "messages": conversation,
             "add_generation_prompt": add_generation_prompt,
             **tokens,
+            **loaded.template_values,
         }
         model_name = str(loaded.tokenizer.name_or_path or "the model")
         TRIAL.check(template, values, read_limits().template_s, model_name)
@@ -181,6 +182,7 @@ def _apply_template(
             chat_template=template,
             add_generation_prompt=add_generation_prompt,
             tokenize=False,
+            **loaded.template_values,
         )
     except (TemplateError, TypeError, ValueError, LookupError) as error:
         raise Unsupported(f"the model's chat template refuses the prompt: {error}") from error

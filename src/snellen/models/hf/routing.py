@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
-from snellen.models.naming.catalog import find_entry
+from snellen.models.naming.catalog import CatalogEntry, find_entry
 from snellen.models.naming.routes import (
     SERVERS,
     Route,
@@ -19,6 +20,8 @@ from snellen.models.naming.routes import (
     layouts,
     missing_packages,
     route_sources,
+    routes_of,
+    too_new_for,
 )
 
 _CONSENT = "trust_remote_code"
@@ -61,7 +64,9 @@ def destination(name: str, values: Mapping[str, str]) -> Destination:
         return Destination(name, dict(values))
     if consents:
         family = find_family(name)
-        _check_packages(name, family.type if family else "", routes)
+        type = family.type if family else ""
+        _check_version(name, type, routes)
+        _check_packages(name, type, routes)
         return Destination(name, dict(values))
     if routes[0].kind == "twin":
         return _twin(name, routes[0], values)
@@ -82,6 +87,7 @@ def adapter_of(checkpoint: Checkpoint, values: Mapping[str, str]) -> str | None:
         adapter = next((route.target for route in routes if route.kind == "code"), None)
         if not consents:
             raise NoRoute(_advice(checkpoint.name, routes))
+        _check_version(checkpoint.name, type, routes)
         return adapter
     if not type and code and not consents:
         raise NoRoute(
@@ -121,16 +127,42 @@ def _twin(name: str, route: Route, values: Mapping[str, str]) -> Destination:
     return Destination(twin, changed, remark)
 
 
+def _check_version(name: str, type: str, routes: Sequence[Route]) -> None:
+    """Raises NoRoute if the installed transformers is too new for the checkpoint's own code."""
+    installed = importlib.metadata.version("transformers")
+    below = too_new_for(type, installed)
+    if below:
+        raise NoRoute(
+            f"the own code of {name} needs transformers before {below}, and {installed} is "
+            f"installed; {_other_ways(name, routes)}run it in an environment of its own"
+        )
+
+
+def _other_ways(name: str, routes: Sequence[Route]) -> str:
+    """The ways besides the checkpoint's own code, in front of another piece of advice."""
+    ways = _ways(name, [route for route in routes if route.kind in ("twin", "server")])
+    return f"take another way: {ways}; or " if ways else ""
+
+
+def own_code_fails(name: str, type: str, error: str) -> UsageError:
+    """The error of own code that does not run here, with the ways that remain."""
+    installed = importlib.metadata.version("transformers")
+    layout = layouts().get(type)
+    wanted = f", written for {layout.written_for}," if layout and layout.written_for else ""
+    return UsageError(
+        f"the own code of {name}{wanted} does not run with transformers {installed}: {error}; "
+        f"{_other_ways(name, tuple(layout_routes(type)))}run it in an environment of its own"
+    )
+
+
 def _check_packages(name: str, type: str, routes: Sequence[Route]) -> None:
     """Raises NoRoute if the checkpoint's own code imports packages that are not installed."""
     packages = missing_packages(type)
     if not packages:
         return
-    others = _ways(name, [route for route in routes if route.kind in ("twin", "server")])
     raise NoRoute(
-        f"the own code of {name} imports {' and '.join(packages)}; install with: pip install "
-        + " ".join(packages)
-        + (f", or take another way: {others}" if others else "")
+        f"the own code of {name} imports {' and '.join(packages)}; {_other_ways(name, routes)}"
+        f"install with: pip install {' '.join(packages)}"
     )
 
 
@@ -139,12 +171,25 @@ def _advice(name: str, routes: Sequence[Route]) -> str:
     ways = _ways(name, routes)
     if ways:
         return f"transformers does not load {name} by itself; what does: {ways}"
-    reason = next(route.note for route in routes if route.kind == "none")
+    reason = next(route.note for route in reversed(routes) if route.note)
     return (
         f"there is no way to {name} yet: {reason}; serve it with its authors' code, and name the "
         "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made elsewhere "
         "(snellen score)"
     )
+
+
+def command_of(entry: CatalogEntry) -> str:
+    """The arguments of `snellen run` that ask a model of the catalog by its best route, e.g.
+    `-m InternVL3-8B`; "" if there is none."""
+    best = routes_of(entry)[0]
+    if best.kind == "none":
+        return ""
+    if best.kind == "code":
+        return f"-m {entry.name}:{_CONSENT}=yes"
+    if best.kind == "server":
+        return f"-m {entry.id} --serve '{_LAUNCH[best.target]}'"
+    return f"-m {entry.name}"
 
 
 def _ways(name: str, routes: Sequence[Route]) -> str:
@@ -153,7 +198,7 @@ def _ways(name: str, routes: Sequence[Route]) -> str:
     for route in routes:
         if route.kind == "twin":
             ways.append(f"-m hf/{route.target} (its converted twin)")
-        elif route.kind == "code":
+        elif route.kind == "code" and not route.note.startswith("needs transformers"):
             ways.append(
                 f"-m hf/{name}:{_CONSENT}=yes (the checkpoint's own code, here; read it first)"
             )

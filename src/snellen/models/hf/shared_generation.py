@@ -10,7 +10,7 @@ from snellen.core.output import CandidateScore, Failure, Generated, Output
 from snellen.core.request import Generate, Generation, Rank
 from snellen.models.hf.batch_size import BatchSizer, BatchSizers, BatchTiming
 from snellen.models.hf.decode import Decoder
-from snellen.models.hf.generate import GumbelSampler, decode_reply
+from snellen.models.hf.generate import GumbelSampler, decode_reply, has_penalty
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.logprobs import ranking_output
 from snellen.models.hf.prefix_sharing import PrefillState, PrefixSharing
@@ -54,7 +54,10 @@ class SharedGeneration:
 
     def supports(self, request: Generate | Rank, rows: Sequence[TokenisedPrompt]) -> bool:
         """Whether these prompts can be answered with shared prefixes: text must follow the images,
-        and the attention window must span the complete prompt and its reply."""
+        the attention window must span the complete prompt and its reply, and no penalty may depend
+        on the tokens before."""
+        if isinstance(request, Generate) and has_penalty(request.settings):
+            return False
         # At least one token after the image prefix must be left to read.
         if any(row.image_prefix_length >= len(row.ids) - row.scored_tokens for row in rows):
             return False

@@ -14,6 +14,13 @@ from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import Capabilities, Identity, Model
 from snellen.models.naming.builtin import builtin_names, builtin_provider, is_builtin
 from snellen.models.naming.provider import ModelListing, ModelOption, Provider
+from snellen.models.naming.revisions import (
+    HUB_PROVIDERS,
+    REVISION,
+    SERVERS_OF_HUB_MODELS,
+    split_revision,
+    split_served_revision,
+)
 from snellen.models.naming.spec import refuse_password, split_options
 
 if TYPE_CHECKING:
@@ -45,7 +52,8 @@ def split_spec(spec: str) -> ModelSpec:
     """Parse `provider/model:key=value,...`.
 
     An existing model folder stands for `hf/<folder>`, a name of the catalog for its provider and id
-    with the options of its entry.
+    with the options of its entry; behind a server of hub models (`vllm/InternVL2-8B`) for its id.
+    `ORG/NAME@COMMIT` is `ORG/NAME:revision=COMMIT`.
 
     Raises UsageError for an empty name, a malformed option and an address that holds a password.
     """
@@ -55,26 +63,59 @@ def split_spec(spec: str) -> ModelSpec:
         raise UsageError("a model's name is empty; expected provider/model, e.g. snellen/tiny")
     provider, slash, name = stem.partition("/")
     if slash and provider in _URL_SCHEMES:
-        return ModelSpec(provider.removesuffix(":"), stem, options)
+        url, revision = split_served_revision(stem)
+        return ModelSpec(provider.removesuffix(":"), url, _pin(revision, options))
     if stem.startswith(_PATH_STARTS) or (not is_provider(provider) and _is_model_folder(stem)):
         return ModelSpec("hf", stem, options)
     if not is_provider(provider):
-        from snellen.models.naming.catalog import find_entry
-
-        entry = find_entry(stem)
-        if entry is not None:
-            return ModelSpec(entry.provider, entry.id, {**_entry_options(entry), **options})
+        return _split_catalog_name(stem, options) or ModelSpec(provider, name, options)
+    if provider in HUB_PROVIDERS:
+        name, revision = split_revision(name)
+        options = _pin(revision, options)
+        if provider in SERVERS_OF_HUB_MODELS and name and "/" not in name:
+            return _split_served_name(provider, name, options)
     return ModelSpec(provider, name, options)
 
 
-def full_name(spec: str, model: Model) -> str:
+def _pin(revision: str, options: Mapping[str, str]) -> dict[str, str]:
+    """The options with the revision of a name; one that is given as an option overrides it."""
+    return {REVISION: revision, **options} if revision else dict(options)
+
+
+def _split_catalog_name(stem: str, options: Mapping[str, str]) -> ModelSpec | None:
+    """The spec that a name of the catalog stands for, with the options of its entry; None if it
+    is no such name."""
+    from snellen.models.naming.catalog import find_entry
+
+    entry, revision = find_entry(stem), ""
+    if entry is None:
+        stem, revision = split_revision(stem)
+        entry = find_entry(stem) if revision else None
+    if entry is None or (revision and entry.provider not in HUB_PROVIDERS):
+        return None
+    return ModelSpec(entry.provider, entry.id, {**_entry_options(entry), **_pin(revision, options)})
+
+
+def _split_served_name(provider: str, name: str, options: Mapping[str, str]) -> ModelSpec:
+    """The hub id of a catalog name behind a server, pinned as the catalog has it if Snellen starts
+    the server: what runs at an address of the user's is not known."""
+    from snellen.models.naming.catalog import find_entry
+
+    entry = find_entry(name)
+    if entry is None or entry.provider != "hf" or (Path(name) / "config.json").is_file():
+        return ModelSpec(provider, name, dict(options))
+    pinned = entry.revision if "base_url" not in options else ""
+    return ModelSpec(provider, entry.id, _pin(pinned, options))
+
+
+def full_name(spec: str, identity: Identity) -> str:
     """`provider/name` of a model that was opened by `spec`, without options; `spec` itself if it
     stands for another model."""
     try:
         parts = split_spec(spec)
     except UsageError:
         return spec
-    is_named = parts.name and parts.provider == model.identity.provider
+    is_named = parts.name and parts.provider == identity.provider
     return f"{parts.provider}/{parts.name}" if is_named else spec
 
 
@@ -146,7 +187,7 @@ def _entry_options(entry: CatalogEntry) -> dict[str, str]:
     """Options of a catalogued model, with `max_new_tokens` if its provider has that option."""
     options = dict(entry.options)
     if entry.revision:
-        options["revision"] = entry.revision
+        options[REVISION] = entry.revision
     if entry.max_new_tokens and _MAX_NEW_TOKENS in {
         option.name for option in options_of(entry.provider)
     }:

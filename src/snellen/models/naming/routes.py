@@ -78,7 +78,13 @@ class CheckpointLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     architecture: str
     source: str
     requires: tuple[str, ...] = ()
+    """Packages that its own code imports."""
     written_for: str = ""
+    """Versions of transformers."""
+    below: str = ""
+    """The version of transformers from which on its own code does not run."""
+    inside: str = ""
+    """The architecture of its language model, where that makes the difference."""
 
 
 class ModelLists(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -178,7 +184,7 @@ def _native_route(type: str, id: str, source: str, needs: str) -> Route | None:
     if type not in lists.pictures and type not in lists.text:
         return None
     tried: Tried = "read"
-    if type in lists.asked_small:
+    if {type, f"{type}_thinker"} & lists.asked_small:
         tried = "small model"
     elif type in lists.text:
         tried = "same interface"
@@ -188,18 +194,29 @@ def _native_route(type: str, id: str, source: str, needs: str) -> Route | None:
 def layout_routes(type: str) -> Iterator[Route]:
     """The routes by the checkpoint's own code and by servers, for a layout or a model type."""
     lists, layout = model_lists(), layouts().get(type)
-    name = adapter_names().get(type)
-    if name is not None:
-        adapter = code_adapters()[name]
-        yield Route("code", name, adapter.tried, layout.source if layout else "", adapter.note)
+    own_code = list(_own_code_route(type, layout))
+    if layout is None or not layout.below:
+        yield from own_code
     architecture = (
         layout.architecture if layout else lists.pictures.get(type) or lists.text.get(type)
     )
     servers = [name for name in SERVERS if is_served(name, architecture or "")]
     for server in servers:
         yield Route("server", server, "local server", server)
-    if layout is not None and name is None and not servers:
+    if layout is not None and layout.below:
+        yield from own_code
+    if layout is not None and not own_code and not servers:
         yield Route("none", "", "read", layout.source, _code_reason(layout))
+
+
+def _own_code_route(type: str, layout: CheckpointLayout | None) -> Iterator[Route]:
+    """The route by the checkpoint's own code, if an adapter has it."""
+    name = adapter_names().get(type)
+    if name is None or layout is None:
+        return
+    adapter = code_adapters()[name]
+    below = f"needs transformers before {layout.below}" if layout.below else ""
+    yield Route("code", name, adapter.tried, layout.source, below or adapter.note)
 
 
 def is_served(server: str, architecture: str) -> bool:
@@ -231,12 +248,32 @@ def config_type(config: Mapping[str, Any]) -> str:
     """The layout or model type that a config.json declares; "" if it is neither known to
     transformers nor a layout of `types.toml`."""
     declared = set(config.get("architectures") or ())
-    for name, layout in layouts().items():
-        if layout.architecture in declared:
-            return name
+    language_model = (config.get("llm_config") or {}).get("architectures") or ()
+    named = {
+        layout.inside: name
+        for name, layout in reversed(layouts().items())
+        if layout.architecture in declared
+    }
+    for inside in (*language_model, ""):
+        if inside in named:
+            return named[inside]
     type = str(config.get("model_type") or "")
     lists = model_lists()
     return type if type in lists.pictures or type in lists.text else ""
+
+
+def too_new_for(type: str, version: str) -> str:
+    """The version of transformers from which on a layout's own code does not run, if `version` is
+    not below it; else ""."""
+    layout = layouts().get(type)
+    below = layout.below if layout else ""
+    return below if below and _release(version) >= _release(below) else ""
+
+
+def _release(version: str) -> tuple[int, int]:
+    """The first two numbers of a version: (4, 50) of 4.50.1."""
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
 
 
 def missing_packages(type: str) -> list[str]:

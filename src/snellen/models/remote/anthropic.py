@@ -80,6 +80,8 @@ class Anthropic:
                 use_top_p = settings.temperature and settings.top_p != 1
                 name = "top_p" if use_top_p else "temperature"
                 body[name] = settings.top_p if use_top_p else settings.temperature
+                if settings.top_k:
+                    body["top_k"] = settings.top_k
         if config.setup.stream:
             body["stream"] = True
         return Call("messages", with_extra(body, config))

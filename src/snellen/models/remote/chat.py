@@ -7,7 +7,7 @@ from typing import Any
 
 from snellen.core.errors import ModelError
 from snellen.core.output import Generated, StopReason, Usage
-from snellen.core.request import Draw, Generate, Generation, Message, Part, Text
+from snellen.core.request import GREEDY, Draw, Generate, Generation, Message, Part, Text
 from snellen.models.remote.dialect import (
     Body,
     Call,
@@ -146,6 +146,12 @@ def generation_fields(settings: Generation, config: RemoteModelConfig) -> Body:
             body["temperature"] = settings.temperature
         if profile.top_p and settings.top_p != 1:
             body["top_p"] = settings.top_p
+        if profile.top_k and settings.top_k:
+            body["top_k"] = settings.top_k
+        for name in ("repetition_penalty", "presence_penalty"):
+            value = getattr(settings, name)
+            if getattr(profile, name) and value != getattr(GREEDY, name):
+                body[name] = value
     if profile.seed and settings.seed is not None:
         body["seed"] = settings.seed
     if profile.stop and settings.stop:

@@ -41,6 +41,11 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
         provider, settings, concurrency=profile.concurrency, logprobs=profile.logprobs
     )
     _check(provider, profile, setup)
+    if "revision" in settings and profile.key_needed:
+        raise UsageError(
+            f"{provider} serves models of its own, which have dates in their names instead of "
+            "commits; leave out the revision, and name the dated model"
+        )
     origin = find_origin(provider, profile, settings)
     key = find_key(origin, profile, settings)
     if not name and not origin.is_custom:
@@ -53,7 +58,9 @@ def connect(provider: str, name: str, options: Mapping[str, str]) -> Model:
     )
     if not name:
         name = _only_model(client, origin)
-    config = RemoteModelConfig(name, profile, setup)
+    revision = settings.get("revision")
+    requested = f"{name}@{revision}" if revision and profile.revision_in_name else name
+    config = RemoteModelConfig(requested, profile, setup)
     dialect = _dialect(config)
     identity = Identity(
         "server" if provider in URL_SCHEMES else provider, name, setup.identity_facts(settings)

@@ -131,6 +131,10 @@ def _generation_config(request: Generate, config: RemoteModelConfig) -> Body:
         body["temperature"] = settings.temperature
         if settings.top_p != 1:
             body["topP"] = settings.top_p
+        if settings.top_k:
+            body["topK"] = settings.top_k
+        if settings.presence_penalty:
+            body["presencePenalty"] = settings.presence_penalty
     if settings.seed is not None:
         body["seed"] = settings.seed
     if settings.stop:

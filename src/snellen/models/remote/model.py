@@ -235,18 +235,20 @@ def unsupported_sampling(config: RemoteModelConfig, sampling: Sampling) -> str |
     google, anthropic = profile.dialect == "google", profile.dialect == "anthropic"
     if sampling.seed is not None and not (google or profile.seed):
         return "its server takes no seed; leave seed out, and the draws differ by themselves"
-    requested = {"temperature": sampling.temperature, "top_p": sampling.top_p}
-    names = [name for name, value in requested.items() if value is not None]
+    names = [
+        name
+        for name, value in msgspec.structs.asdict(sampling).items()
+        if name != "seed" and value is not None
+    ]
     if not names:
         return None
     if not setup.sampling:
         return f"sampling=no sends no {' and no '.join(names)}; leave out one or the other"
     if not google and has_fixed_sampling(profile, config.model):
         return f"the model sets its {' and '.join(names)} itself; leave {_pronoun(names)} out"
-    if not (google or anthropic):
-        supported = {"temperature": profile.temperature, "top_p": profile.top_p}
-        unsupported = [name for name in names if not supported[name]]
-        return f"its server takes no {' and no '.join(unsupported)}" if unsupported else None
+    unsupported = [name for name in names if not getattr(profile, name)]
+    if unsupported:
+        return f"its server takes no {' and no '.join(unsupported)}"
     return _anthropic_objection(config, sampling) if anthropic else None
 
 

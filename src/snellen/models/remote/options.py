@@ -35,7 +35,11 @@ OPTIONS = (
         "auto: thoughts in tags are split off the reply; opened: each reply begins in one",
         ("auto", "opened", "off"),
     ),
-    ModelOption("sampling", "no: temperature and top_p are not sent", ("yes", "no")),
+    ModelOption(
+        "sampling",
+        "no: neither temperature and top_p nor top_k and penalties are sent",
+        ("yes", "no"),
+    ),
     ModelOption(
         "images",
         "first: only the first image; none: the model takes text alone",
@@ -56,6 +60,11 @@ OPTIONS = (
         "rank",
         "how the server gives log-likelihoods: echo (completions), prompt_logprobs (vLLM's chat)",
         ("off", "echo", "prompt_logprobs"),
+    ),
+    ModelOption(
+        "revision",
+        "commit of the hub model behind the server: recorded, and loaded by servers that Snellen "
+        "starts",
     ),
     ModelOption("body.<field>", "a further field of each request, e.g. body.top_k=1"),
 )
@@ -109,7 +118,7 @@ _IDENTITY_OPTIONS = frozenset(
         "endpoint",
         "draws",
     }
-    | {"rank", "api_version", "logprobs"}
+    | {"rank", "api_version", "logprobs", "revision"}
 )
 
 

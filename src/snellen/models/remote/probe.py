@@ -142,9 +142,12 @@ async def explain_wrong_name(client: ServerClient, origin: ServerOrigin, model: 
     return f"{origin.base_url} has no model {model!r}; it serves {_join_names(near, len(names))}"
 
 
+_SAMPLING_FIELDS = ("temperature", "top_p", "top_k", "repetition_penalty", "presence_penalty")
+
+
 def is_sampling_refusal(error: ModelError) -> bool:
     """Whether the model rejects a sampling setting."""
-    return any(setting in str(error) for setting in ("temperature", "top_p"))
+    return any(setting in str(error) for setting in _SAMPLING_FIELDS)
 
 
 def explain_error(error: ModelError, origin: ServerOrigin) -> str:
@@ -174,7 +177,7 @@ def explain_error(error: ModelError, origin: ServerOrigin) -> str:
             "correct the URL, which often ends in /v1, or the model's name"
         )
     if is_sampling_refusal(error):
-        advice = "the option sampling=no sends neither temperature nor top_p"
+        advice = "the option sampling=no sends neither temperature nor top_p, top_k and penalties"
         return f"{origin.base_url}: {error}; {advice}"
     return f"{origin.base_url}: {error}"
 

@@ -33,6 +33,9 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Name of the field for the maximal number of new tokens."""
     temperature: bool = True
     top_p: bool = True
+    top_k: bool = False
+    repetition_penalty: bool = False
+    presence_penalty: bool = True
     seed: bool = True
     stop: bool = True
     logprobs: bool = True
@@ -43,11 +46,13 @@ class ProviderProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     effort_with: dict[str, bool] = {}
     """Fields that switch reasoning on, sent with the effort."""
     fixed_sampling: tuple[str, ...] = ()
-    """Patterns of models that accept neither temperature nor top_p."""
+    """Patterns of models that set temperature, top_p, top_k and penalties themselves."""
     adaptive: tuple[str, ...] = ()
     """Patterns of models whose reasoning effort is a word, never a number of tokens."""
     tokenize: bool = False
     """Whether it has vLLM's paths /tokenize and /detokenize, which render the prompt."""
+    revision_in_name: bool = False
+    """Whether requests name a pinned model as `ORG/NAME@REVISION`."""
     video: Video = "none"
     """How videos are sent to models that accept them."""
     image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp", "image/gif")
@@ -63,7 +68,7 @@ def profiles() -> dict[str, ProviderProfile]:
 
 
 def has_fixed_sampling(profile: ProviderProfile, model: str) -> bool:
-    """Whether the model rejects requests that set temperature or top_p."""
+    """Whether the model rejects requests that set temperature, top_p, top_k or a penalty."""
     return _matches(profile.fixed_sampling, model)
 
 

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from snellen.analysis.card_file import stored_card
 from snellen.analysis.cards import ProtocolCard
+from snellen.analysis.comparison.setup_gaps import recipe_of, setup_gaps
+from snellen.analysis.published.numbers import compare_with_published
+from snellen.benchmarks.declaration.registry import RECIPE
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
@@ -36,6 +39,8 @@ def fact_sections(report: Report, folder: Path) -> list[FactSection]:
         FactSection("Model", tuple(_model(run))),
         FactSection("Benchmark", tuple(_benchmark(run))),
         FactSection("Scoring", tuple(_scoring(report))),
+        FactSection("Published numbers", tuple(_published(report))),
+        FactSection("Set-up of the makers", tuple(_setup(run))),
         FactSection("Protocol card", tuple(_card(run))),
         FactSection("Run", tuple(_run(run, folder))),
         FactSection("Resources", tuple(_resources(run))),
@@ -76,6 +81,30 @@ def _benchmark(run: RunInfo) -> Iterator[ReportFact]:
         yield ReportFact("paper", run.paper)
     if run.source:
         yield ReportFact("source", run.source)
+
+
+def _published(report: Report) -> Iterator[ReportFact]:
+    """Numbers that makers and papers publish, beside the run's own."""
+    for comparison in compare_with_published(report):
+        source = comparison.published.source
+        name = comparison.published.metric or report.summary.headline.name
+        yield ReportFact(name, f"{comparison.sentence()}; {source.url}")
+
+
+def _setup(run: RunInfo) -> Iterator[ReportFact]:
+    """How the makers of the model ask it, where that is known, and what was otherwise here."""
+    recipe = recipe_of(run)
+    if recipe is None:
+        return
+    yield ReportFact("family", recipe.title or recipe.name)
+    yield ReportFact("asked by it", "yes" if RECIPE in run.config.parameters else "no")
+    gaps = {gap.setting: gap.own for gap in setup_gaps(run)}
+    for setting, value in recipe.settings().items():
+        here = f" (here {gaps[setting]})" if setting in gaps else ""
+        yield ReportFact(setting, f"{value}{here}")
+    if recipe.note:
+        yield ReportFact("not applied", recipe.note)
+    yield ReportFact("source", recipe.source)
 
 
 def _card(run: RunInfo) -> Iterator[ReportFact]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from snellen.models.hf.routing import command_of
 from snellen.models.naming.catalog import CatalogEntry, FactSource, ListedPrice, sources
 from snellen.models.naming.routes import Route, route_sources, routes_of
 from snellen.report.console import natural_width
@@ -122,6 +123,8 @@ def entry_facts(entry: CatalogEntry) -> dict[str, str]:
     routes = routes_of(entry)
     for index, route in enumerate(routes):
         results["route" if index == 0 else f"  or route {index + 1}"] = describe_route(route)
+    if command := command_of(entry):
+        results["ask it by"] = f"snellen run {command} -b BENCHMARK"
     known = {**sources(), **route_sources()}
     listed: dict[str, FactSource] = {
         name: known[name]

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from snellen.analysis.comparison.data_differences import different_data_notices
+from snellen.analysis.published.numbers import compare_with_published
 from snellen.core.output import Failure
 from snellen.core.record import Record, every_pass
 from snellen.core.run import Report
@@ -146,6 +147,9 @@ def _print_board(board: Sequence[Report], console: Console) -> None:
         for line in fmt.notable_usage(report.run):
             whose = f"{name}, " if len(board) > 1 else ""
             console.print(Text(f"{whose}{line}", style="dim"))
+        for comparison in compare_with_published(report):
+            whose = f"{name}: " if len(board) > 1 else ""
+            console.print(Text(f"{whose}{comparison.sentence()}", style="dim"))
     _print_draws(board, console)
 
 

@@ -41,4 +41,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     manage_accounts.router,
     openid.router,
 )
+
 __all__ = ["ROUTERS", "errors"]

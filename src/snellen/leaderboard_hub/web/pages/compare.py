@@ -202,7 +202,7 @@ def _rows(chart: RadarChart) -> Iterator[ComparisonRow]:
     points = [{point.key: point for point in one.points} for one in chart.models]
     for axis in chart.axes:
         digits = 2 if axis.unit == "points" else 1
-        numbers = []
+        numbers: list[NumberRow | None] = []
         for own in points:
             point = own.get(axis.key)
             if point is None:

@@ -197,7 +197,8 @@ def flags_page(
         ).all()
         names = {flag.id: flag.benchmark.name for flag in closed}
     rows = [(each, item_path(each.benchmark, each.item)) for each in flagged]
-    return render(request, "flags.html", rows=rows, flag_kinds=FLAG_KINDS, names=names,
+    return render(request, "flags.html", title="Flagged questions", rows=rows,
+                  flag_kinds=FLAG_KINDS, names=names,
                   closed=[(flag, item_path(names[flag.id], flag.item)) for flag in closed],
                   count=sum(len(each.flags) for each in flagged))  # fmt: skip
 

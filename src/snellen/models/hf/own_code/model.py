@@ -15,7 +15,7 @@ import msgspec
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output, StopReason, Usage
-from snellen.core.request import Generate, Request, request_digest
+from snellen.core.request import Generate, Generation, Request, request_digest
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadOptions
 from snellen.models.hf.loading import (
@@ -27,14 +27,16 @@ from snellen.models.hf.loading import (
 )
 from snellen.models.hf.options import identity_facts
 from snellen.models.hf.own_code.adapter import CodeAdapter, code_adapters
-from snellen.models.hf.own_code.turns import read_turns
+from snellen.models.hf.own_code.turns import Conversation, Turn, read_turns
 from snellen.models.hf.own_code.values import OwnCode, RequestValues
 from snellen.models.hf.placement import is_placed
 from snellen.models.hf.processor import first_line
+from snellen.models.hf.routing import own_code_fails
 from snellen.models.image_cache import ImageCache
 from snellen.models.image_policy import first_image
+from snellen.models.naming.routes import config_type
 from snellen.models.reasoning import without_thoughts
-from snellen.models.split_batch import Unsupported, split_and_retry
+from snellen.models.split_batch import MODEL_ERRORS, Unsupported, split_and_retry
 
 _LOAD_ERRORS = (ImportError, OSError, ValueError, AttributeError, TypeError, KeyError)
 
@@ -129,14 +131,22 @@ class OwnCodeModel(ModelDefaults):
         conversation = read_turns(messages, images, adapter)
         # Before each reply, so that the other requests cannot change it.
         torch.manual_seed(int.from_bytes(hashlib.sha256(request_digest(request, "")).digest()[:7]))
-        with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
-            if adapter.call:
-                module = import_module(f"{__package__}.calls.{adapter.call}")
-                reply = module.ask(own, conversation, settings, Path(folder))
-            else:
-                values = RequestValues(own, adapter, conversation, settings, Path(folder))
-                reply = getattr(own.model, adapter.method)(**values.arguments())
+        reply = _call(own, adapter, conversation, settings)
         return _as_generated(reply, own.tokenizer, settings.stop, settings.max_new_tokens)
+
+
+def _call(
+    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
+) -> Any:
+    """What the checkpoint's code returns for a conversation."""
+    import torch
+
+    with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
+        if adapter.call:
+            module = import_module(f"{__package__}.calls.{adapter.call}")
+            return module.ask(own, conversation, settings, Path(folder))
+        values = RequestValues(own, adapter, conversation, settings, Path(folder))
+        return getattr(own.model, adapter.method)(**values.arguments())
 
 
 def _as_generated(reply: Any, tokenizer: Any, stop: Sequence[str], longest: int) -> Generated:
@@ -179,7 +189,23 @@ def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) ->
     if is_placed(options):
         device = str(model.device)
     threads = thread_count(model, options, device)
-    return OwnCode(model, tokenizer, processor, device, threads)
+    own = OwnCode(model, tokenizer, processor, device, threads)
+    _try_once(own, checkpoint, adapter)
+    return own
+
+
+def _try_once(own: OwnCode, checkpoint: Checkpoint, adapter: CodeAdapter) -> None:
+    """Ask about one grey picture for one token, so that code which does not run with the installed
+    transformers fails before a thousand questions do. Raises UsageError."""
+    from PIL import Image
+
+    question = Conversation("", (Turn("user", (Image.new("RGB", (56, 56), "grey"), "?")),))
+    try:
+        with silence_library():
+            _call(own, adapter, question, Generation(max_new_tokens=1))
+    except MODEL_ERRORS as error:
+        type = config_type(checkpoint.config)
+        raise own_code_fails(checkpoint.name, type, first_line(error)) from error
 
 
 def open_own_code(

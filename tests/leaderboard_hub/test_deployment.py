@@ -1,0 +1,180 @@
+"""The container, compose and nginx files of examples/hub: what they name exists, and nginx serves a
+hub with its file. No image is built here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+from test_api import HUB, command, environment, free_port
+from test_scoring import predictions, write_data
+
+from snellen.cli.parser import parse_arguments
+
+FOLDER = Path(__file__).parents[2] / "examples" / "hub"
+COMPOSE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+SERVICES: dict[str, Any] = COMPOSE["services"]
+NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+KEYS = {
+    "build", "cap_drop", "command", "depends_on", "deploy", "environment", "healthcheck", "image",
+    "mem_limit", "networks", "ports", "read_only", "restart", "security_opt", "shm_size",
+    "stop_grace_period", "tmpfs", "volumes",
+}  # fmt: skip
+"""Of a service, by the Compose specification; those that are used."""
+
+
+def test_compose_has_postgresql_two_workers_and_a_proxy() -> None:
+    assert set(COMPOSE) == {"name", "x-hub", "services", "networks", "volumes"}
+    assert set(SERVICES) == {"database", "server", "worker", "proxy"}
+    assert SERVICES["worker"]["deploy"] == {"replicas": 2}
+    for name, service in SERVICES.items():
+        assert set(service) <= KEYS, name
+        named = [each.partition(":")[0] for each in service.get("volumes", [])]
+        assert {each for each in named if not each.startswith(".")} <= set(COMPOSE["volumes"])
+        assert set(service.get("depends_on", ())) <= set(SERVICES)
+    # Only the proxy can be reached from outside.
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
+
+
+@pytest.mark.parametrize("name", ["server", "worker"])
+def test_commands_of_containers_exist(name: str) -> None:
+    arguments = parse_arguments(SERVICES[name]["command"])
+    assert (arguments.command, arguments.folder) == ("hub", "/hub/hub")
+
+
+def test_commands_of_the_containerfile_exist() -> None:
+    text = (FOLDER / "Containerfile").read_text()
+    (default,) = re.findall(r"^CMD (.*)$", text, re.MULTILINE)
+    assert parse_arguments(json.loads(default)).host == "0.0.0.0"
+    build = SERVICES["server"]["build"]
+    assert (FOLDER / build["context"] / build["dockerfile"]).resolve() == FOLDER / "Containerfile"
+
+
+def test_every_secret_comes_from_outside() -> None:
+    """And a missing one stops everything, instead of being empty."""
+    text = (FOLDER / "compose.yaml").read_text()
+    assert set(re.findall(r"\$\{(\w+)(:\?)?\}", text)) == {
+        ("SNELLEN_HUB_KEY", ":?"), ("POSTGRES_PASSWORD", ":?"),
+    }  # fmt: skip
+
+
+def test_nginx_and_the_hub_agree() -> None:
+    text = (FOLDER / "nginx.conf").read_text()
+    assert "server server:8440" in text
+    address = SERVICES["proxy"]["networks"]["default"]["ipv4_address"]
+    assert f'trusted_proxies = ["{address}"]' in text
+
+
+class Proxied(NamedTuple):
+    url: str
+    folder: Path
+    log: Path
+    server: subprocess.Popen[bytes]
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    """A hub behind nginx, both as processes."""
+    if NGINX is None:
+        pytest.skip("nginx is not installed here")
+    place = tmp_path_factory.mktemp("nginx")
+    hub_port, port = free_port(), free_port()
+    text = (FOLDER / "nginx.conf").read_text()
+    text = text.replace("server:8440", f"127.0.0.1:{hub_port}").replace("/tmp/", f"{place}/")
+    text = text.replace("listen 8080", f"listen 127.0.0.1:{port}").replace("202m", "2m")
+    if os.geteuid() == 0:
+        text = f"user root;\n{text}"
+    (place / "nginx.conf").write_text(text)
+    flags = [NGINX, "-p", str(place), "-e", "stderr", "-c", str(place / "nginx.conf")]
+    checked = subprocess.run([*flags, "-t"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    folder = place / "hub"
+    command("hub", "init", folder, "--owner", "olga", stdin="a long password\n")
+    with (folder / "hub.toml").open("a") as file:
+        file.write('trusted_proxies = ["127.0.0.1"]\n')
+    data = write_data(place / "signs.tsv")
+    command("hub", "benchmark", folder, "signs", "--data", data)
+    with (place / "log").open("w") as log:
+        server = subprocess.Popen([*HUB, "serve", str(folder), "--port", str(hub_port)],
+                                  env=environment(), stderr=log)  # fmt: skip
+    proxy = subprocess.Popen([*flags, "-g", "daemon off;"])
+    url = f"http://127.0.0.1:{port}"
+    end = time.monotonic() + 60
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/health", timeout=5).close()
+            break
+        except OSError:
+            assert time.monotonic() < end, (place / "log").read_text()
+            time.sleep(0.2)
+    yield Proxied(url, folder, place / "log", server)
+    for process in (proxy, server):
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.mark.release
+def test_a_submission_passes_the_proxy(proxied: Proxied, tmp_path: Path) -> None:
+    token = command("hub", "token", proxied.folder, "olga").strip()
+    file = tmp_path / "p.jsonl"
+    file.write_bytes(predictions(45))
+    said = command("submit", file, "--to", proxied.url, "--benchmark", "signs", "--model", "m",
+                   SNELLEN_HUB_TOKEN=token)  # fmt: skip
+    assert "queued, private" in said
+    file.write_bytes(predictions(45) * 2000)
+    said = command("submit", file, "--to", proxied.url, "--benchmark", "signs", "--model", "m",
+                   SNELLEN_HUB_TOKEN=token, code=2)  # fmt: skip
+    assert "413" in said or "cannot be reached" in said
+
+
+@pytest.mark.release
+def test_nobody_chooses_an_address(proxied: Proxied) -> None:
+    request = urllib.request.Request(
+        f"{proxied.url}/api/v1/benchmarks", headers={"X-Forwarded-For": "198.51.100.7"}
+    )
+    urllib.request.urlopen(request, timeout=30).close()
+    end = time.monotonic() + 30
+    while True:
+        # It is written after the answer.
+        lines = [json.loads(line) for line in proxied.log.read_text().splitlines()]
+        own = [line for line in lines if line.get("route") == "/api/v1/benchmarks"]
+        if own:
+            break
+        assert time.monotonic() < end, lines
+        time.sleep(0.1)
+    assert [line["address"] for line in own] == ["127.0.0.1"]
+
+
+@pytest.mark.release
+def test_pages_are_compressed_and_static_files_kept(proxied: Proxied) -> None:
+    def read(path: str) -> tuple[str, bytes]:
+        request = urllib.request.Request(
+            proxied.url + path, headers={"Accept": "text/html", "Accept-Encoding": "gzip"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:
+            encoding, body = response.headers.get("Content-Encoding", ""), response.read()
+        return encoding, gzip.decompress(body) if encoding == "gzip" else body
+
+    encoding, described = read("/api/v1/openapi.json")
+    assert encoding == "gzip"
+    assert json.loads(described)["info"]["title"] == "Leaderboards"
+    (style,) = re.findall(r'href="(/static/hub\.css[^"]*)"', read("/")[1].decode())
+    text = read(style)
+    # The hub is gone, and the style sheet still comes.
+    proxied.server.terminate()
+    proxied.server.wait(30)
+    assert read(style) == text
+    with pytest.raises(urllib.error.HTTPError, match="502"):
+        read("/")
