@@ -1,4 +1,4 @@
-"""Account pages in a real browser, where there is one: with JavaScript and without, at three widths.
+"""Account pages in a real browser, where there is one: with and without scripts, at three widths.
 
 `SNELLEN_AXE=PATH/axe.min.js` runs axe-core on every page too.
 """
