@@ -25,35 +25,56 @@ def find_programs() -> Path | None:
     return next((folder for folder in folders if (folder / "initdb").is_file()), None)
 
 
+class PostgresServer:
+    """A server with a cluster of its own, which can be stopped and started again."""
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+        self._folder = Path(tempfile.mkdtemp(prefix="snellen-postgres-"))
+        user = None
+        if os.geteuid() == 0:
+            # PostgreSQL refuses to run as root.
+            user = pwd.getpwnam("postgres" if _exists("postgres") else "nobody")
+            os.chown(self._folder, user.pw_uid, user.pw_gid)
+        self._user = user.pw_name if user else None
+        arguments = ["-D", self._folder / "data", "-U", "snellen", "-A", "trust", "-E", "UTF8",
+                     "--no-sync"]  # fmt: skip
+        subprocess.run([programs / "initdb", *arguments], check=True, user=self._user,
+                       cwd=self._folder, stdout=subprocess.DEVNULL)  # fmt: skip
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = probe.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"postgresql://snellen@127.0.0.1:{self._port}/postgres"
+
+    def start(self) -> None:
+        with (self._folder / "log").open("a") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self._folder / "data", "-h", "127.0.0.1",
+                 "-p", str(self._port), "-k", self._folder, "-c", "fsync=off"],
+                user=self._user, cwd=self._folder, stdout=log, stderr=log)  # fmt: skip
+        _wait(self._programs, self._port, self._process)
+
+    def stop(self) -> None:
+        """End it without waiting for its clients."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(30)
+
+    def delete(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
 @contextmanager
 def serve_postgres(programs: Path) -> Iterator[str]:
     """Serve an empty database; yields its URL."""
-    folder = Path(tempfile.mkdtemp(prefix="snellen-postgres-"))
-    user = None
-    if os.geteuid() == 0:
-        # PostgreSQL refuses to run as root.
-        user = pwd.getpwnam("postgres" if _exists("postgres") else "nobody")
-        os.chown(folder, user.pw_uid, user.pw_gid)
-    name = user.pw_name if user else None
-    data = folder / "data"
-    arguments = ["-D", data, "-U", "snellen", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    subprocess.run([programs / "initdb", *arguments], check=True, user=name, cwd=folder,
-                   stdout=subprocess.DEVNULL)  # fmt: skip
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            [programs / "postgres", "-D", data, "-h", "127.0.0.1", "-p", str(port), "-k", folder,
-             "-c", "fsync=off"], user=name, cwd=folder, stdout=log, stderr=log)  # fmt: skip
+    server = PostgresServer(programs)
     try:
-        _wait(programs, port, server)
-        yield f"postgresql://snellen@127.0.0.1:{port}/postgres"
+        server.start()
+        yield server.url
     finally:
-        # Without waiting for clients that were killed.
-        server.send_signal(signal.SIGINT)
-        server.wait(30)
-        shutil.rmtree(folder, ignore_errors=True)
+        server.stop()
+        server.delete()
 
 
 def _exists(name: str) -> bool:

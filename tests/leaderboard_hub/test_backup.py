@@ -223,6 +223,9 @@ def test_a_damaged_backup_is_refused_before_anything_is_written(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.attack(
+    "a backup of a hub that somebody changed", "refused; nothing is written outside"
+)
 @pytest.mark.parametrize("change", ["added", "changed", "traversal"])
 def test_a_backup_that_somebody_changed_is_refused(tmp_path: Path, change: str) -> None:
     """The checksums of ZIP are right there, and those of the manifest are not."""

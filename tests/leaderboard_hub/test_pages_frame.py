@@ -54,9 +54,12 @@ def test_every_text_of_a_template_has_a_translation() -> None:
 
 
 def test_translations_keep_the_names_of_values() -> None:
-    names = re.compile(r"\{(\w+)\}")
+    """By name; those without one are counted, and may be numbered in the translation."""
+    names = re.compile(r"\{([a-z]\w*)\}")
+    numbers = re.compile(r"\{(\d*)\}")
     for english, text in chinese().items():
         assert sorted(set(names.findall(english))) == sorted(set(names.findall(text))), english
+        assert len(numbers.findall(english)) == len(numbers.findall(text)), english
 
 
 def test_a_page_is_in_the_language_the_browser_asks_for(client: TestClient) -> None:

@@ -86,6 +86,8 @@ TABLE: dict[str, Access] = {
     "GET /settings": everyone(303),
     "GET /static/{name}": everyone(),
     "GET /health": everyone(),
+    "GET /health/live": everyone(),
+    "GET /health/ready": everyone(),
     "GET /metrics": everyone(),
     "GET /sign-in": Access(200, 303, 303, 303, 303),
     "POST /sign-in": VISITORS,

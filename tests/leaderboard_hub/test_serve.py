@@ -125,7 +125,9 @@ def test_the_log_is_json_without_secrets(server: RunningServer) -> None:
     assert secret not in json.dumps(server.log())
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    "a client of a hub sends its headers a byte at a time", "its connection is closed"
+)
 @pytest.mark.parametrize(
     "start",
     [b"", b"GET / HTTP/1.1\r\nHost: x\r\n",
@@ -153,7 +155,7 @@ def test_a_client_that_sends_headers_slowly_is_put_off(server: RunningServer, st
         assert time.monotonic() - started < 10
 
 
-@pytest.mark.attack
+@pytest.mark.attack("an upload to a hub that hardly moves", "408, a sentence")
 @pytest.mark.parametrize("pace", [0, 20])
 def test_a_client_that_sends_a_body_slowly_is_put_off(server: RunningServer, pace: int) -> None:
     head = (
@@ -175,7 +177,9 @@ def test_a_client_that_sends_a_body_slowly_is_put_off(server: RunningServer, pac
         assert time.monotonic() - started < 15
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    "more connections to a hub than it takes", "503, and it serves again once they are gone"
+)
 def test_too_many_connections_are_refused_and_others_served_again(server: RunningServer) -> None:
     clients = [server.connect() for _ in range(40)]
     try:

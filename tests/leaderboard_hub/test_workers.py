@@ -140,12 +140,16 @@ def test_scoring_apart_gives_the_numbers(tmp_path: Path) -> None:
     assert sum(result.samples) == 45
 
 
+@pytest.mark.attack(
+    "a submission whose scoring needs too much memory", "it fails, the worker does not"
+)
 def test_a_file_that_needs_too_much_memory_is_a_sentence(tmp_path: Path) -> None:
     task = task_in(tmp_path, rows=60_000)
     with pytest.raises((UsageError, ScoringDied), match="memory"):
         score_in_process(tmp_path, task, ScoringLimits(memory_mb=30), lambda: False)
 
 
+@pytest.mark.attack("a submission whose scoring takes too long", "it fails, with a sentence")
 def test_scoring_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     task = task_in(tmp_path, rows=100_000)
     started = time.monotonic()

@@ -55,7 +55,7 @@ class Storage:
         self._key = key
 
     def put(self, content: bytes, *, seal: bool = False) -> str:
-        """Store content; returns its key. With `seal` it is encrypted: raises UsageError if the
+        """Store content; returns its key. With `seal` it is encrypted: raises HubUnavailable if the
         environment holds no key."""
         digest = hashlib.sha256(content).hexdigest()
         if seal:
@@ -207,7 +207,8 @@ class Storage:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         if self._key is None:
-            raise UsageError(
+            # For this process: others may have it.
+            raise HubUnavailable(
                 f"hidden answers are stored encrypted, and {KEY_VARIABLE} is not set; make a key "
                 "with: snellen hub key"
             )

@@ -45,7 +45,7 @@ def write_backup(hub: Hub, target: Path) -> WrittenBackup:
 
     The database is read as it is when this begins; what is submitted meanwhile is in the next
     backup. Files that are missing are named in the manifest. Raises UsageError if the file exists
-    or the hub is of a newer Snellen, StorageError.
+    or the hub is of a newer Snellen, StorageError also if all files are missing.
     """
     if target.exists():
         raise UsageError(f"{target} exists already; name another file for the backup")
@@ -83,6 +83,11 @@ def _write_parts(hub: Hub, writer: BackupWriter) -> Manifest:
             required |= read_file_keys(connection, table)
     # Files never change, so that those of the snapshot are still what they were.
     stored = {file.key for file in hub.storage.list_files()}
+    if required and not required & stored:
+        raise StorageError(
+            f"the storage has none of the {len(required):,} files that this hub needs; is it the "
+            "right one, and mounted?"
+        )
     for key in sorted((keys | required) & stored):
         writer.write(FILES + key, _chunks(hub, key))
     return writer.finish(rows, sorted(required - stored))

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from snellen.core.summary import Interval, Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
-    NumberSource,
     ReportedBoard,
     ReportedRow,
     ReportedTables,
+    ReportSource,
     make_summary,
     read_paper_table,
 )
@@ -32,7 +32,7 @@ GROUPS = {
     "RR": "relation_reasoning",
 }
 """The paper's abbreviations, and the names in the published files."""
-_SIZE_NOTE = "the size of the split is inferred from the printed percentages"
+_SIZE_NOTE = "The size of the split is inferred from the printed percentages."
 _ROUNDING = 0.0501
 _TEXT_ONLY = "GPT-4-Turbo (0125)"
 
@@ -124,7 +124,7 @@ def _row(
     return ReportedRow(
         model=row["model"],
         summary=make_summary(headline, others, {_GROUP: groups}),
-        source=NumberSource(_TITLE, _URL, f"{table}, Table 2" if vanilla else table, _SIZE_NOTE),
+        source=ReportSource(_TITLE, _URL, f"{table}, Table 2" if vanilla else table, _SIZE_NOTE),
         facts=facts,
         other_protocol="asked without the image" if row["model"] == _TEXT_ONLY else "",
     )

@@ -21,10 +21,10 @@ from snellen.benchmarks.mme.subtasks import (
 from snellen.core.summary import Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
-    NumberSource,
     ReportedBoard,
     ReportedRow,
     ReportedTables,
+    ReportSource,
     make_summary,
     read_paper_table,
 )
@@ -32,7 +32,7 @@ from snellen.scoring.grouped import interval_of_mean
 from snellen.scoring.leaderboard import RecoveredCounts, recover_counts
 from snellen.stats.stratified import GroupSums, group_sums
 
-_SOURCE = NumberSource(
+_SOURCE = ReportSource(
     "MME (arXiv:2306.13394)", "https://arxiv.org/abs/2306.13394", "Tables 1 and 2"
 )
 _NOTES = {

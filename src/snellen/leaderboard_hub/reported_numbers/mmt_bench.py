@@ -19,10 +19,10 @@ from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask, subta
 from snellen.core.summary import Interval, Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
-    NumberSource,
     ReportedBoard,
     ReportedRow,
     ReportedTables,
+    ReportSource,
     make_summary,
     parse_cell,
     read_paper_table,
@@ -134,9 +134,9 @@ def _row(
             [mean(WITHOUT_RECOGNITION, row["overall_noVR"], without)],
             {META_TASK: meta_metrics, SUBTASK: subtask_metrics},
         ),
-        source=NumberSource(
-            _TITLE, _URL, _TABLES, f"average rank {row['avg_rank']}, without visual recognition "
-            f"{row['avg_rank_noVR']}",
+        source=ReportSource(
+            _TITLE, _URL, _TABLES, f"Average rank {row['avg_rank']}, without visual recognition "
+            f"{row['avg_rank_noVR']}.",
         ),
         facts=facts_of_model(model, notes="A guess, no model." if is_guess else ""),
     )  # fmt: skip

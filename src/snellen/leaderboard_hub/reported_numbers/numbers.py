@@ -19,7 +19,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"']{1,490}")
 Groups = dict[str, dict[str, Metric]]
 
 
-class NumberSource(Struct, frozen=True, omit_defaults=True):
+class ReportSource(Struct, frozen=True, omit_defaults=True):
     """Where reported numbers are from."""
 
     title: str
@@ -29,7 +29,7 @@ class NumberSource(Struct, frozen=True, omit_defaults=True):
     """What a reader must know of the row, in a sentence."""
 
 
-def make_source(title: str, url: str = "", table: str = "", note: str = "") -> NumberSource:
+def make_source(title: str, url: str = "", table: str = "", note: str = "") -> ReportSource:
     """A source that somebody typed. Raises UsageError for an address that is none."""
     texts = [" ".join(text.split()) for text in (title, table, note)]
     if not all(text.isprintable() and len(text) <= _LONGEST_TEXT for text in texts):
@@ -38,7 +38,7 @@ def make_source(title: str, url: str = "", table: str = "", note: str = "") -> N
         )
     if url and not _ADDRESS.fullmatch(url):
         raise UsageError(f"--url {url!r}: expected an address such as https://arxiv.org/abs/...")
-    return NumberSource(texts[0], url, texts[1], texts[2])
+    return ReportSource(texts[0], url, texts[1], texts[2])
 
 
 class ReportedRow(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class ReportedRow(Struct, frozen=True, kw_only=True):
     model: str
     summary: Summary
     """With the names of the benchmark's own scoring. `n` is 0 where no sample count is known."""
-    source: NumberSource
+    source: ReportSource
     facts: ModelFacts = ModelFacts()
     other_protocol: str = ""
     """How the numbers were made, if otherwise than the benchmark's protocol: a sentence."""

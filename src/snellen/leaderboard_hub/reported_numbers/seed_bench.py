@@ -22,16 +22,16 @@ from snellen.benchmarks.seedbench.summary import LEVEL
 from snellen.core.summary import Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
-    NumberSource,
     ReportedBoard,
     ReportedRow,
     ReportedTables,
+    ReportSource,
     make_summary,
     parse_cell,
     read_paper_table,
 )
 
-_SOURCE = NumberSource(
+_SOURCE = ReportSource(
     "SEED-Bench-H (Li, Ge, Ge, Shan)", "https://github.com/AILab-CVC/SEED-Bench",
     "Tables 2, 3, 5 and 6",
 )  # fmt: skip

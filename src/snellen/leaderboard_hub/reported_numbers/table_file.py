@@ -25,10 +25,10 @@ from snellen.leaderboard_hub.reported_numbers.checks import clean_model_name
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
     Groups,
-    NumberSource,
     ReportedBoard,
     ReportedRow,
     ReportedTables,
+    ReportSource,
     make_summary,
 )
 from snellen.stats.intervals import wilson
@@ -95,7 +95,7 @@ def read_table_file(
     board: str,
     headline: str,
     columns: ColumnMap,
-    source: NumberSource,
+    source: ReportSource,
     other_protocol: str = "",
     limits: SubmissionLimits,
 ) -> ReportedTables:
@@ -163,7 +163,7 @@ def _row(
     names: Mapping[str, str],
     headline_name: str,
     columns: ColumnMap,
-    source: NumberSource,
+    source: ReportSource,
     other_protocol: str,
 ) -> ReportedRow:
     n = 0

@@ -15,11 +15,11 @@ from snellen.benchmarks.ocrbench import FINAL
 from snellen.core.summary import Interval, Metric, Summary, Unit
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (
-    NumberSource,
     ReportedBoard,
     ReportedRow,
     ReportedSuite,
     ReportedTables,
+    ReportSource,
     make_summary,
     read_paper_table,
 )
@@ -217,7 +217,7 @@ def _row(
     return ReportedRow(
         model=row["model"],
         summary=_summary(column, float(cell)),
-        source=NumberSource(_TITLE, _URL, table.label),
+        source=ReportSource(_TITLE, _URL, table.label),
         facts=facts_of_model(row["model"], weights="closed" if row["param"] == "N/A" else ""),
         other_protocol=others,
     )

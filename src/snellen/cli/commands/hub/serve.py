@@ -29,9 +29,15 @@ def main(arguments: Namespace) -> int:
     except ModuleNotFoundError as error:
         raise MissingExtra("a hub", "hub", str(error.name)) from error
     from snellen.leaderboard_hub.hub import open_hub
+    from snellen.leaderboard_hub.key_check import check_key, has_hidden_splits
+    from snellen.leaderboard_hub.storage import KEY_VARIABLE
 
     hub = open_hub(arguments.folder)
     try:
+        check_key(hub)
+        if not hub.storage.has_key and has_hidden_splits(hub):
+            print_line(f"{KEY_VARIABLE} is not set: submissions to hidden splits are refused",
+                       error=True)  # fmt: skip
         with bind_socket(arguments.host, arguments.port) as bound:
             port = bound.getsockname()[1]
             host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host

@@ -7,11 +7,15 @@ import sys
 import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from snellen.cli.commands.hub import add_folder
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from snellen.leaderboard_hub.hub import Hub
 
 _MOST_PROCESSES = 256
 
@@ -39,6 +43,7 @@ def main(arguments: Namespace) -> int:
             f"--processes {arguments.processes}: expected a number from 1 to {_MOST_PROCESSES}"
         )
     hub = open_hub(arguments.folder)
+    _check_key(hub)
     if arguments.processes > 1:
         hub.close()
         command = [sys.executable, "-m", "snellen", "hub", "worker", arguments.folder]
@@ -52,6 +57,19 @@ def main(arguments: Namespace) -> int:
     worker.work(until_empty=arguments.until_empty)
     hub.close()
     return COMPLETE
+
+
+def _check_key(hub: Hub) -> None:
+    """Raises UsageError."""
+    from snellen.leaderboard_hub.key_check import check_key, has_hidden_splits
+    from snellen.leaderboard_hub.storage import KEY_VARIABLE
+
+    check_key(hub)
+    if not hub.storage.has_key and has_hidden_splits(hub):
+        raise UsageError(
+            f"{KEY_VARIABLE} is not set, and the answers of some benchmarks are hidden; set the "
+            "key with which they were stored"
+        )
 
 
 def _print(line: str) -> None:
