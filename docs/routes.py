@@ -30,8 +30,9 @@ same classes |
 says so | the same, for the twin's `model_type` |
 | `code` | with `:trust_remote_code=yes` runs the checkpoint's own code, as an adapter says | a \
 small model of random weights, with the files, signatures and processor of the original |
-| `server` | with `--serve` starts vLLM, SGLang or LMDeploy, whose lists name the architecture | \
-the protocol, with a server on this machine; not these programs with these weights |
+| `server` | as `vllm/NAME:trust_remote_code=yes` starts vLLM, SGLang or LMDeploy, whose lists \
+name the architecture | the protocol, with a server on this machine; not these programs with \
+these weights |
 | `api` | asks the provider; needs a key | the protocol, with a server on this machine |
 | `pipeline` | loads a diffusers pipeline, which draws | a small pipeline by the same interface |
 | `none` | says why | nothing |

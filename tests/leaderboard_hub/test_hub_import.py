@@ -19,7 +19,8 @@ from snellen.cli import main
 from snellen.core.errors import DataError
 from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import create_account
-from snellen.leaderboard_hub.config import SubmissionLimits
+from snellen.leaderboard_hub.config import HubConfig, SubmissionLimits
+from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import (
     Account,
     AuditEntry,
@@ -31,7 +32,10 @@ from snellen.leaderboard_hub.database.tables import (
 from snellen.leaderboard_hub.hub import Hub, create_hub
 from snellen.leaderboard_hub.intake import NewSubmission, take_submission
 from snellen.leaderboard_hub.public_scores import PublicNumber
+from snellen.leaderboard_hub.reported_numbers.importing import import_tables, withdraw_source
 from snellen.leaderboard_hub.reported_numbers.other_numbers import both_numbers, read_other_numbers
+from snellen.leaderboard_hub.reported_numbers.papers import read_paper
+from snellen.leaderboard_hub.storage import Storage
 from snellen.leaderboard_hub.web.app import create_app
 
 QUESTIONS = 40
@@ -310,12 +314,30 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
         (reported,) = read_other_numbers(session, hub.config.hidden, submissions[1])
     own = msgspec.convert(other["score"]["headline"], PublicNumber)
     assert both_numbers(own, submissions[1], reported).text() == (
-        "Reported 76.0 (A blog); scored here 75.0 (59.8–85.8)."
+        "Reported 76.0 in A blog; scored here 75.0 (59.8–85.8)."
     )
     with TestClient(create_app(hub), headers={"Accept": "text/html"}) as browser:
         for row in submissions:
             page = browser.get(f"/submissions/{row.public_id}").text
             assert "scored here 75.0 (59.8–85.8)." in page
+
+
+def test_the_first_data_of_a_board_are_opened_as_the_board_says(
+    hub: Hub, tmp_path: Path, capsys
+) -> None:
+    """An imported board names its benchmark of Snellen, so that data in its form can be added."""
+    assert run(hub, "--paper", "mmbench") == 0
+    data = tmp_path / "MMBench_TEST_EN_V11.tsv"
+    lines = ["index\tquestion\tA\tB\tanswer\tcategory\tl2-category\tsplit"]
+    lines += [f"{n}\tWhat?\tone\ttwo\tA\tocr\tcoarse_perception\ttest" for n in range(4)]
+    data.write_text("\n".join(lines) + "\n")
+    name = "mmbench-test-en"
+    assert main(["hub", "benchmark", str(hub.folder), name, "--data", str(data), "--replace"]) == 0
+    with hub.database.reading() as session:
+        query = select(HostedBenchmark).where(HostedBenchmark.name == name)
+        row = session.scalars(query).one()
+    assert (row.spec, row.rows) == ("mmbench:split=test,lang=en,version=1.1", 4)
+    assert len(rows(hub, name)) == 31
 
 
 def test_a_folder_of_runs_is_scored_again_from_its_replies(
@@ -355,3 +377,18 @@ def test_reported_numbers_do_not_count_for_the_limits(hub: Hub, tmp_path: Path) 
         new = NewSubmission(model="m", file_name="p.jsonl", content=content)
         take_submission(session, hub.storage, benchmark, account.id, new,
                         SubmissionLimits(per_day=1))  # fmt: skip
+
+
+def test_importing_on_every_database(database: Database, tmp_path: Path) -> None:
+    opened = Hub(tmp_path, HubConfig(), database, Storage(str(tmp_path / "storage")))
+    with database.writing() as session:
+        owner = create_account(session, "olga", "owner", "a long password").id
+    outcomes = []
+    for _ in range(2):
+        with database.writing() as session:
+            done = import_tables(session, opened, read_paper("vlmevalkit"), owner)
+            outcomes.append(sum(board.rows.get("unchanged", 0) for board in done))
+    assert outcomes == [0, 192]
+    with database.writing() as session:
+        assert withdraw_source(session, opened.config.hidden, "VLMEvalKit") == 192
+        assert session.scalar(select(func.count(BoardChange.id))) == 2 * 192 + 3

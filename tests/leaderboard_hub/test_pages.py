@@ -475,3 +475,18 @@ def test_a_mistake_in_the_address_is_said_in_a_sentence(client: TestClient) -> N
     assert "expected billions of parameters" in document.text
     for path in (f"/benchmarks/{OPEN}?as-of=@999999", f"/benchmarks/{OPEN}/history?by=rank"):
         page(client, path, 422)
+
+
+def test_a_mistake_of_the_hub_is_a_page_too(hub: Hub) -> None:
+    app = create_app(hub)
+
+    @app.get("/mistake")
+    def mistake() -> None:
+        raise ZeroDivisionError("secret detail")
+
+    with TestClient(app, headers=HTML, raise_server_exceptions=False) as client:
+        document = page(client, "/mistake", 500)
+        assert document.one("h1").text == "Something went wrong"
+        assert "secret detail" not in document.text
+        program = client.get("/mistake", headers={"accept": "application/json"})
+        assert (program.status_code, set(program.json())) == (500, {"detail"})

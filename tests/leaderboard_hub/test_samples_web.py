@@ -223,6 +223,38 @@ def test_data_keep_their_name_and_bring_their_pictures(hub: Hub, client: httpx.C
     assert client.get("/api/v1/benchmarks/hidden/data").status_code == 404
 
 
+@pytest.mark.attack(
+    "asking for pictures of a hidden split of which only some questions are public",
+    "the download holds those of the public data; the others are not in the storage at all",
+)
+def test_only_pictures_of_public_data_leave(hub: Hub, client: httpx.Client) -> None:
+    folder = hub.folder / "split"
+    folder.mkdir()
+    for name in ("public.png", "secret.png"):
+        (folder / name).write_bytes(picture("pink" if name == "public.png" else "gold"))
+    rows = [
+        {"index": n, "question": "Which?", "A": "x", "B": "y", "answer": "A", "image_path": name}
+        for n, name in enumerate(["public.png", "secret.png"])
+    ]
+    complete, public = folder / "complete.jsonl", folder / "questions.jsonl"
+    complete.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    public.write_text(json.dumps({**rows[0], "answer": ""}) + "\n")
+    new = NewBenchmark(name="split", title="S", data=complete, public_data=public, is_hidden=True)
+    with hub.database.writing() as session:
+        add_benchmark(session, hub.storage, new)
+    response = client.get("/api/v1/benchmarks/split/data")
+    with zipfile.ZipFile(io.BytesIO(response.content)) as archive:
+        assert sorted(archive.namelist()) == ["public.png", "questions.jsonl"]
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+               for name in ("public.png", "secret.png")}  # fmt: skip
+    stored = set(hub.storage.list_keys())
+    assert digests["public.png"] in stored
+    assert digests["secret.png"] not in stored
+    for digest_of in digests.values():
+        refused = client.get(f"/benchmarks/split/media/{digest_of}")
+        assert (refused.status_code, "hidden" in refused.json()["detail"]) == (404, True)
+
+
 @pytest.mark.parametrize(
     ("asked", "status", "part", "given"),
     [

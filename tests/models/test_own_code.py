@@ -246,7 +246,7 @@ def test_code_that_does_not_run_with_this_transformers_says_so_once(
     code = folder / "modeling_internvl_chat.py"
     text = code.read_text(encoding="utf-8")
     code.write_text(text.replace("self.language_model.generate(", "self.language_model.begat("))
-    with pytest.raises(UsageError, match=r"does not run with transformers .*begat.*--serve 'vllm"):
+    with pytest.raises(UsageError, match=r"does not run with transformers .*begat.*-m vllm/"):
         opened(folder).load()
 
 
@@ -259,7 +259,7 @@ def test_code_for_an_older_transformers_is_refused_before_it_is_loaded(
     config["llm_config"]["architectures"] = ["InternLM2ForCausalLM"]
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     assert config_type(config) == "internvl_chat_internlm2"
-    with pytest.raises(UsageError, match=r"needs transformers before 4\.50, and 5\..*vllm serve"):
+    with pytest.raises(UsageError, match=r"needs transformers before 4\.50, and 5\..*-m vllm/"):
         opened(folder)
 
 

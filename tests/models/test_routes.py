@@ -213,7 +213,7 @@ def test_a_name_that_does_not_open_says_what_does(id: str) -> None:
         assert best.note in sentence
         assert "http://HOST:PORT/v1#NAME" in sentence
     else:
-        assert f"-m hf/{id}:trust_remote_code=yes" in sentence or "--serve '" in sentence
+        assert f"/{id}:trust_remote_code=yes" in sentence
 
 
 def test_a_folder_is_recognised_by_what_its_configuration_declares() -> None:
@@ -269,6 +269,6 @@ def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[st
     assert "own code (internvl_chat); tried with a small model of the same layout" in out
     assert "vllm; the protocol was tried with a server on this machine" in out
     assert "ask it by" in out
-    assert "-m OpenGVLab/InternVL2-8B --serve 'vllm serve {model}" in out
+    assert "snellen run -m vllm/InternVL2-8B:trust_remote_code=yes" in out
     assert main(["info", "cambrian-8b"]) == 0
     assert "none: only its authors' package cambrian loads it" in capsys.readouterr().out

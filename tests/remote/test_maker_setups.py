@@ -111,6 +111,43 @@ def test_an_api_gets_what_it_takes(server: StandIn, table: Path, monkeypatch) ->
     assert run.info.config.sampling["model"].top_k is None
 
 
+def test_a_model_by_its_name_at_an_api(server: StandIn, table: Path, monkeypatch) -> None:
+    monkeypatch.setenv("MOONSHOT_API_KEY", "key-for-nothing-at-all")
+    server.models = ["kimi-k2.5-preview"]
+    run = ask(f"moonshot/kimi-k2.5-preview:base_url={server.url},sampling=no", table)
+    assert question_of(server)["max_tokens"] == 32768
+    assert sampling_in(question_of(server)) == {}
+    assert run.info.config.parameters["recipe"] == "kimi-k2.5"
+    assert not run.info.config.sampling
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("hf/org/thinker", ":max_pixels=1024,thinking=off"),
+        ("hf/org/thinker:max_pixels=64", ",thinking=off"),
+        ("vllm/org/thinker", ":body.mm_processor_kwargs.max_pixels=1024,"
+         "body.chat_template_kwargs.enable_thinking=false"),
+        ("sglang/org/thinker", ":body.chat_template_kwargs.enable_thinking=false"),
+        ("http://localhost:1/v1#org/thinker", ""),
+        ("hf/org/other", ""),
+    ],
+)  # fmt: skip
+def test_options_of_a_set_up_in_the_words_of_each_route(
+    model: str, expected: str, monkeypatch
+) -> None:
+    from snellen.api._maker_setup import add_maker_options
+    from snellen.prompts import recipes
+
+    own = recipes.MakerSetup(
+        name="own", models=("org/thinker",), basis="maker", max_pixels=1024, thinking="off"
+    )
+    monkeypatch.setattr(recipes, "load_setups", lambda: (own,))
+    made = add_maker_options(model)
+    assert made.spec == model + expected
+    assert made.name_without(made.spec) == model
+
+
 @pytest.mark.parametrize(
     ("name", "provider", "model", "revision"),
     [

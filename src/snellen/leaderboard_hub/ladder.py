@@ -32,7 +32,7 @@ class EarlierScore(NamedTuple):
     """An earlier submission of the account whose own score is shown."""
 
     samples: Sequence[float]
-    """Score of each sample, 0 to 1, in the order of the data."""
+    """What each sample adds to the score, whose mean it is, in the order of the data."""
     displayed: float
 
 
@@ -49,9 +49,9 @@ class LadderScore(NamedTuple):
 def ladder_score(
     samples: Sequence[float], earlier: Sequence[EarlierScore], submissions: int
 ) -> LadderScore:
-    """What is shown of a submission with these sample scores, each 0 to 1, after `earlier` ones of
-    the same account. `submissions` counts those of the account before, with a score of their own or
-    not, withdrawn or not. Raises ValueError if there are no scores, or their number differs."""
+    """What is shown of a submission whose samples add this much to its score, after `earlier` ones
+    of the same account. `submissions` counts those of the account before, with a score of their own
+    or not, withdrawn or not. Raises ValueError if there are no scores, or their number differs."""
     own = np.asarray(samples, dtype=float)
     if not own.size:
         raise ValueError("there are no sample scores")

@@ -45,14 +45,29 @@ DECODING_FACTS = frozenset(
         "max_new_tokens",
         "num_beams",
         "repetition_penalty",
+        "presence_penalty",
+        "thinking",
         "reasoning_effort",
         "body.temperature",
         "body.top_p",
         "body.top_k",
+        "body.repetition_penalty",
+        "body.presence_penalty",
+        "body.chat_template_kwargs.enable_thinking",
     }
 )
 """Facts of a model that describe how it samples tokens."""
-MEDIA_FACTS = frozenset({"images", "image_size", "video", "min_pixels", "max_pixels"})
+MEDIA_FACTS = frozenset(
+    {
+        "images",
+        "image_size",
+        "video",
+        "min_pixels",
+        "max_pixels",
+        "body.mm_processor_kwargs.min_pixels",
+        "body.mm_processor_kwargs.max_pixels",
+    }
+)
 """Facts of a model that describe how it gets its images."""
 _PARSING_PARAMETERS = ("rule", "rule_commit", "normalisation")
 _SCORING_PARAMETERS = ("circular",)

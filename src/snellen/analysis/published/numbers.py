@@ -22,7 +22,7 @@ _FREE_PARAMETERS = frozenset({"reading"})
 """Parameters that say how replies are parsed, not what is asked."""
 
 
-class NumberSource(Struct, frozen=True, forbid_unknown_fields=True):
+class PublicationSource(Struct, frozen=True, forbid_unknown_fields=True):
     """A page or paper, and the numbers that stand there."""
 
     title: str
@@ -44,7 +44,7 @@ class PublishedNumber(NamedTuple):
     value: float
     metric: str
     """Name of the metric; "" for the headline of the benchmark."""
-    source: NumberSource
+    source: PublicationSource
 
 
 Verdict = Literal["inside", "outside", ""]
@@ -82,11 +82,11 @@ class PublishedComparison(NamedTuple):
 
 
 @functools.cache
-def number_sources() -> tuple[NumberSource, ...]:
+def number_sources() -> tuple[PublicationSource, ...]:
     """All sources: those of makers before those of papers."""
     folder = files(__package__)
     found = [
-        msgspec.toml.decode(file.read_bytes(), type=NumberSource)
+        msgspec.toml.decode(file.read_bytes(), type=PublicationSource)
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
         if file.name.endswith(".toml")
     ]

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import asdict, replace
+from msgspec import structs
+from msgspec.structs import replace
 
 from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
 from snellen.core.errors import DataError, UsageError
@@ -140,7 +141,7 @@ def recorded_sampling(plan: RunPlan) -> dict[str, Sampling]:
     """By role: settings of the command, of the set-up for what these leave open."""
     if plan.setup_sampling is None:
         return dict(plan.sampling)
-    own = asdict(plan.sampling.get(MAIN, Sampling()))
+    own = structs.asdict(plan.sampling.get(MAIN, Sampling()))
     chosen = {name: value for name, value in own.items() if value is not None}
     return {**plan.sampling, MAIN: replace(plan.setup_sampling, **chosen)}
 

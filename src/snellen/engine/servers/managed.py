@@ -42,6 +42,8 @@ LOG_FOLDER = "servers"
 """Name of the folder for the servers' logs, inside the folder of the runs."""
 ADDRESS_OPTION = "base_url"
 """The model option with the address of a running server; with it no server is started."""
+OWN_CODE_OPTION = "trust_remote_code"
+"""The model option by which the user lets a server run the checkpoint's own code."""
 _GPUS_FIELD = "{gpus}"
 _REVISION_FIELD = "{revision}"
 _MODEL_FIELD = "{model}"
@@ -189,7 +191,10 @@ class Servers:
         revision = model_spec.options.get(REVISION, "")
         if revision and _model_folder(model_spec.name) is not None:
             raise UsageError(f"{spec}: a folder has no revision; leave it out")
-        return self._open(spec, model_spec, launch.at_revision(revision))
+        options = dict(model_spec.options)
+        if options.pop(OWN_CODE_OPTION, "no") == "yes":
+            launch = launch.with_own_code()
+        return self._open(spec, model_spec._replace(options=options), launch.at_revision(revision))
 
     def open_served(self, spec: str | None) -> tuple[str, ManagedModel]:
         """The model behind `--serve`, and its name.
@@ -307,6 +312,7 @@ def presets(gpus: int = 1) -> dict[str, Launch]:
             command=_launch_command(entry, gpus),
             revision=entry.get("revision", ""),
             pinned_model=entry.get("pinned_model", _MODEL_FIELD),
+            own_code=entry.get("own_code", ""),
             health=tuple(entry["health"]),
             ready_seconds=float(entry["ready_seconds"]),
             install=entry["install"],

@@ -54,6 +54,12 @@ class Launch:
     """What is added to the command for a pinned `{revision}`."""
     pinned_model: str = "{model}"
     """What stands for `{model}` where a `{revision}` is pinned."""
+    own_code: str = ""
+    """What is added to the command where the user consents to the checkpoint's own code."""
+
+    def with_own_code(self) -> Launch:
+        """The launch of a server that may run the checkpoint's own code."""
+        return replace(self, command=f"{self.command} {self.own_code}".rstrip())
 
     def at_revision(self, revision: str) -> Launch:
         """The launch of that commit of the model; itself for none."""

@@ -15,6 +15,7 @@ import msgspec
 
 from snellen.core.errors import StorageError
 from snellen.leaderboard_hub.boards.published import PublishedScore
+from snellen.leaderboard_hub.jobs.contributions import headline_parts
 from snellen.leaderboard_hub.jobs.scoring import RowScores
 from snellen.leaderboard_hub.public_scores import PublicNumber
 from snellen.leaderboard_hub.storage import Storage
@@ -54,7 +55,10 @@ class SampleTable(NamedTuple):
 
         columns = np.empty((len(self.clusters), len(numbers)))
         for index, number in enumerate(numbers):
-            columns[:, index] = _contributions(self.rows[number], self.headlines[number])
+            rows, headline = self.rows[number], self.headlines[number]
+            columns[:, index] = headline_parts(
+                rows.scores, rows.influences, headline.value or 0.0, headline.top
+            )
         return columns
 
 
@@ -182,16 +186,3 @@ def _is_headline(rows: RowScores, one: PublishedScore) -> bool:
     headline = one.row.score.headline
     mean = headline.top * sum(rows.scores) / len(rows.scores)
     return headline.value is not None and abs(mean - headline.value) < _TOLERANCE * headline.top
-
-
-def _contributions(rows: RowScores, headline: PublicNumber) -> NDArray[float64]:
-    import numpy as np
-
-    if not rows.influences:
-        return np.asarray(rows.scores, dtype=float)
-    # The headline and n times each influence: pseudovalues, whose mean is the headline.
-    centred = np.asarray(rows.influences, dtype=float)
-    pseudovalues: NDArray[float64] = (
-        (headline.value or 0.0) + len(centred) * (centred - centred.mean())
-    ) / headline.top
-    return pseudovalues

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.benchmark import Benchmark
 from snellen.core.record import Record
 from snellen.scoring.accuracy import cluster_samples
 from snellen.stats.linearised import influences
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
 
 
 class SampleContributions(NamedTuple):
@@ -30,3 +34,19 @@ def sample_contributions(benchmark: Benchmark, records: Sequence[Record]) -> Sam
         tuple(cluster_samples(records, list(sums.links))),
         tuple(influences(sums.rows, sums.value).tolist()),
     )
+
+
+def headline_parts(
+    scores: Sequence[float], influences: Sequence[float], headline: float, top: float
+) -> NDArray[float64]:
+    """What each sample adds to a headline, as a share of its highest value: their mean is the
+    headline. These are the samples' scores if it is a mean of them, else pseudovalues: the headline
+    and n times the influence of each sample (B. Efron, "The Jackknife, the Bootstrap and Other
+    Resampling Plans", 1982, Ch. 6)."""
+    import numpy as np
+
+    if not len(influences):
+        return np.asarray(scores, dtype=float)
+    moves = np.asarray(influences, dtype=float)
+    parts: NDArray[float64] = (headline + len(moves) * (moves - moves.mean())) / top
+    return parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from snellen.leaderboard_hub.database.tables import (
 )
 from snellen.leaderboard_hub.errors import HubUnavailable
 from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.jobs.contributions import headline_parts
 from snellen.leaderboard_hub.jobs.queue import LeasedJob, fail_job, finish_job
 from snellen.leaderboard_hub.jobs.scoring_process import (
     REPLIES_FILE,
@@ -158,7 +159,7 @@ def _write_score(
     displayed, same_as = result.headline, None
     if submission.benchmark.is_hidden and hub.config.hidden.ladder and displayed is not None:
         displayed, same_as = _displayed_value(
-            session, hub, submission, job.version, stored.scores, result.top
+            session, hub, submission, job.version, stored.scores, displayed, result.top
         )
     session.add(
         SubmissionScore(
@@ -188,6 +189,7 @@ def _displayed_value(
     submission: Submission,
     version: int,
     samples: RowScores,
+    headline: float,
     top: float,
 ) -> tuple[float, int | None]:
     """What the Ladder shows of a submission, on the headline's scale."""
@@ -203,7 +205,10 @@ def _displayed_value(
     )
     own = [each for each in session.scalars(before) if each.same_as_id is None and each.records]
     earlier = [
-        EarlierScore(_read_samples(hub.storage, each.records).scores, (each.displayed or 0.0) / top)
+        EarlierScore(
+            _parts(_read_samples(hub.storage, each.records), each.headline or 0.0, top),
+            (each.displayed or 0.0) / top,
+        )
         for each in own
         if each.records is not None
     ]
@@ -215,9 +220,14 @@ def _displayed_value(
             Submission.id < submission.id,
         )
     )
-    result = ladder_score(samples.scores, earlier, count or 0)
+    result = ladder_score(_parts(samples, headline, top), earlier, count or 0)
     same_as = None if result.same_as is None else own[result.same_as].submission_id
     return result.value * top, same_as
+
+
+def _parts(samples: RowScores, headline: float, top: float) -> Sequence[float]:
+    parts: list[float] = headline_parts(samples.scores, samples.influences, headline, top).tolist()
+    return parts
 
 
 def _read_samples(storage: Storage, key: str) -> RowScores:

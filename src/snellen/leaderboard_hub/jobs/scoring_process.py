@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from snellen.api.scoring import Scored, score
 from snellen.core.errors import SnellenError, UsageError
+from snellen.core.summary import Summary
 from snellen.leaderboard_hub.benchmark_data import Protocol
 from snellen.leaderboard_hub.config import ScoringLimits
 from snellen.leaderboard_hub.errors import HubUnavailable
@@ -162,7 +163,7 @@ def _score_folder(name: str, memory_mb: int) -> None:
         scored = _score(folder, task)
         if task.names:
             (folder / REPLIES_FILE).write_bytes(encode_replies(scored.records, task.names))
-        result = _as_result(scored)
+        result = _as_result(scored, folder)
     except SnellenError as error:
         result = ScoringResult(problem=str(error).replace(f"{folder}/", ""))
     except MemoryError:
@@ -187,7 +188,7 @@ def _score(folder: Path, task: ScoringTask) -> Scored:
     )
 
 
-def _as_result(scored: Scored) -> ScoringResult:
+def _as_result(scored: Scored, folder: Path) -> ScoringResult:
     headline = scored.summary.headline
     interval = headline.interval
     ordered = sorted(scored.records, key=lambda record: (record.position or 0, record.id))
@@ -198,12 +199,20 @@ def _as_result(scored: Scored) -> ScoringResult:
         high=None if interval is None else interval.high,
         top=headline.top,
         count=headline.n,
-        summary=msgspec.to_builtins(scored.summary),
+        summary=_without_folder(scored.summary, folder),
         ids=tuple(record.id for record in ordered),
         samples=tuple(record.score or 0.0 for record in ordered),
         clusters=contributions.clusters,
         influences=contributions.influences,
     )
+
+
+def _without_folder(summary: Summary, folder: Path) -> dict[str, Any]:
+    """The summary as JSON values; its notices name files without this machine's folder."""
+    prefix = f"{folder}/"
+    notices = tuple(notice.replace(prefix, "") for notice in summary.notices)
+    values: dict[str, Any] = msgspec.to_builtins(structs.replace(summary, notices=notices))
+    return values
 
 
 def _limit_memory(memory_mb: int) -> None:

@@ -32,7 +32,7 @@ GROUPS = {
     "RR": "relation_reasoning",
 }
 """The paper's abbreviations, and the names in the published files."""
-_SIZE_NOTE = "the size of the split is inferred from the printed percentages"
+_SIZE_NOTE = "The size of the split is inferred from the printed percentages."
 _ROUNDING = 0.0501
 _TEXT_ONLY = "GPT-4-Turbo (0125)"
 

@@ -135,8 +135,8 @@ def _row(
             {META_TASK: meta_metrics, SUBTASK: subtask_metrics},
         ),
         source=ReportSource(
-            _TITLE, _URL, _TABLES, f"average rank {row['avg_rank']}, without visual recognition "
-            f"{row['avg_rank_noVR']}",
+            _TITLE, _URL, _TABLES, f"Average rank {row['avg_rank']}, without visual recognition "
+            f"{row['avg_rank_noVR']}.",
         ),
         facts=facts_of_model(model, notes="A guess, no model." if is_guess else ""),
     )  # fmt: skip

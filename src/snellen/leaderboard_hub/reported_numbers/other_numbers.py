@@ -8,10 +8,11 @@ from msgspec import Struct
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from snellen.leaderboard_hub.boards.columns import digits_of
 from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission, SubmissionScore
-from snellen.leaderboard_hub.public_scores import PublicNumber, public_score
+from snellen.leaderboard_hub.public_scores import PublicNumber, PublicScore, public_score
 from snellen.models.naming.catalog import find_entry
 
 
@@ -21,6 +22,8 @@ class OtherNumber(Struct, frozen=True, omit_defaults=True):
     submission: str
     evidence: str
     """`verified` or `reported`."""
+    metric: str
+    """Name of the headline."""
     headline: PublicNumber
     source: dict[str, Any] = {}
     other_protocol: str = ""
@@ -43,12 +46,14 @@ def read_other_numbers(
         OtherNumber(
             row.public_id,
             row.kind,
-            _headline(scores[row.id], row, benchmark, limits),
+            score.name,
+            score.headline,
             row.source,
             row.other_protocol,
         )
         for row in same
         if row.id in scores
+        for score in [_public(scores[row.id], row, benchmark, limits)]
     )
 
 
@@ -66,15 +71,15 @@ class BothNumbers(Struct, frozen=True):
 
 
 _SENTENCES = {
-    False: "Reported {reported} ({source}); scored here {verified}.",
-    True: "Reported {reported} ({source}), by another protocol ({protocol}); scored here "
+    False: "Reported {reported} in {source}; scored here {verified}.",
+    True: "Reported {reported} in {source}, by another protocol ({protocol}); scored here "
     "{verified}.",
 }
 
 
 def both_numbers(own: PublicNumber, submission: Submission, other: OtherNumber) -> BothNumbers:
     """The headline of a submission, `own`, and that of another submission of its model, such as:
-    Reported 69.1 (MMBench, Table 11); scored here 68.7 (67.3–70.1)."""
+    Reported 69.1 in MMBench, Table 11; scored here 68.7 (67.3–70.1)."""
     reported, verified, source = own, other.headline, submission.source
     protocol = submission.other_protocol
     if other.evidence == "reported":
@@ -82,7 +87,7 @@ def both_numbers(own: PublicNumber, submission: Submission, other: OtherNumber) 
         protocol = other.other_protocol
     parts = (str(source.get("title", "")), str(source.get("table", "")))
     values = {
-        "reported": _text(reported),
+        "reported": _value_text(reported),
         "verified": _text(verified),
         "source": ", ".join(filter(None, parts)) or "?",
         "protocol": protocol,
@@ -90,20 +95,22 @@ def both_numbers(own: PublicNumber, submission: Submission, other: OtherNumber) 
     return BothNumbers(other.submission, _SENTENCES[bool(protocol)], values)
 
 
+def _value_text(number: PublicNumber) -> str:
+    return "–" if number.value is None else f"{number.value:.{digits_of(number.top)}f}"
+
+
 def _text(number: PublicNumber) -> str:
-    if number.value is None:
-        return "no number"
-    digits = 2 if number.unit == "points" and number.top < 10 else 1
     if number.low is None or number.high is None:
-        return f"{number.value:.{digits}f}"
-    return f"{number.value:.{digits}f} ({number.low:.{digits}f}–{number.high:.{digits}f})"
+        return _value_text(number)
+    digits = digits_of(number.top)
+    return f"{_value_text(number)} ({number.low:.{digits}f}–{number.high:.{digits}f})"
 
 
-def _headline(
+def _public(
     score: SubmissionScore, row: Submission, benchmark: HostedBenchmark, limits: HiddenSplits
-) -> PublicNumber:
+) -> PublicScore:
     is_hidden = benchmark.is_hidden and row.kind == "verified"
-    return public_score(score, is_hidden=is_hidden, limits=limits).headline
+    return public_score(score, is_hidden=is_hidden, limits=limits)
 
 
 def _same_model(one: str, other: str) -> bool:

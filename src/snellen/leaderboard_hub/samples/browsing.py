@@ -6,6 +6,7 @@ that the index of a submission's replies says were right or wrong. Texts are rea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -41,6 +42,7 @@ MAX_REPLIES = 20
 MAX_PREVIEW = 2_000
 """Characters of a reply beside other questions."""
 _ESCAPE = "\\"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 Ask = Literal["right", "wrong", ""]
 
 
@@ -204,7 +206,8 @@ def find_medium(session: Session, benchmark: HostedBenchmark, digest: str) -> Ho
     query = select(HostedMedium).where(
         HostedMedium.benchmark_id == benchmark.id, HostedMedium.digest == digest
     )
-    row = session.scalar(query)
+    # No database takes a text with the character 0.
+    row = session.scalar(query) if _DIGEST.fullmatch(digest) else None
     if row is None:
         raise NoSuchItem(f"{benchmark.name} has no picture or video of this digest")
     return row

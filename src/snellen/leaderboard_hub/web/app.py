@@ -111,7 +111,13 @@ def _add_errors(app: FastAPI) -> None:
         request.state.browser = None
         return answer(request, 503, str(unreachable(error)), _TRY_AGAIN)
 
+    def answer_mistake(request: Request, _: Exception) -> Response:
+        # The error goes on to the server's log after this answer.
+        request.state.browser = None
+        return answer(request, 500, "the hub made a mistake; its owner finds it in the log")
+
     handlers: dict[Any, Any] = {
+        Exception: answer_mistake,
         HTTPException: answer_http_error,
         RequestValidationError: answer_invalid_request,
         UsageError: answer_usage_error,

@@ -26,14 +26,6 @@ from snellen.models.naming.routes import (
 
 _CONSENT = "trust_remote_code"
 _REVISION = "revision"
-_LAUNCH = {
-    "vllm": "vllm serve {model} --host {host} --port {port} --trust-remote-code",
-    "sglang": "python -m sglang.launch_server --model-path {model} --host {host} --port {port} "
-    "--trust-remote-code",
-    "lmdeploy": "lmdeploy serve api_server {model} --model-name {model} --server-name {host} "
-    "--server-port {port}",
-}
-"""Commands that load a checkpoint with code of its own."""
 
 
 class NoRoute(UsageError):
@@ -188,7 +180,7 @@ def command_of(entry: CatalogEntry) -> str:
     if best.kind == "code":
         return f"-m {entry.name}:{_CONSENT}=yes"
     if best.kind == "server":
-        return f"-m {entry.id} --serve '{_LAUNCH[best.target]}'"
+        return f"-m {best.target}/{entry.name}:{_CONSENT}=yes"
     return f"-m {entry.name}"
 
 
@@ -205,6 +197,6 @@ def _ways(name: str, routes: Sequence[Route]) -> str:
     servers = [route.target for route in routes if route.kind == "server"]
     named = sorted(servers, key=SERVERS.index)
     if named:
-        others = f" ({' and '.join(named[1:])} too)" if named[1:] else ""
-        ways.append(f"-m {name} --serve '{_LAUNCH[named[0]]}'{others}")
+        others = f"; {' and '.join(named[1:])} too" if named[1:] else ""
+        ways.append(f"-m {named[0]}/{name}:{_CONSENT}=yes (a server that Snellen starts{others})")
     return "; ".join(ways)

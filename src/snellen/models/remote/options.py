@@ -66,6 +66,11 @@ OPTIONS = (
         "commit of the hub model behind the server: recorded, and loaded by servers that Snellen "
         "starts",
     ),
+    ModelOption(
+        "trust_remote_code",
+        "of servers that Snellen starts: run the checkpoint's own Python",
+        ("yes", "no"),
+    ),
     ModelOption("body.<field>", "a further field of each request, e.g. body.top_k=1"),
 )
 

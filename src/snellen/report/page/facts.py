@@ -39,7 +39,7 @@ def fact_sections(report: Report, folder: Path) -> list[FactSection]:
         FactSection("Model", tuple(_model(run))),
         FactSection("Benchmark", tuple(_benchmark(run))),
         FactSection("Scoring", tuple(_scoring(report))),
-        FactSection("Published numbers", tuple(_published_numbers(report))),
+        FactSection("Published numbers", tuple(_published_facts(report))),
         FactSection("Set-up of the makers", tuple(_setup(run))),
         FactSection("Protocol card", tuple(_card(run))),
         FactSection("Run", tuple(_run(run, folder))),
@@ -83,7 +83,7 @@ def _benchmark(run: RunInfo) -> Iterator[ReportFact]:
         yield ReportFact("source", run.source)
 
 
-def _published_numbers(report: Report) -> Iterator[ReportFact]:
+def _published_facts(report: Report) -> Iterator[ReportFact]:
     """Numbers that makers and papers publish, beside the run's own."""
     for comparison in compare_with_published(report):
         source = comparison.published.source

@@ -38,8 +38,9 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--title", default="", metavar="TEXT", help="its title (default: NAME)")
     parser.add_argument("--description", default="", metavar="TEXT", help="a sentence about it")
     parser.add_argument(
-        "--spec", default="", metavar="BENCHMARK",
-        help="the benchmark of Snellen that DATA holds the data of, such as mmbench:split=test",
+        "--spec", metavar="BENCHMARK",
+        help="the benchmark of Snellen that DATA holds the data of, such as mmbench:split=test "
+        "(default: none; for the first data of a board without data, that of the board)",
     )  # fmt: skip
     parser.add_argument("--hidden", action="store_true", help="keep the answers hidden")
     parser.add_argument(
@@ -67,6 +68,8 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Add a benchmark, or replace its data."""
+    from msgspec import structs
+
     from snellen.leaderboard_hub.benchmark_data import store_data
     from snellen.leaderboard_hub.hub import open_hub
 
@@ -74,7 +77,9 @@ def main(arguments: Namespace) -> int:
     hub = open_hub(arguments.folder)
     is_hidden = new.is_hidden or new.answers is not None
     with hub.database.reading() as session:
-        _check(session, new.name, is_hidden=is_hidden, replace=arguments.replace)
+        held = _check(session, new.name, is_hidden=is_hidden, replace=arguments.replace)
+    if held is not None and not held.has_data and arguments.spec is None:
+        new = structs.replace(new, spec=held.spec)
     # Data may be large: they are stored before the database waits for anything.
     stored = store_data(hub.storage, new)
     with hub.database.writing() as session:
@@ -102,7 +107,7 @@ def _new_benchmark(arguments: Namespace) -> NewBenchmark:
         raise UsageError("--replace needs --data DATA: data cannot be taken away")
     return NewBenchmark(
         name=arguments.name, title=arguments.title or arguments.name, data=data,
-        description=arguments.description, spec=arguments.spec, is_hidden=arguments.hidden,
+        description=arguments.description, spec=arguments.spec or "", is_hidden=arguments.hidden,
         protocol=Protocol(rule=arguments.rule, columns=arguments.columns), public_data=public,
         answers=answers, seal_key=seal_key,
     )  # fmt: skip

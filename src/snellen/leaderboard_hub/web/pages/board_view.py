@@ -123,7 +123,11 @@ def view_table(table: BoardTable, query: BoardQuery, path: str) -> TableView:
     chosen = apply_query(table, query)
     # The main column is the first one.
     columns = sorted(drawn_columns(chosen.columns), key=lambda column: column.key != table.main)
-    scales = {column.key: scale for column in columns if (scale := _scale(table.rows, column))}
+    scales = {
+        column.key: scale
+        for column in columns
+        if (scale := _scale(table.rows, column, is_main=column.key == table.main))
+    }
     is_grouped = query.sort in ("", table.main) and _is_best_first(table, query)
     notes = _Footnotes()
     rows: list[RowView] = []
@@ -182,11 +186,12 @@ def _is_best_first(table: BoardTable, query: BoardQuery) -> bool:
     return query.descending is None or query.descending == natural
 
 
-def _scale(rows: Sequence[TableRow], column: BoardColumn) -> NumberScale | None:
+def _scale(rows: Sequence[TableRow], column: BoardColumn, *, is_main: bool) -> NumberScale | None:
     """The scale of all rows, so that bars stay where they are when a filter leaves some out. None
-    for a column without any interval, such as the number of parameters."""
+    for a column without any interval, such as the number of parameters, unless it is the main
+    one."""
     cells = [row.cells[column.key] for row in rows if column.key in row.cells]
-    if not any(cell.low is not None for cell in cells):
+    if column.kind != "number" or not (is_main or any(cell.low is not None for cell in cells)):
         return None
     return scale_of(end for cell in cells for end in (cell.value, cell.low, cell.high))
 

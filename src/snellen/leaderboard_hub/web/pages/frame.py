@@ -29,7 +29,7 @@ LANGUAGES = ("en", "zh")
 THEMES = ("light", "dark")
 _LANGUAGE_COOKIE = "snellen_language"
 _THEME_COOKIE = "snellen_theme"
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w.])")
 _YEAR = 365 * 24 * 3600
 _SHARED_STYLES = {"page.css"}
 """Static files that are those of the reports."""

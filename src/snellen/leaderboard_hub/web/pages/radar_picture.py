@@ -37,12 +37,12 @@ class RadarRing(NamedTuple):
 
 
 class RadarShape(NamedTuple):
-    """A model's shape. Axes without a number have no corner."""
+    """A model's shape: closed if every axis has a number, else lines between neighbours that have
+    one."""
 
-    points: str
+    polygon: str
+    lines: tuple[str, ...]
     corners: tuple[RadarCorner, ...]
-    is_closed: bool
-    """Whether every axis has a number; else the shape is a line with gaps left out."""
 
 
 class RadarPicture(NamedTuple):
@@ -65,13 +65,27 @@ def draw_radar(labels: Sequence[str], series: Sequence[Sequence[float | None]]) 
                   _point(0, count, value))
         for value in _RINGS
     ]  # fmt: skip
-    shapes = []
-    for shares in series:
-        corners = [
-            _point(index, count, share) for index, share in enumerate(shares) if share is not None
-        ]
-        shapes.append(RadarShape(_point_list(corners), tuple(corners), len(corners) == count))
+    shapes = [_shape(shares) for shares in series]
     return RadarPicture(tuple(axes), tuple(rings), tuple(shapes))
+
+
+def _shape(shares: Sequence[float | None]) -> RadarShape:
+    count = len(shares)
+    corners = [
+        None if share is None else _point(index, count, share) for index, share in enumerate(shares)
+    ]
+    present = tuple(corner for corner in corners if corner is not None)
+    if len(present) == count:
+        return RadarShape(_point_list(present), (), present)
+    lines: list[list[RadarCorner]] = [[]]
+    # Beginning behind a gap, no line is cut at the top.
+    first = corners.index(None)
+    for corner in (*corners[first:], *corners[:first]):
+        if corner is None:
+            lines.append([])
+        else:
+            lines[-1].append(corner)
+    return RadarShape("", tuple(_point_list(line) for line in lines if len(line) > 1), present)
 
 
 def _point(index: int, count: int, share: float) -> RadarCorner:

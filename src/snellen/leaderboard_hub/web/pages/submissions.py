@@ -97,10 +97,12 @@ def _other_numbers(
 ) -> list[BothNumbers]:
     if not scores:
         return []
-    own = scores[-1].headline
+    own = scores[-1]
     return [
-        both_numbers(own, row, other)
+        both_numbers(own.headline, row, other)
         for other in read_other_numbers(session, hub.config.hidden, row)
+        # The headline of data that were opened otherwise is another number.
+        if other.metric == own.name
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import date
+from itertools import zip_longest
 from typing import NamedTuple
 
 from snellen.leaderboard_hub.web.pages.scales import number_text
@@ -75,11 +76,11 @@ def draw_timeline(scores: Sequence[TimedScore]) -> Timeline | None:
         share = (value - ticks[0]) / (ticks[-1] - ticks[0])
         return round(bottom - (bottom - _TOP) * share, 1)
 
+    names = _names([(one, across(one.day), down(one.value)) for one in scores if one.is_best])
     points: list[TimelinePoint] = []
-    boxes: list[tuple[float, float, float]] = []
     for one in scores:
         x, y = across(one.day), down(one.value)
-        name = _fitting_name(one.model, x, y, boxes) if one.is_best else ""
+        name = names.get((x, y), "") if one.is_best else ""
         title = f"{one.model}: {number_text(one.value)}, {one.day.isoformat()}"
         low = None if one.low is None else down(one.low)
         high = None if one.high is None else down(one.high)
@@ -96,12 +97,15 @@ def draw_timeline(scores: Sequence[TimedScore]) -> Timeline | None:
 
 
 def mark_best(scores: Sequence[TimedScore]) -> list[TimedScore]:
-    """The scores by day, with those that were higher than all before marked."""
+    """The scores by day, with those marked that were higher than all of earlier days, and the
+    highest of their own."""
+    ordered = sorted(scores, key=lambda score: (score.day, score.value))
     best = -math.inf
     marked = []
-    for one in sorted(scores, key=lambda score: (score.day, score.value)):
-        marked.append(one._replace(is_best=one.value > best))
-        best = max(best, one.value)
+    for one, after in zip_longest(ordered, ordered[1:]):
+        is_last = after is None or after.day != one.day
+        marked.append(one._replace(is_best=is_last and one.value > best))
+        best = max(best, one.value) if is_last else best
     return marked
 
 
@@ -114,15 +118,21 @@ def _steps(best: Sequence[TimelinePoint], right: float) -> str:
     return "".join([*parts, f"H{right:g}"])
 
 
-def _fitting_name(model: str, x: float, y: float, boxes: list[tuple[float, float, float]]) -> str:
-    """The name, if no other one stands where it would; its place is taken then."""
-    name = model if len(model) <= _NAME else f"{model[: _NAME - 1]}…"
-    end = x + 10 + _LETTER * len(name)
-    for left, stop, height in boxes:
-        if left < end and x < stop and abs(height - y) < 14:
-            return ""
-    boxes.append((x, end, y))
-    return name
+def _names(
+    best: Sequence[tuple[TimedScore, float, float]],
+) -> dict[tuple[float, float], str]:
+    """What is written at the points of the best, by position: the latest first, and none where it
+    would stand on another."""
+    names: dict[tuple[float, float], str] = {}
+    boxes: list[tuple[float, float, float]] = []
+    for one, x, y in reversed(best):
+        name = one.model if len(one.model) <= _NAME else f"{one.model[: _NAME - 1]}…"
+        end = x + 14 + _LETTER * len(name)
+        if any(left < end and x < right and abs(at - y) < 26 for left, right, at in boxes):
+            continue
+        boxes.append((x - 6, end, y))
+        names[x, y] = name
+    return names
 
 
 def _day_ticks(first: date, last: date) -> list[tuple[date, str]]:

@@ -10,6 +10,7 @@ from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter
 from snellen.models.hf.own_code.tiles import TiledImages, TileSettings, tile_images
 from snellen.models.hf.own_code.turns import Conversation
+from snellen.models.split_batch import Unsupported
 
 
 class OwnCode(NamedTuple):
@@ -131,12 +132,13 @@ VALUES: Mapping[str, Callable[[RequestValues], Any]] = {
 
 
 def decoding_settings(adapter: CodeAdapter, settings: Generation) -> dict[str, Any]:
-    """Decoding settings under the names that an adapter's code knows."""
+    """Decoding settings under the names that an adapter's code knows. Raises Unsupported."""
+    if settings.presence_penalty:
+        raise Unsupported("the checkpoint's own code takes no presence_penalty; leave it out")
     values: dict[str, Any] = {adapter.max_tokens: settings.max_new_tokens}
+    if settings.repetition_penalty != 1:
+        values["repetition_penalty"] = settings.repetition_penalty
     if settings.temperature == 0:
         return values | adapter.greedy
-    return (
-        values
-        | adapter.drawn
-        | {"temperature": settings.temperature, "top_p": settings.top_p, "top_k": 0}
-    )
+    names = ("temperature", "top_p", "top_k")
+    return values | adapter.drawn | {name: getattr(settings, name) for name in names}
