@@ -46,6 +46,8 @@ class Database:
     def __init__(self, url: str) -> None:
         """Raises UsageError for a URL that no driver takes. Nothing is connected yet."""
         self.engine = _create_engine(url)
+        self.writes = 0
+        """Transactions of this process that have ended; a cache compares it."""
         self._writing = sessionmaker(self.engine, expire_on_commit=False)
         reading = self.engine.execution_options(**{_READ_ONLY: True})
         self._reading = sessionmaker(reading, expire_on_commit=False)
@@ -54,8 +56,12 @@ class Database:
     def writing(self) -> Iterator[Session]:
         """A session whose changes are committed if the block ends, and undone if it raises. On
         SQLite one session writes at a time, and others wait. Raises HubUnavailable."""
-        with _outages_as_sentences(), self._writing() as session, session.begin():
-            yield session
+        try:
+            with _outages_as_sentences(), self._writing() as session, session.begin():
+                yield session
+        finally:
+            # Also after an error: a commit whose answer was lost may have been made.
+            self.writes += 1
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

@@ -29,6 +29,7 @@ from snellen.leaderboard_hub.web.operation import add_operation
 from snellen.leaderboard_hub.web.pages import ROUTERS
 from snellen.leaderboard_hub.web.pages.errors import error_page, go_to_sign_in
 from snellen.leaderboard_hub.web.pages.frame import wants_page
+from snellen.leaderboard_hub.web.pages.page_cache import KeptPages
 from snellen.leaderboard_hub.web.samples_api import samples_router
 from snellen.leaderboard_hub.web.token_api import token_router
 
@@ -60,6 +61,7 @@ def create_app(hub: Hub) -> FastAPI:
     _add_errors(app)
     limit = hub.config.submissions.megabytes * 1_000_000 + _FORM_BYTES
     app.add_middleware(BodyLimit, limit=limit)
+    app.add_middleware(KeptPages)
     # Last, so that it sees every answer.
     add_operation(app, hub, _HEADERS)
     return app

@@ -22,7 +22,7 @@ from snellen.leaderboard_hub.accounts.random_secrets import new_secret
 from snellen.leaderboard_hub.accounts.roles import Caller, Scope
 from snellen.leaderboard_hub.web.access import hub_of
 
-_COOKIE = "snellen_hub"
+SIGN_IN_COOKIE = "snellen_hub"
 _VISITOR_COOKIE = "snellen_visitor"
 _VISITOR_LIFETIME = timedelta(hours=12)
 
@@ -126,12 +126,12 @@ def check_origin(request: Request) -> None:
 
 def sign_in_browser(request: Request, response: Response, created: NewSignIn) -> None:
     """Sign the browser in that gets this response, under a secret that nobody had before."""
-    set_hub_cookie(request, response, _COOKIE, created.secret, created.expires)
+    set_hub_cookie(request, response, SIGN_IN_COOKIE, created.secret, created.expires)
     delete_hub_cookie(request, response, _VISITOR_COOKIE)
 
 
 def sign_out_browser(request: Request, response: Response) -> None:
-    delete_hub_cookie(request, response, _COOKIE)
+    delete_hub_cookie(request, response, SIGN_IN_COOKIE)
 
 
 def set_hub_cookie(
@@ -172,7 +172,7 @@ def is_https(request: Request) -> bool:
 
 
 def _read_browser(request: Request) -> Browser | None:
-    secret = read_hub_cookie(request, _COOKIE)
+    secret = read_hub_cookie(request, SIGN_IN_COOKIE)
     if not secret:
         return None
     with hub_of(request).database.reading() as session:

@@ -8,6 +8,7 @@ that is not published goes in here.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
@@ -16,14 +17,16 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from fastapi import Request, Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from snellen.leaderboard_hub.boards.changes import change_count
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.tables import BoardPage
+from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
-from snellen.leaderboard_hub.web.browser import browser_of, local_target
+from snellen.leaderboard_hub.web.browser import SIGN_IN_COOKIE, browser_of, local_target
 from snellen.leaderboard_hub.web.conditional import not_modified, validators
 from snellen.leaderboard_hub.web.pages.frame import PAGE_HEADERS, language_of, theme_of
 
@@ -31,6 +34,11 @@ PAGE_BYTES = 64_000_000
 """Of all pages that are kept."""
 BOARDS = 64
 """Boards that are kept, each with all its rows."""
+
+_FRESH = 0.25
+"""Seconds for which the state of the boards is not read again."""
+_STALE = 2.0
+"""Seconds after which it is never used, even while it is being read."""
 
 Value = TypeVar("Value")
 State = tuple[int, ...]
@@ -72,11 +80,80 @@ class KeptPage(NamedTuple):
     body: bytes
     tag: str
     """Its ETag."""
+    route: Any
+    """The route that drew it, for the log."""
 
 
-class _HubCaches(NamedTuple):
+class LatestState:
+    """The state of the boards, read from the database at most a few times a second.
+
+    What this process writes shows at once, what others write after `_FRESH` seconds. While one
+    request reads the state anew, others go on with the one before.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = Lock()
+        self._state: State | None = None
+        self._read_at = 0.0
+        self._writes = -1
+        self._is_being_read = False
+
+    def peek(self) -> State | None:
+        """The state, without the database; None if it must be read."""
+        age = time.monotonic() - self._read_at
+        if self._state is None or self._writes != self._database.writes or age > _STALE:
+            return None
+        if age > _FRESH and not self._is_being_read:
+            # The request that gets None reads it, and those behind it need not.
+            self._is_being_read = True
+            return None
+        return self._state
+
+    def read(self, session: Session) -> State:
+        """The state, from the database if it is not fresh."""
+        with self._lock:
+            writes = self._database.writes
+            age = time.monotonic() - self._read_at
+            if self._state is None or self._writes != writes or age > _FRESH:
+                started = time.monotonic()
+                self._state = read_state(session)
+                self._read_at, self._writes = started, writes
+            self._is_being_read = False
+            return self._state
+
+
+class HubCaches(NamedTuple):
+    """What a server keeps."""
+
     pages: StateCache[KeptPage]
     boards: StateCache[BoardPage]
+    state: LatestState
+
+
+class KeptPages:
+    """Answers with kept pages before anything else of the application runs."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._cookie = f"{SIGN_IN_COOKIE}=".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "GET" and not self._is_signed_in(scope):
+            request = Request(scope)
+            caches = caches_of(request)
+            state = caches.state.peek()
+            kept = None if state is None else caches.pages.get(_page_key(request), state)
+            if kept is not None:
+                scope["route"] = kept.route
+                await _answer(request, kept)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _is_signed_in(self, scope: Scope) -> bool:
+        """Whether a browser says that it is signed in, which is checked elsewhere."""
+        sent = b"".join(value for name, value in scope["headers"] if name == b"cookie")
+        return self._cookie in sent
 
 
 def public_page(request: Request, draw: Callable[[Session], Response]) -> Response:
@@ -84,19 +161,28 @@ def public_page(request: Request, draw: Callable[[Session], Response]) -> Respon
 
     Answers 304 to browsers that have it already.
     """
-    caches = _caches_of(request)
+    caches = caches_of(request)
     is_anonymous = browser_of(request) is None
-    key = (local_target(request), language_of(request), theme_of(request))
+    key = _page_key(request)
     with hub_of(request).database.reading() as session:
-        state = read_state(session)
+        state = caches.state.read(session)
         kept = caches.pages.get(key, state) if is_anonymous else None
         if kept is None:
             response = draw(session)
             if response.status_code != 200:
                 return response
-            kept = KeptPage(bytes(response.body), _tag(bytes(response.body)))
+            body = bytes(response.body)
+            kept = KeptPage(body, _tag(body), request.scope.get("route"))
             if is_anonymous:
                 caches.pages.put(key, state, kept)
+    return _answer(request, kept)
+
+
+def _page_key(request: Request) -> tuple[str, str, str]:
+    return local_target(request), language_of(request), theme_of(request)
+
+
+def _answer(request: Request, kept: KeptPage) -> Response:
     headers = {**PAGE_HEADERS, **validators(kept.tag)}
     same = not_modified(request, kept.tag)
     if same is not None:
@@ -130,8 +216,9 @@ def read_board_page(
     as_of: str = "",
 ) -> BoardPage:
     """As `read_tables`, once for each state."""
-    boards = _caches_of(request).boards
-    key, state = (type(board).__name__, board.name, as_of), read_state(session)
+    caches = caches_of(request)
+    boards, state = caches.boards, caches.state.read(session)
+    key = (type(board).__name__, board.name, as_of)
     page = boards.get(key, state)
     if page is None:
         page = read_tables(session, hub, board, as_of)
@@ -139,13 +226,16 @@ def read_board_page(
     return page
 
 
-def _caches_of(request: Request) -> _HubCaches:
+def caches_of(request: Request) -> HubCaches:
+    """The caches of the server, which are made with its first request."""
     state = request.app.state
     if not hasattr(state, "hub_caches"):
-        state.hub_caches = _HubCaches(
-            StateCache(PAGE_BYTES, lambda page: len(page.body)), StateCache(BOARDS, lambda _: 1)
+        state.hub_caches = HubCaches(
+            StateCache(PAGE_BYTES, lambda page: len(page.body)),
+            StateCache(BOARDS, lambda _: 1),
+            LatestState(hub_of(request).database),
         )
-    return cast(_HubCaches, state.hub_caches)
+    return cast(HubCaches, state.hub_caches)
 
 
 def _tag(body: bytes) -> str:
