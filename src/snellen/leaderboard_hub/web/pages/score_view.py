@@ -16,7 +16,15 @@ from snellen.leaderboard_hub.web.pages.scales import (
 )
 from snellen.report import format as fmt
 
-_RUN_FACTS = ("model", "benchmark", "title", "status", "created", "finished", "failures")
+_RUN_FACTS = {
+    "model": "Model",
+    "benchmark": "Benchmark",
+    "title": "Title",
+    "status": "Status",
+    "created": "Created",
+    "finished": "Finished",
+    "failures": "Failures",
+}
 """Of `run.json`: what says how the replies came about, and nothing of the machine's paths."""
 _RUN_TABLES = ("versions", "hardware")
 _LONGEST = 300
@@ -55,8 +63,12 @@ class OutcomePart(NamedTuple):
 
 
 class RunFact(NamedTuple):
+    """A line of `run.json`."""
+
     name: str
     value: str
+    is_known: bool
+    """Whether the name is a text of the pages; else it is as the submitter sent it."""
 
 
 def number_row(
@@ -110,14 +122,18 @@ _UNREAD = {"no_match", "unparsed", "refused", "truncated"}
 
 def run_facts(run: Mapping[str, Any]) -> list[RunFact]:
     """What `run.json` says of where the replies come from. It is as the submitter sent it."""
-    facts = [RunFact(name, _plain(run[name])) for name in _RUN_FACTS if _plain(run.get(name))]
+    facts = [
+        RunFact(label, value, True)
+        for name, label in _RUN_FACTS.items()
+        if (value := _plain(run.get(name)))
+    ]
     for name in _RUN_TABLES:
         table = run.get(name)
         if isinstance(table, Mapping):
             facts += [
-                RunFact(str(key)[:_LONGEST], _plain(value))
+                RunFact(str(key)[:_LONGEST], text, False)
                 for key, value in table.items()
-                if _plain(value)
+                if (text := _plain(value))
             ]
     return facts[:_MOST_FACTS]
 
