@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import delete, select, update
@@ -18,7 +19,7 @@ from test_scoring import predictions, submit, write_data
 
 from snellen.core.secret import Secret
 from snellen.leaderboard_hub.accounts.access import create_account, now
-from snellen.leaderboard_hub.config import HubConfig, SubmissionLimits
+from snellen.leaderboard_hub.config import HubConfig, OpenIdProvider, SubmissionLimits
 from snellen.leaderboard_hub.database.tables import (
     Account,
     ScoringJob,
@@ -232,10 +233,15 @@ def test_the_key_is_checked(hub: Hub, secret: str | None, level: str, sentence: 
         ({"url": "http://boards.example.org"}, "url", "is not encrypted"),
         ({"url": "boards"}, "url", "is no address"),
         ({"url": "https://boards.example.org"}, "proxies", "trusted_proxies is empty"),
+        (
+            {"openid": OpenIdProvider("https://login.example.org", "hub")},
+            "openid",
+            "SNELLEN_HUB_OIDC_SECRET is not set",
+        ),
     ],
 )
-def test_settings_are_checked(hub: Hub, settings: dict[str, str], what: str, sentence: str) -> None:
-    other = Hub(hub.folder, HubConfig(**settings), hub.database, hub.storage)  # type: ignore[arg-type]
+def test_settings_are_checked(hub: Hub, settings: dict[str, Any], what: str, sentence: str) -> None:
+    other = Hub(hub.folder, HubConfig(**settings), hub.database, hub.storage)
     (found,) = findings_of(other)
     assert found.what == what
     assert sentence in found.detail

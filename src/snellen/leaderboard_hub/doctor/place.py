@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from snellen.leaderboard_hub.accounts.openid_client import SECRET_VARIABLE
 from snellen.leaderboard_hub.config import CONFIG_FILE
 from snellen.leaderboard_hub.doctor.findings import (
     HubFinding,
@@ -21,6 +22,7 @@ from snellen.leaderboard_hub.doctor.findings import (
 )
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.jobs.scoring import SCORING_FOLDER
+from snellen.settings import read_secret
 
 _LITTLE, _TOO_LITTLE = 2_000_000_000, 200_000_000
 """Bytes that a disk should and must have free."""
@@ -94,7 +96,7 @@ def check_left_copies(*, fix: bool) -> Iterator[HubFinding]:
 
 
 def check_settings(hub: Hub) -> Iterator[HubFinding]:
-    """The address and the proxies."""
+    """The address, the proxies, and sign-in by others."""
     config = hub.config
     parts = urlsplit(config.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -114,3 +116,7 @@ def check_settings(hub: Hub) -> Iterator[HubFinding]:
             "trusted_proxies is empty: behind a proxy all people count as one for the limits of "
             f"failed sign-ins; set it in {CONFIG_FILE} to the address of the proxy",
         )
+    if config.openid is not None and read_secret([SECRET_VARIABLE]) is None:
+        yield warning("openid", f"{SECRET_VARIABLE} is not set: nobody can sign in by "
+                                f"{config.openid.issuer}, unless it knows hubs without a "
+                                "secret")  # fmt: skip
