@@ -75,8 +75,9 @@ class ModelFamily(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class CheckpointLayout(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A layout of checkpoints that transformers does not load by itself."""
 
-    architecture: str
     source: str
+    architecture: str = ""
+    """As config.json declares it; "" if that was not seen."""
     requires: tuple[str, ...] = ()
     """Packages that its own code imports."""
     written_for: str = ""

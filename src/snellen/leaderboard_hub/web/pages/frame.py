@@ -40,6 +40,8 @@ PAGE_HEADERS = {
         "media-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
     ),
+    # Not no-referrer: browsers then send forms without their origin, which is checked.
+    "Referrer-Policy": "same-origin",
     "Vary": "Cookie, Accept-Language",
     "Cache-Control": "private, no-cache",
 }
