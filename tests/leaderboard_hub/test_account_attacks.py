@@ -30,7 +30,6 @@ from snellen.leaderboard_hub.database.tables import (
 from snellen.leaderboard_hub.hub import Hub, create_hub
 from snellen.leaderboard_hub.web.app import create_app
 
-pytestmark = pytest.mark.attack
 NEW = "another long password"
 ELSEWHERE = ["https://evil.example", "//evil.example", "/\\evil.example", "\\/evil.example",
              "javascript:alert(1)", "/\t/evil.example", "/a\r\nSet-Cookie: x=y", "///evil.example",
@@ -58,6 +57,7 @@ def count(hub: Hub, table: Any) -> int:
 # Sessions
 
 
+@pytest.mark.attack("a cookie that was planted before the sign-in", "worth nothing after it")
 def test_a_cookie_planted_before_is_not_the_one_after(app: FastAPI) -> None:
     victim = HubBrowser(app)
     planted = "planted-by-somebody-else-0123456789abcdefghi"
@@ -69,6 +69,7 @@ def test_a_cookie_planted_before_is_not_the_one_after(app: FastAPI) -> None:
     assert attacker.get("/account").status_code == 303
 
 
+@pytest.mark.attack("a visitor's cookie that the attacker knows", "gone after the sign-in")
 def test_the_visitors_cookie_does_not_outlive_the_sign_in(app: FastAPI) -> None:
     attacker = HubBrowser(app)
     csrf = attacker.csrf("/sign-in")
@@ -82,6 +83,7 @@ def test_the_visitors_cookie_does_not_outlive_the_sign_in(app: FastAPI) -> None:
     assert forged.status_code == 403
 
 
+@pytest.mark.attack("a sign-in's cookie, sent after its end", "nobody is signed in")
 @pytest.mark.parametrize("ending", ["sign-out", "everywhere", "password", "disabled", "role"])
 def test_a_cookie_is_worth_nothing_after_the_sign_in(app: FastAPI, ending: str) -> None:
     ann, olga = HubBrowser(app).sign_in("ann"), HubBrowser(app).sign_in("olga")
@@ -99,6 +101,7 @@ def test_a_cookie_is_worth_nothing_after_the_sign_in(app: FastAPI, ending: str) 
     assert thief.get("/account").status_code == 303
 
 
+@pytest.mark.attack("a token, sent after it was revoked, expired or lost its account", "401")
 @pytest.mark.parametrize("ending", ["revoked", "expired", "disabled", "role", "deleted"])
 def test_a_token_is_worth_nothing_after_its_end(hub: Hub, app: FastAPI, ending: str) -> None:
     with hub.database.writing() as session:
@@ -131,6 +134,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return prepare_hub(tmp_path_factory.mktemp("forms") / "hub")
 
 
+@pytest.mark.attack(
+    "every form, sent by a page of another site or sign-in", "403, and nothing is changed"
+)
 @pytest.mark.parametrize("attack", ["missing", "of another", "empty", "other site", "no origin",
                                     "sibling", "navigation"])  # fmt: skip
 def test_no_form_of_another_page_is_taken(prepared: Prepared, tmp_path: Path, attack: str) -> None:
@@ -172,6 +178,7 @@ def send_forged_forms(app: FastAPI, prepared: Prepared, attack: str) -> None:
     assert [count(hub, table) for table in tables] == before
 
 
+@pytest.mark.attack("the sign-in form, sent by another site", "403")
 def test_nobody_is_signed_in_by_another_site(app: FastAPI) -> None:
     fields = {"name": "bob", "password": PASSWORD}
     for csrf, headers in (
@@ -189,6 +196,7 @@ def test_nobody_is_signed_in_by_another_site(app: FastAPI) -> None:
         assert victim.cookie() == ""
 
 
+@pytest.mark.attack("a page in another site's frame, or in a shared cache", "headers forbid both")
 def test_pages_are_in_no_frame_and_no_cache(app: FastAPI) -> None:
     ann = HubBrowser(app).sign_in("ann")
     for path in ("/account", "/account/tokens", "/account/password"):
@@ -203,6 +211,7 @@ def test_pages_are_in_no_frame_and_no_cache(app: FastAPI) -> None:
 # Guessing
 
 
+@pytest.mark.attack("many passwords for one name", "refused for a while")
 def test_guessing_a_password_ends_soon(app: FastAPI) -> None:
     guess = {"name": "ann", "password": "a wrong password"}
     browser = HubBrowser(app)
@@ -215,6 +224,7 @@ def test_guessing_a_password_ends_soon(app: FastAPI) -> None:
     HubBrowser(app, "10.0.0.3").sign_in("bob", PASSWORD)
 
 
+@pytest.mark.attack("one password for many names", "the address is refused for a while")
 def test_one_address_does_not_guess_over_many_names(app: FastAPI) -> None:
     browser = HubBrowser(app, "10.0.0.9")
     codes = [browser.send("/sign-in", {"name": f"name{n}", "password": PASSWORD}).status_code
@@ -222,6 +232,7 @@ def test_one_address_does_not_guess_over_many_names(app: FastAPI) -> None:
     assert codes == [422] * MAX_FAILURES + [429]
 
 
+@pytest.mark.attack("guesses from many addresses of one IPv6 network", "they count as one address")
 def test_an_ipv6_network_is_one_address(app: FastAPI) -> None:
     codes = [
         HubBrowser(app, f"2001:db8::{n:x}")
@@ -232,6 +243,7 @@ def test_an_ipv6_network_is_one_address(app: FastAPI) -> None:
     assert codes == [422] * MAX_FAILURES + [429]
 
 
+@pytest.mark.attack("a made-up X-Forwarded-For", "it is not believed")
 def test_a_made_up_address_of_a_proxy_is_not_believed(app: FastAPI) -> None:
     codes = [
         HubBrowser(app, "10.0.0.8")
@@ -243,6 +255,7 @@ def test_a_made_up_address_of_a_proxy_is_not_believed(app: FastAPI) -> None:
     assert codes[-1] == 429
 
 
+@pytest.mark.attack("many guesses at the same moment", "each is counted")
 def test_many_guesses_at_once_are_many_guesses(hub: Hub, app: FastAPI) -> None:
     browsers = [HubBrowser(app, f"10.1.0.{n}") for n in range(24)]
     secrets = [browser.csrf("/sign-in") for browser in browsers]
@@ -256,6 +269,7 @@ def test_many_guesses_at_once_are_many_guesses(hub: Hub, app: FastAPI) -> None:
     assert sorted(codes) == [422] * MAX_FAILURES + [429] * (len(browsers) - MAX_FAILURES)
 
 
+@pytest.mark.attack("guesses of the password from a stolen session", "refused for a while")
 def test_a_stolen_session_does_not_guess_the_password(app: FastAPI) -> None:
     ann = HubBrowser(app).sign_in("ann")
     fields = {"password": NEW, "again": NEW}
@@ -265,6 +279,7 @@ def test_a_stolen_session_does_not_guess_the_password(app: FastAPI) -> None:
     assert "too many wrong passwords" in page.text
 
 
+@pytest.mark.attack("names tried for whether they exist", "the same steps and the same answer")
 def test_unknown_names_take_the_same_steps(
     hub: Hub, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,6 +321,7 @@ def test_unknown_names_take_the_same_steps(
 # Links and ways elsewhere
 
 
+@pytest.mark.attack("an invitation used twice at once", "one account")
 def test_an_invitation_at_once_twice_makes_one_account(hub: Hub, app: FastAPI) -> None:
     with hub.database.writing() as session:
         secret = invite(session, "viewer", 1, hub.config.sessions)
@@ -324,6 +340,7 @@ def test_an_invitation_at_once_twice_makes_one_account(hub: Hub, app: FastAPI) -
     assert count(hub, Account) == 4
 
 
+@pytest.mark.attack("another site as the page after the sign-in", "the hub's first page")
 @pytest.mark.parametrize("target", ELSEWHERE)
 def test_a_sign_in_leads_nowhere_else(app: FastAPI, target: str) -> None:
     fields = {"name": "ann", "password": PASSWORD, "next": target}
@@ -337,6 +354,7 @@ def test_a_sign_in_leads_nowhere_else(app: FastAPI, target: str) -> None:
     assert settings.headers["location"] == "/"
 
 
+@pytest.mark.attack("a made-up Host header", "links name the hub")
 def test_links_name_the_hub_and_not_the_host_of_the_request(hub: Hub, app: FastAPI) -> None:
     olga = HubBrowser(app).sign_in("olga")
     headers = {"X-Forwarded-Host": "evil.example", "Forwarded": "host=evil.example"}
@@ -347,6 +365,7 @@ def test_links_name_the_hub_and_not_the_host_of_the_request(hub: Hub, app: FastA
         assert f"{hub.config.url}/" in page
 
 
+@pytest.mark.attack("a cookie over http", "it is sent over https alone")
 def test_the_hub_on_https_gives_no_cookie_to_http(hub: Hub) -> None:
     config = replace(hub.config, url="https://hub.example")
     app = create_app(Hub(hub.folder, config, hub.database, hub.storage))
@@ -355,6 +374,7 @@ def test_the_hub_on_https_gives_no_cookie_to_http(hub: Hub) -> None:
     assert browser.get("/account").status_code == 303
 
 
+@pytest.mark.attack("passwords, tokens and links looked for in logs and audit", "none stands there")
 def test_no_secret_stands_in_logs_or_the_audit(
     hub: Hub, app: FastAPI, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -153,7 +153,10 @@ def test_the_client_secret_may_be_posted(app: FastAPI, provider: OpenIdServer) -
     assert sign_in(HubBrowser(app)).status_code == 303
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    "a reply of a provider, a token or a code that is forged, expired or another's",
+    "nobody is signed in",
+)
 @pytest.mark.parametrize(
     ("claims", "reason"),
     [
@@ -186,7 +189,10 @@ def test_a_token_of_another_sign_in_is_refused(
     assert browser.get("/account").status_code == 303
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    "an ID token without a signature, or signed with a public key as a password",
+    "nobody is signed in",
+)
 @pytest.mark.parametrize("algorithm", ["none", "HS256"])
 def test_a_token_that_anybody_can_sign_is_refused(
     hub: Hub, app: FastAPI, provider: OpenIdServer, algorithm: str
@@ -196,7 +202,7 @@ def test_a_token_that_anybody_can_sign_is_refused(
     assert subjects(hub) == {}
 
 
-@pytest.mark.attack
+@pytest.mark.attack("an ID token of another key than the provider publishes", "nobody is signed in")
 def test_a_token_of_another_key_is_refused(hub: Hub, app: FastAPI, provider: OpenIdServer) -> None:
     assert sign_in(HubBrowser(app)).status_code == 303
     published = provider.key
@@ -209,7 +215,7 @@ def test_a_token_of_another_key_is_refused(hub: Hub, app: FastAPI, provider: Ope
     assert len(subjects(hub)) == 1
 
 
-@pytest.mark.attack
+@pytest.mark.attack("the same way back from the provider once more", "it ends in no second sign-in")
 def test_a_sign_in_ends_once(hub: Hub, app: FastAPI, provider: OpenIdServer) -> None:
     browser = HubBrowser(app)
     back = go_to_provider(start(browser))
@@ -227,7 +233,7 @@ def test_a_sign_in_ends_once(hub: Hub, app: FastAPI, provider: OpenIdServer) -> 
     assert other.get("/account").status_code == 303
 
 
-@pytest.mark.attack
+@pytest.mark.attack("another's way back, opened in a victim's browser", "nobody is signed in")
 def test_a_victim_is_not_signed_in_to_the_account_of_another(app: FastAPI) -> None:
     attacker, victim = HubBrowser(app), HubBrowser(app)
     back = go_to_provider(start(attacker))
@@ -238,7 +244,7 @@ def test_a_victim_is_not_signed_in_to_the_account_of_another(app: FastAPI) -> No
         assert victim.get("/account").status_code == 303
 
 
-@pytest.mark.attack
+@pytest.mark.attack("the code of another sign-in", "nobody is signed in")
 def test_a_code_of_another_sign_in_is_refused(app: FastAPI) -> None:
     attacker, browser = HubBrowser(app), HubBrowser(app)
     code = go_to_provider(start(attacker)).partition("code=")[2].partition("&")[0]
@@ -248,7 +254,7 @@ def test_a_code_of_another_sign_in_is_refused(app: FastAPI) -> None:
     assert (page.status_code, "invalid grant" in page.text.replace("_", " ")) == (400, True)
 
 
-@pytest.mark.attack
+@pytest.mark.attack("another site as the page after the sign-in", "the hub's first page")
 @pytest.mark.parametrize(
     "to", ["https://evil.example", "//evil.example", "/\\evil.example", "/a\r\nb"]
 )

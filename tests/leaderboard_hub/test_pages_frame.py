@@ -94,7 +94,7 @@ def test_errors_are_pages_for_browsers_and_json_for_programs(client: TestClient)
     assert answer.json() == {"detail": "this hub has no benchmark none"}
 
 
-@pytest.mark.attack
+@pytest.mark.attack("a link that leads to another site after a form", "the hub's first page")
 @pytest.mark.parametrize(
     "target",
     ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)",

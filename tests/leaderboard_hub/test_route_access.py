@@ -152,7 +152,10 @@ def test_every_route_is_in_the_table(app: FastAPI) -> None:
     assert TABLE.keys() - routes_of(app) == set(), "these routes are gone; delete their lines"
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    "each route, asked by everybody who may not use it",
+    "refused, and what is private looks like nothing",
+)
 @pytest.mark.parametrize("route", sorted(TABLE))
 def test_who_may_use_a_route(app: FastAPI, prepared: Prepared, route: str) -> None:
     method, _, pattern = route.partition(" ")
