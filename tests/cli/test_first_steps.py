@@ -130,7 +130,7 @@ def test_a_narrow_terminal_shows_fewer_columns() -> None:
     lines = listed(80, terminal=True)
     assert "provider" not in lines[0]
     assert "Qwen2.5-VL-7B-Instruct" in "\n".join(lines)
-    assert lines[-1].endswith("shows provider, weights, context too")
+    assert lines[-1].endswith("shows provider, weights, context, route too")
 
 
 def test_a_filter_that_nothing_fulfils_says_so(capsys: pytest.CaptureFixture[str]) -> None:
