@@ -127,6 +127,7 @@ PATHS = (
     "/api/v1/changes",
     "/feed.xml",
     "/benchmarks/hidden/feed.xml",
+    "/suites/both/feed.xml",
     "/",
     "/benchmarks/hidden?columns=all",
     "/benchmarks/hidden/history",

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.config import HubConfig
-from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
+from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _ENTRIES = 100
@@ -40,17 +40,21 @@ class _FeedEntry(NamedTuple):
 
 
 def change_feed(
-    session: Session, config: HubConfig, benchmark: HostedBenchmark | None = None
+    session: Session, config: HubConfig, board: HostedBenchmark | HostedSuite | None = None
 ) -> ChangeFeed:
-    """The latest changes of a benchmark's board, or of all boards of benchmarks."""
+    """The latest changes of a benchmark's board, of those of a suite's members, or of all."""
     query = select(BoardChange).where(BoardChange.benchmark_id.is_not(None))
-    if benchmark is not None:
-        query = query.where(BoardChange.benchmark_id == benchmark.id)
+    place, title = "", config.title
+    if isinstance(board, HostedBenchmark):
+        query = query.where(BoardChange.benchmark_id == board.id)
+        place, title = f"/benchmarks/{board.name}", f"{config.title}: {board.title}"
+    elif board is not None:
+        names = [member["benchmark"] for member in board.members]
+        query = query.join(BoardChange.benchmark).where(HostedBenchmark.name.in_(names))
+        place, title = f"/suites/{board.name}", f"{config.title}: {board.title}"
     query = query.options(joinedload(BoardChange.submission), joinedload(BoardChange.benchmark))
     changes = session.scalars(query.order_by(BoardChange.id.desc()).limit(_CHANGES)).all()
     updated = max((change.at for change in changes), default=_BEGINNING)
-    place = f"/benchmarks/{benchmark.name}" if benchmark is not None else ""
-    title = f"{config.title}: {benchmark.title}" if benchmark is not None else config.title
     feed = ElementTree.Element(f"{{{_ATOM}}}feed")
     _text(feed, "title", title)
     _text(feed, "id", f"{config.url}{place}/feed.xml")
