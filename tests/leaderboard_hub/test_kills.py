@@ -1,15 +1,18 @@
-"""Workers are killed while they score: every submission gets one score, whatever happens."""
+"""Workers and servers are killed: what was accepted is kept, and gets one score."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 from sqlalchemy import func, select
+from test_api import HUB, command, environment, free_port
 from test_scoring import LIMITS, predictions, write_data
 
 from snellen.core.secret import Secret
@@ -20,10 +23,11 @@ from snellen.leaderboard_hub.database.tables import (
     Account,
     HostedBenchmark,
     ScoringJob,
+    Submission,
     SubmissionScore,
 )
 from snellen.leaderboard_hub.hosting import NewBenchmark, add_benchmark
-from snellen.leaderboard_hub.hub import Hub
+from snellen.leaderboard_hub.hub import Hub, open_hub
 from snellen.leaderboard_hub.intake import NewSubmission, take_submission
 from snellen.leaderboard_hub.storage import Storage
 
@@ -116,3 +120,111 @@ def test_each_job_is_done_once(kind: str, tmp_path: Path, request: pytest.Fixtur
 def scores(database: Database) -> int:
     with database.reading() as session:
         return session.scalar(select(func.count()).select_from(SubmissionScore)) or 0
+
+
+class Uploads:
+    """Sends submissions until it is stopped, and notes which were accepted."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = f"{url}/api/v1/benchmarks/signs/submissions"
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._stopped = threading.Event()
+        self.accepted: list[str] = []
+        self.lost = 0
+        self._threads = [threading.Thread(target=self._send, args=(n,)) for n in range(3)]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _send(self, number: int) -> None:
+        count = 0
+        while not self._stopped.wait(0.3):
+            count += 1
+            files = {"predictions": ("p.jsonl", predictions(count % 60))}
+            try:
+                answer = httpx.post(self._url, headers=self._headers, files=files, timeout=20,
+                                    data={"model": f"m-{number}-{count}"})  # fmt: skip
+            except httpx.HTTPError:
+                self.lost += 1
+                continue
+            assert answer.status_code == 201, answer.text
+            self.accepted.append(answer.json()["id"])
+
+
+@pytest.mark.release
+def test_what_a_killed_server_accepted_is_scored_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Server and worker are killed in turns while three clients upload."""
+    folder, port = tmp_path / "hub", free_port()
+    url = f"http://127.0.0.1:{port}"
+    command("hub", "init", folder, "--owner", "olga", stdin="a long password\n")
+    with (folder / "hub.toml").open("a") as file:
+        file.write("[submissions]\nper_day = 100000\n")
+    command("hub", "benchmark", folder, "signs", "--data", write_data(tmp_path / "signs.tsv"))
+    command("hub", "account", folder, "ann", stdin="another password\n")
+    token = command("hub", "token", folder, "ann").strip()
+    words = {
+        "serve": ["serve", str(folder), "--port", str(port)],
+        "worker": ["worker", str(folder)],
+    }
+    processes = {name: start_hub(words[name]) for name in words}
+    wait_until_alive(url)
+    uploads = Uploads(url, token)
+    try:
+        for kill in range(KILLS):
+            time.sleep(1)
+            name = ("serve", "worker")[kill % 2]
+            processes[name].kill()
+            processes[name].wait()
+            processes[name] = start_hub(words[name])
+            wait_until_alive(url)
+        uploads.stop()
+        assert len(uploads.accepted) > KILLS
+        assert uploads.lost > 0
+        monkeypatch.setenv("SNELLEN_HUB_KEY", environment()["SNELLEN_HUB_KEY"])
+        hub = open_hub(folder)
+        end = time.monotonic() + 300
+        while unscored(hub.database):
+            assert time.monotonic() < end, "the submissions were not scored"
+            time.sleep(0.5)
+    finally:
+        uploads.stop()
+        for process in processes.values():
+            process.kill()
+            process.wait()
+    with hub.database.reading() as session:
+        names = set(session.scalars(select(Submission.public_id)))
+        per_submission = select(func.count(SubmissionScore.id)).group_by(
+            SubmissionScore.submission_id
+        )
+        assert set(uploads.accepted) <= names
+        assert set(session.scalars(per_submission)) == {1}
+        assert set(session.scalars(select(Submission.status))) == {"scored"}
+    hub.close()
+
+
+def start_hub(words: list[str]) -> subprocess.Popen[bytes]:
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen([*HUB, *words], stdout=quiet, stderr=quiet, env=environment())
+
+
+def wait_until_alive(url: str) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            if httpx.get(f"{url}/health/live", timeout=5).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not start")
+
+
+def unscored(database: Database) -> int:
+    with database.reading() as session:
+        query = select(func.count()).select_from(Submission).where(Submission.status != "scored")
+        return session.scalar(query) or 0

@@ -175,7 +175,7 @@ def test_a_refused_temperature_says_how_to_leave_it_out(server: StandIn) -> None
     server.says({"error": {"message": message}}, 400)
     assert checked(f"{server.url}#tiny") == (
         f"{server.url}: the server answers 400: {message}; the option sampling=no sends neither "
-        "temperature nor top_p; nothing was asked yet"
+        "temperature nor top_p, top_k and penalties; nothing was asked yet"
     )
 
 

@@ -107,22 +107,25 @@ class Checkpoint:
         return "-".join(str(part) for part in (settings.get("quant_method"), bits) if part)
 
 
-def find_checkpoint(name: str, revision: str | None = None) -> Checkpoint:
+def find_checkpoint(
+    name: str, revision: str | None = None, *, needs_tokenizer: bool = True
+) -> Checkpoint:
     """Find a checkpoint: a local folder, else a hub id, in the hub's cache or online.
 
-    Raises UsageError if there is no such folder or id, no config.json, or a file that is not JSON.
+    Models that read no text, such as detectors, need no tokenizer. Raises UsageError if there is no
+    such folder or id, no config.json, a file that is not JSON, or if a folder lacks files.
     """
     folder = Path(name).expanduser()
     if folder.is_dir():
         if revision is not None:
             raise UsageError(f"option revision={revision!r}: {name} is a folder, not a hub id")
-        return _find_local(folder)
+        return _find_local(folder, needs_tokenizer)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise UsageError(f"there is no folder {name}; expected a model folder with a config.json")
     return _find_on_hub(name, revision)
 
 
-def _find_local(folder: Path) -> Checkpoint:
+def _find_local(folder: Path, needs_tokenizer: bool) -> Checkpoint:
     config = _read_json(folder / "config.json")
     if config is None:
         raise UsageError(
@@ -131,7 +134,7 @@ def _find_local(folder: Path) -> Checkpoint:
         )
     if not _weight_files(folder):
         raise UsageError(f"{folder} holds no weights (*.safetensors or *.bin)")
-    _check_files(folder)
+    _check_files(folder, needs_tokenizer)
     files = {name: _read_json(folder / name) for name in _PROCESSOR_FILES}
     revision = f"sha256:{folder_digest(folder)}"
     return _describe(folder.resolve().name, str(folder.resolve()), None, revision, config, files)
@@ -143,7 +146,7 @@ _TOKENIZER_FILES = (
 )  # fmt: skip
 
 
-def _check_files(folder: Path) -> None:
+def _check_files(folder: Path, needs_tokenizer: bool) -> None:
     """Raises UsageError for a model folder that lacks parts of its weights, or a tokenizer."""
     index = _read_json(folder / "model.safetensors.index.json")
     parts = sorted(set(index.get("weight_map", {}).values())) if index else []
@@ -153,7 +156,8 @@ def _check_files(folder: Path) -> None:
             f"{folder} lacks {len(absent)} of the {len(parts)} files of its weights, e.g. "
             f"{absent[0]}; copy the folder again, or download it whole"
         )
-    if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
+    has_tokenizer = any((folder / name).is_file() for name in _TOKENIZER_FILES)
+    if needs_tokenizer and not has_tokenizer:
         raise UsageError(
             f"{folder} has no tokenizer (tokenizer.json, tokenizer_config.json ...), so no prompt "
             "can be read; add the files of the original"

@@ -181,7 +181,7 @@ def open_pipeline(argument: str, aspects: frozenset[Aspect]) -> PipelineExtracto
             "pipeline:mask-generation joins masks by torchvision, which is not installed: "
             "pip install torchvision"
         )
-    model = PipelineModel(task, find_checkpoint(name), choose_device("auto"))
+    model = PipelineModel(task, find_checkpoint(name, needs_tokenizer=False), choose_device("auto"))
     return PipelineExtractor(name=f"pipeline:{argument}", aspects=aspects, model=model)
 
 
