@@ -61,6 +61,7 @@ def test_a_wrong_key_fails_nobody(place: Path) -> None:
     assert "SNELLEN_HUB_KEY is not set" in said
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("variable", "value", "sentence"),
     [

@@ -185,6 +185,7 @@ def test_menus_are_for_the_keyboard_too(page: Page) -> None:
     expect(button).to_be_enabled()
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("path", [BOARD, "/", f"/submissions/0001{0:012x}"])
 def test_every_stop_of_the_tab_key_shows(page: Page, path: str) -> None:
     page.goto(path)
@@ -199,6 +200,7 @@ def test_every_stop_of_the_tab_key_shows(page: Page, path: str) -> None:
     assert [stop for stop in stops if stop[1] == "none" or stop[2] < 2] == []
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("width", WIDTHS)
 def test_pages_fit_every_window(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -207,6 +209,7 @@ def test_pages_fit_every_window(page: Page, width: int) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_stand_out_from_their_ground(page: Page, scheme: str) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")

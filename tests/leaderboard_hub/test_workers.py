@@ -251,6 +251,7 @@ def test_a_group_starts_dead_workers_again(tmp_path: Path) -> None:
     assert WorkerGroup(mistake, 2, lines.append).run() == 2
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("flags", [(), ("--processes", "2")])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_stop_workers(tmp_path: Path, flags: tuple[str, ...], number: int) -> None:
