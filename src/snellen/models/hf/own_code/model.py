@@ -132,6 +132,8 @@ class OwnCodeModel(ModelDefaults):
         # Before each reply, so that the other requests cannot change it.
         torch.manual_seed(int.from_bytes(hashlib.sha256(request_digest(request, "")).digest()[:7]))
         reply = _call(own, adapter, conversation, settings)
+        if adapter.reply:
+            reply = reply[adapter.reply]
         return _as_generated(reply, own.tokenizer, settings.stop, settings.max_new_tokens)
 
 
@@ -190,6 +192,8 @@ def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) ->
         device = str(model.device)
     threads = thread_count(model, options, device)
     own = OwnCode(model, tokenizer, processor, device, threads)
+    for name, value in adapter.attributes.items():
+        setattr(model, name, {"$tokenizer": tokenizer, "$processor": processor}[value])
     _try_once(own, checkpoint, adapter)
     return own
 
