@@ -8,13 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from own_code_checkpoints import BUILDERS as BUILDERS_OF_OTHERS
 from own_code_checkpoints import CODE, _language, _words, _write
 
 PICTURES = {"crop_size": 28, "size": {"shortest_edge": 28}}
 """Sizes of a small CLIPImageProcessor."""
 
 
-def _internvl_like(folder: Path, code: str, changes: dict[str, str], config: dict[str, Any]) -> Path:
+def _internvl_like(
+    folder: Path, code: str, changes: dict[str, str], config: dict[str, Any]
+) -> Path:
     """A checkpoint whose `chat` is InternVL's: its code, with other names of files and classes."""
     words = _words("<img>", "</img>", "<IMG_CONTEXT>")
     words.save_pretrained(folder)
@@ -113,9 +116,7 @@ def xcomposer2(folder: Path) -> Path:
 def qwen_vl(folder: Path) -> Path:
     """Qwen-VL and Qwen-VL-Chat."""
     files = ("configuration_qwen", "modeling_qwen")
-    return _small(
-        folder, "qwen_vl", "QWenLMHeadModel", "QWenConfig", files, "AutoModelForCausalLM"
-    )
+    return _small(folder, "qwen_vl", "QWenLMHeadModel", "QWenConfig", files, "AutoModelForCausalLM")
 
 
 def h2ovl(folder: Path) -> Path:
@@ -146,9 +147,20 @@ def moondream2(folder: Path) -> Path:
     return _small(folder, "moondream2", "HfMoondream", "HfConfig", files, "AutoModelForCausalLM")
 
 
-BY_CALL: dict[str, Callable[[Path], Path]] = {
-    "sail_vl": sail_vl, "ristretto": ristretto, "minimonkey": minimonkey, "xcomposer2": xcomposer2,
-    "xcomposer2d5": xcomposer2, "qwen_vl_chat": qwen_vl, "qwen_vl": qwen_vl, "monkey": qwen_vl,
-    "h2ovl": h2ovl, "points": points, "flash_vl": flash_vl, "moondream2": moondream2,
-}  # fmt: skip
-"""Builders of a small checkpoint by the name of its adapter."""
+BUILDERS: dict[str, Callable[[Path], Path]] = {
+    **BUILDERS_OF_OTHERS,
+    "flash_vl": flash_vl,
+    "h2ovl": h2ovl,
+    "minimonkey": minimonkey,
+    "monkey": qwen_vl,
+    "moondream2": moondream2,
+    "points": points,
+    "qwen_vl": qwen_vl,
+    "qwen_vl_chat": qwen_vl,
+    "ristretto": ristretto,
+    "sail_vl": sail_vl,
+    "xcomposer2": xcomposer2,
+    "xcomposer2_4khd": xcomposer2,
+    "xcomposer2d5": xcomposer2,
+}
+"""Builders of a small checkpoint by the name of its adapter, of all adapters that have one."""

@@ -23,7 +23,8 @@ def finish_construction(config: Mapping[str, Any], folder: str) -> None:
     they do not themselves. Imports that code; its errors are left to the loading of the weights."""
     from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
-    named = {str(value) for name, value in _auto_map(config).items() if name.startswith("AutoModel")}
+    auto_map = config.get("auto_map") or {}
+    named = {str(auto_map[name]) for name in auto_map if name.startswith("AutoModel")}
     for reference in sorted(named):
         try:
             model_class = get_class_from_dynamic_module(reference, folder)
@@ -64,10 +65,6 @@ def restore_buffers(model: Any, dtype: Any) -> None:
     for name, value in constructed.named_non_persistent_buffers():
         if name in buffers and buffers[name].shape == value.shape:
             buffers[name].copy_(value)
-
-
-def _auto_map(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    return config.get("auto_map") or {}
 
 
 def _is_own_code(model: Any) -> bool:

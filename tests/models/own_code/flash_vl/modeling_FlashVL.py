@@ -1,5 +1,5 @@
-"""A small stand-in for FlashVL: the arguments of `chat`, and the attributes that it wants to be set,
-are those which VLMEvalKit gives the original; the layers are not."""
+"""A small stand-in for FlashVL: the arguments of `chat`, and the attributes that it wants to be
+set, are those which VLMEvalKit gives the original; the layers are not."""
 
 import torch
 

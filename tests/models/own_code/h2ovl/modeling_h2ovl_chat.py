@@ -26,7 +26,8 @@ class H2OVLChatModel(SmallModel):
         assert 1 <= max_tiles <= 6
         pixels = [pixels_of(Image.open(file)) for file in image_files or []]
         prompt = chatml("", history, question)
-        response = self.write(tokenizer, split_pictures(prompt, "<image>", pixels), **generation_config)
+        parts = split_pictures(prompt, "<image>", pixels)
+        response = self.write(tokenizer, parts, **generation_config)
         if return_history:
             return response, [*(history or []), (question, response)]
         return response

@@ -8,6 +8,9 @@ from .modeling_internvl_chat import InternVLChatModel
 class MiniMonkeyConfig(InternVLChatConfig):
     model_type = "minimonkey"
 
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
 
 class MiniMonkeyChatModel(InternVLChatModel):
     config_class = MiniMonkeyConfig

@@ -22,9 +22,8 @@ class POINTSChatModel(SmallModel):
         max_splits=8,
     ):
         assert image_processor(pixel_values, return_tensors="pt")["pixel_values"].shape[0] == 1
-        assert catty and max_splits == 8
+        assert catty
+        assert max_splits == 8
         text = chatml("", [], f"<image>\n{prompt}")
         before, after = text.split("<image>")
-        return self.write(
-            tokenizer, [before, pixels_of(pixel_values), after], **generation_config
-        )
+        return self.write(tokenizer, [before, pixels_of(pixel_values), after], **generation_config)

@@ -1,6 +1,6 @@
 """A small stand-in for Ristretto: the file, classes, signature of `chat` and marks in the text are
-those of the original repository; the layers are not. Like the original it does not call `post_init`,
-and it has a buffer that no file holds."""
+those of the original repository; the layers are not. Like the original it does not call
+`post_init`, and it has a buffer that no file holds."""
 
 import torch
 from torch import nn
@@ -13,6 +13,9 @@ from .modeling_internvl_chat import InternVLChatModel
 
 class RistrettoConfig(InternVLChatConfig):
     model_type = "ristretto"
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
 
 
 class RistrettoModel(PreTrainedModel):

@@ -1,6 +1,6 @@
 """A small stand-in for InternLM-XComposer2 and 2.5: the files, class, signature of `chat` and marks
-in the text are those of the original repositories; the layers are not. As there, the first takes the
-path of one picture and the second a list of paths, and the model's own tokenizer is used."""
+in the text are those of the original repositories; the layers are not. As there, the first takes
+the path of one picture and the second a list of paths, and the model's own tokenizer is used."""
 
 import torch
 from PIL import Image
@@ -28,7 +28,7 @@ class InternLMXComposer2ForCausalLM(SmallModel):
         query,
         image=None,
         hd_num=24,
-        history=[],
+        history=(),
         streamer=None,
         max_new_tokens=1024,
         do_sample=True,
@@ -45,6 +45,7 @@ class InternLMXComposer2ForCausalLM(SmallModel):
         if len(pictures) == 1 and "<ImageHere>" not in prompt:
             prompt = "<ImageHere>" + prompt
         pixels = [self.encode_img(picture) for picture in pictures]
+        assert repetition_penalty == 1.005, "its own, unless another is asked for"
         drawn = {"temperature": temperature, "top_p": top_p} if do_sample else {}
         response = self.write(
             self.tokenizer,
@@ -52,7 +53,6 @@ class InternLMXComposer2ForCausalLM(SmallModel):
             max_new_tokens=max_new_tokens,
             do_sample=do_sample,
             num_beams=num_beams,
-            repetition_penalty=repetition_penalty,
             **drawn,
             **kwargs,
         )

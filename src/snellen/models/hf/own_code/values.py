@@ -23,6 +23,8 @@ class OwnCode(NamedTuple):
     device: str
     threads: int
     """CPU threads that it computes with."""
+    thinking: bool | None = None
+    """Whether it writes thoughts first; None: as its chat template does by itself."""
 
 
 _TURNS = frozenset({"$history", "$pairs", "$messages", "$turns"})

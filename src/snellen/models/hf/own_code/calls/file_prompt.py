@@ -1,4 +1,4 @@
-"""Qwen-VL and Monkey: the prompt names the pictures' files, the model reads them, `generate` goes on.
+"""Qwen-VL and Monkey: the prompt names the files of the pictures, which the model reads.
 
 Source: README.md and eval_mm/evaluate_vqa.py of https://github.com/QwenLM/Qwen-VL, and README.md of
 https://github.com/Yuliang-Liu/Monkey.
