@@ -1,12 +1,12 @@
 """Makes the environment of a one-file server with uv, and becomes the server in it.
 
-    python environment_launcher.py UV FILE FOLDER SERVER [ARGUMENT ...]
+    python environment_launcher.py NETWORK UV FILE FOLDER SERVER [ARGUMENT ...]
 
 A process of its own that uses only the standard library, so that uv's output goes to the server's
-log, and that it ends with the server's process group. `FOLDER` holds a copy of the file and its
-lock: the folder of the file itself may not be writable. The lock is written once, or taken from
-beside the file; after that the same versions are installed from it, without a network if uv has
-them in its cache.
+log, and that it ends with the server's process group. `NETWORK` is `online` or `offline`. `FOLDER`
+holds a copy of the file and its lock: the folder of the file itself may not be writable. The lock
+is written once, or taken from beside the file; after that the same versions are installed from it,
+without a network if uv has them in its cache.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ NOT_INSTALLED = 72
 """Exit code: the dependencies could not be installed."""
 
 
-def main(uv: str, file: Path, folder: Path, server: Path, arguments: list[str]) -> None:
-    if os.environ.get("HF_HUB_OFFLINE", "").strip().lower() in ("1", "on", "yes", "true"):
-        os.environ.setdefault("UV_OFFLINE", "1")
+def main(network: str, uv: str, file: Path, folder: Path, command: list[str]) -> None:
     copy = folder / file.name
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, copy)
@@ -35,17 +33,19 @@ def main(uv: str, file: Path, folder: Path, server: Path, arguments: list[str]) 
         shutil.copyfile(given, lock)
         # Fails if the lock is that of an older header.
         frozen = "--locked"
+    # No progress bars, which would fill the log.
+    common = ["--script", str(copy), "--no-progress"]
+    if network == "offline":
+        common.append("--offline")
     if not lock.is_file():
-        _run(NOT_LOCKED, uv, "lock", "--script", str(copy))
-    _run(NOT_INSTALLED, uv, "sync", frozen, "--script", str(copy))
+        _run(NOT_LOCKED, [uv, "lock", *common])
+    _run(NOT_INSTALLED, [uv, "sync", frozen, *common])
     python = subprocess.run(
         [uv, "python", "find", "--script", str(copy)], stdout=subprocess.PIPE, check=True, text=True
     ).stdout.strip()
-    environment = dict(os.environ)
-    # Neither this process' own packages nor those of an activated environment.
-    for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"):
-        environment.pop(name, None)
-    os.execve(python, [python, "-u", str(server), str(copy), *arguments], environment)
+    server, *arguments = command
+    # -I: neither PYTHONPATH nor packages of the user, which are of another environment.
+    os.execv(python, [python, "-I", "-u", server, str(copy), *arguments])
 
 
 def lock_of(file: Path) -> Path:
@@ -53,13 +53,12 @@ def lock_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.lock")
 
 
-def _run(code: int, *command: str) -> None:
+def _run(code: int, command: list[str]) -> None:
     """Run uv with its output in the log; exit with `code` if it fails."""
     print(f"$ {' '.join(command)}", flush=True)
-    # Progress bars would fill the log.
-    if subprocess.run([*command, "--no-progress"], check=False).returncode:
+    if subprocess.run(command, check=False).returncode:
         raise SystemExit(code)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5:])
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]), sys.argv[5:])

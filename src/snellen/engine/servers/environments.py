@@ -38,6 +38,8 @@ class ServerEnvironment(NamedTuple):
     """The one-file server."""
     folder: Path
     """Where uv's lock of it is kept, in the cache: one folder for each content of the file."""
+    offline: bool
+    """Whether uv may not use the network."""
 
     @property
     def code_digest(self) -> str:
@@ -51,10 +53,11 @@ class ServerEnvironment(NamedTuple):
             arguments.append(f"--revision={revision}")
         if own_code:
             arguments.append("--trust-remote-code")
+        network = "offline" if self.offline else "online"
         script = Path(environment_launcher.__file__)
         paths = [str(self.file), str(self.folder), str(CHAT_SERVER)]
         return Launch(
-            command=shlex.join(["python", "-I", str(script), "{uv}", *paths, *arguments]),
+            command=shlex.join(["python", "-I", str(script), network, "{uv}", *paths, *arguments]),
             health=HEALTH[:1],
             ready_seconds=_READY_SECONDS,
             install="pip install uv",
@@ -78,8 +81,9 @@ class ServerEnvironment(NamedTuple):
 def server_environment(file: Path) -> ServerEnvironment:
     """The environment of a one-file server. It is shared by all runs with the same file."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-    cache = Settings.from_environment().cache
-    return ServerEnvironment(file, cache / "environments" / f"{file.stem}-{digest}")
+    settings = Settings.from_environment()
+    folder = settings.cache / "environments" / f"{file.stem}-{digest}"
+    return ServerEnvironment(file, folder, settings.offline)
 
 
 def installed_packages(base_url: str) -> dict[str, str]:

@@ -308,12 +308,13 @@ class Servers:
                 f"with -m {name} --serve FILE.py"
             )
         file = environment_file(recipe)
-        if model_spec.options.get(OWN_CODE_OPTION) != "yes":
+        facts = environment_recipes()[recipe]
+        if facts.own_code and model_spec.options.get(OWN_CODE_OPTION) != "yes":
             raise UsageError(
                 f"{spec} runs code of the checkpoint or of its authors, which {file} names: read "
                 f"it, then give -m {ENVIRONMENT}/{name}:{OWN_CODE_OPTION}=yes"
             )
-        if environment_recipes()[recipe].one_image:
+        if facts.one_image:
             options = {"images": "first", **model_spec.options}
             model_spec = model_spec._replace(options=options)
         return self._open_environment(spec, model_spec, file)
@@ -326,8 +327,9 @@ class Servers:
                 name = f"{model_spec.provider}/{name}".rstrip("/")
             name, pinned = split_revision(name)
             options = _server_options(spec, model_spec.options)
-            revision = {REVISION: pinned} if pinned else {}
-            model_spec = ModelSpec(ENVIRONMENT, name, {**revision, **options})
+            if pinned:
+                options = {REVISION: pinned, **options}
+            model_spec = ModelSpec(ENVIRONMENT, name, options)
         options = dict(model_spec.options)
         own_code = options.pop(OWN_CODE_OPTION, "no") == "yes"
         revision = options.get(REVISION, "")

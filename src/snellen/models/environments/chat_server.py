@@ -11,15 +11,17 @@ The file defines
     def load(checkpoint): ...                      # called once; returns anything
     def answer(model, chat, settings): ...         # the reply: a str, or a dict (see `reply_body`)
 
-with a `Checkpoint`, a `Chat` and `Settings` of this module. A ValueError of `answer` is for a
-question that the model cannot take. With `FETCH = False` in the file the hub's files are not
-fetched before `load`, which then does so itself.
+with a `ServedCheckpoint`, `ChatMessages` and `ReplySettings` of this module. A ValueError of
+`answer` is for a question that the model cannot take. With `FETCH = False` in the file the hub's
+files are not fetched before `load`, which then does so itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
+import importlib
 import importlib.metadata
 import importlib.util
 import io
@@ -34,7 +36,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 NO_CHECKPOINT = 73
@@ -48,7 +50,7 @@ DEFAULT_MAX_TOKENS = 1024
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class ServedCheckpoint:
     """What `load` is called with."""
 
     name: str
@@ -60,22 +62,36 @@ class Checkpoint:
     own_code: bool
     """Whether the user lets code of the checkpoint run (trust_remote_code=yes)."""
 
+    @property
+    def device(self) -> str:
+        """Where the model runs: `cuda`, `mps` or `cpu`."""
+        torch = importlib.import_module("torch")
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+
+    @property
+    def dtype(self) -> Any:
+        """Its precision: bfloat16, on a processor float32."""
+        torch = importlib.import_module("torch")
+        return torch.float32 if self.device == "cpu" else torch.bfloat16
+
 
 @dataclass(frozen=True)
-class Settings:
+class ReplySettings:
     """How a reply is generated."""
 
     max_tokens: int = DEFAULT_MAX_TOKENS
     temperature: float = 0.0
-    top_p: Optional[float] = None
-    top_k: Optional[int] = None
-    repetition_penalty: Optional[float] = None
-    seed: Optional[int] = None
-    stop: Tuple[str, ...] = ()
+    top_p: float | None = None
+    top_k: int | None = None
+    repetition_penalty: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
 
-    def generation(self, max_tokens: str = "max_new_tokens") -> Dict[str, Any]:
+    def generation(self, max_tokens: str = "max_new_tokens") -> dict[str, Any]:
         """The arguments of `generate` of transformers; `max_tokens` is the name of the limit."""
-        arguments: Dict[str, Any] = {max_tokens: self.max_tokens, "do_sample": self.temperature > 0}
+        arguments: dict[str, Any] = {max_tokens: self.max_tokens, "do_sample": self.temperature > 0}
         if self.temperature > 0:
             arguments["temperature"] = self.temperature
             arguments.update(
@@ -86,8 +102,18 @@ class Settings:
             arguments["repetition_penalty"] = self.repetition_penalty
         return arguments
 
+    def reply(self, tokenizer: Any, tokens: Any, prompt_tokens: int) -> dict[str, Any]:
+        """The reply for one row of tokens that `generate` made: its text without special tokens,
+        and how many they are; `prompt_tokens` says how many the prompt had."""
+        made = [int(token) for token in tokens]
+        return {
+            "text": tokenizer.decode(made, skip_special_tokens=True).strip(),
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": len(made),
+        }
 
-class Chat:
+
+class ChatMessages:
     """The messages of a request, in the form of chat templates of transformers.
 
     `messages` is a list of {"role": ..., "content": [...]}, with parts {"type": "text", "text":
@@ -95,11 +121,11 @@ class Chat:
     Pillow; without Pillow the bytes of its file.
     """
 
-    def __init__(self, messages: List[Dict[str, Any]]) -> None:
+    def __init__(self, messages: list[dict[str, Any]]) -> None:
         self.messages = messages
 
     @property
-    def images(self) -> List[Any]:
+    def images(self) -> list[Any]:
         """All pictures, in their order."""
         return [
             part["image"]
@@ -108,28 +134,30 @@ class Chat:
             if part["type"] == "image"
         ]
 
-    def turns(self, mark: str = "<image>\n") -> List[Tuple[str, str]]:
+    def turns(
+        self, mark: str = "<image>\n", reserved: tuple[str, ...] = ("<image>",)
+    ) -> list[tuple[str, str]]:
         """(role, text) of each message of the user and the assistant, with `mark` where a picture
         stands ({n} in it is its number, from 1). A system message goes in front of the first
         question.
 
-        Raises ValueError if a text holds the mark itself: the model could not tell it from a
-        picture.
+        Raises ValueError if a text holds one of the `reserved` marks, which the model could not
+        tell from its own.
         """
-        turns: List[Tuple[str, str]] = []
-        system: List[str] = []
+        turns: list[tuple[str, str]] = []
+        system: list[str] = []
         count = 0
-        bare = mark.strip()
         for message in self.messages:
             text = ""
             for part in message["content"]:
                 if part["type"] == "image":
                     count += 1
                     text += mark.replace("{n}", str(count))
-                elif bare and "{n}" not in bare and bare in part["text"]:
-                    raise ValueError(f"a text holds {bare!r}, which stands for a picture")
-                else:
-                    text += part["text"]
+                    continue
+                for own in reserved:
+                    if own in part["text"]:
+                        raise ValueError(f"a text holds {own!r}, which the model reserves")
+                text += part["text"]
             if message["role"] == "system":
                 system.append(text)
             else:
@@ -157,7 +185,7 @@ class BadRequest(ValueError):
     """A request that is not in the form of chat completions, or asks for what is not there."""
 
 
-def read_chat(body: Dict[str, Any]) -> Chat:
+def read_chat(body: dict[str, Any]) -> ChatMessages:
     """The messages of a request. Raises BadRequest."""
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
@@ -169,10 +197,10 @@ def read_chat(body: Dict[str, Any]) -> Chat:
         if not isinstance(parts, list):
             raise BadRequest("content: expected a text or a list of parts")
         read.append({"role": message.get("role"), "content": [_read_part(one) for one in parts]})
-    return Chat(read)
+    return ChatMessages(read)
 
 
-def _read_part(part: Dict[str, Any]) -> Dict[str, Any]:
+def _read_part(part: dict[str, Any]) -> dict[str, Any]:
     kind = part.get("type")
     if kind == "text":
         return {"type": "text", "text": str(part.get("text", ""))}
@@ -199,13 +227,13 @@ def _decode_image(url: str) -> Any:
         raise BadRequest(f"image_url: not a picture that Pillow reads: {error}") from None
 
 
-def read_settings(body: Dict[str, Any]) -> Settings:
+def read_settings(body: dict[str, Any]) -> ReplySettings:
     """How the reply to a request is generated. Raises BadRequest."""
     if body.get("stream") or body.get("logprobs"):
         raise BadRequest("this server neither streams nor gives log-probabilities")
     limit = body.get("max_tokens") or body.get("max_completion_tokens") or DEFAULT_MAX_TOKENS
     stop = body.get("stop") or ()
-    return Settings(
+    return ReplySettings(
         max_tokens=int(limit),
         temperature=float(body.get("temperature") or 0.0),
         top_p=body.get("top_p"),
@@ -216,14 +244,14 @@ def read_settings(body: Dict[str, Any]) -> Settings:
     )
 
 
-def reply_body(name: str, reply: Union[str, Dict[str, Any]], settings: Settings) -> Dict[str, Any]:
+def reply_body(name: str, reply: str | dict[str, Any], settings: ReplySettings) -> dict[str, Any]:
     """The body of an answer.
 
     A reply in a dict has `text` and, where they are known, `prompt_tokens`, `completion_tokens` and
     `finish_reason` (`stop` or `length`; by default `length` if all tokens were used). Raises
     TypeError for any other reply.
     """
-    fields: Dict[str, Any] = {"text": reply} if isinstance(reply, str) else reply
+    fields: dict[str, Any] = {"text": reply} if isinstance(reply, str) else reply
     if not isinstance(fields, dict) or not isinstance(fields.get("text"), str):
         raise TypeError(
             f"answer returned {type(reply).__name__}; expected a str, or a dict with text"
@@ -233,7 +261,7 @@ def reply_body(name: str, reply: Union[str, Dict[str, Any]], settings: Settings)
     if finish is None and used is not None:
         finish = "length" if used >= settings.max_tokens else "stop"
     cuts = [text.index(mark) for mark in settings.stop if mark in text]
-    body: Dict[str, Any] = {
+    body: dict[str, Any] = {
         "id": f"chatcmpl-{time.time_ns():x}",
         "object": "chat.completion",
         "created": int(time.time()),
@@ -254,7 +282,7 @@ def reply_body(name: str, reply: Union[str, Dict[str, Any]], settings: Settings)
     return body
 
 
-def installed_packages() -> Dict[str, str]:
+def installed_packages() -> dict[str, str]:
     """The versions of what is installed here, by name; of a package from a repository with its
     commit."""
     packages = {}
@@ -275,19 +303,19 @@ class ChatServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, port: int, name: str) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(("127.0.0.1", port), ChatHandler)
         self.name = name
-        self.module: Optional[ModuleType] = None
+        self.module: ModuleType | None = None
         self.model: Any = None
         # One reply at a time: models of such files are not made for several threads.
         self.turn = threading.Lock()
 
-    def open_model(self, module: ModuleType, checkpoint: Checkpoint) -> None:
+    def open_model(self, module: ModuleType, checkpoint: ServedCheckpoint) -> None:
         """Load the model; from then on requests are answered."""
         self.model = module.load(checkpoint)
         self.module = module
 
-    def complete(self, body: Dict[str, Any]) -> Dict[str, Any]:
+    def complete(self, body: dict[str, Any]) -> dict[str, Any]:
         """Answer a request."""
         assert self.module is not None
         chat, settings = read_chat(body), read_settings(body)
@@ -297,7 +325,7 @@ class ChatServer(ThreadingHTTPServer):
         return reply_body(self.name, reply, settings)
 
 
-def _set_seed(seed: Optional[int]) -> None:
+def _set_seed(seed: int | None) -> None:
     if seed is not None:
         random.seed(seed)
         torch = sys.modules.get("torch")
@@ -305,7 +333,7 @@ def _set_seed(seed: Optional[int]) -> None:
             torch.manual_seed(seed)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class ChatHandler(BaseHTTPRequestHandler):
     server: ChatServer
     protocol_version = "HTTP/1.1"
 
@@ -332,7 +360,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(*self._complete(content))
 
-    def _complete(self, content: bytes) -> Tuple[int, Dict[str, Any]]:
+    def _complete(self, content: bytes) -> tuple[int, dict[str, Any]]:
         """The status and the body for a request; its error is one of this request alone."""
         try:
             body = json.loads(content)
@@ -347,7 +375,7 @@ class _Handler(BaseHTTPRequestHandler):
             traceback.print_exc()
             return 422, _error(f"{type(error).__name__}: {error}")
 
-    def _send(self, status: int, body: Dict[str, Any]) -> None:
+    def _send(self, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -361,7 +389,7 @@ class _Handler(BaseHTTPRequestHandler):
             super().log_message(format, *arguments)
 
 
-def _error(message: str) -> Dict[str, Any]:
+def _error(message: str) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error"}}
 
 
@@ -423,7 +451,7 @@ def main() -> None:
         folder = options.model if is_folder else ""
         if getattr(module, "FETCH", True):
             folder = fetch_checkpoint(options.model, options.revision)
-        checkpoint = Checkpoint(named, folder, options.revision, options.trust_remote_code)
+        checkpoint = ServedCheckpoint(named, folder, options.revision, options.trust_remote_code)
         server.open_model(module, checkpoint)
     # Whatever the file raises: its traceback is for whoever wrote it, the last line for all.
     except Exception as error:  # noqa: BLE001
@@ -431,10 +459,8 @@ def main() -> None:
         _exit(LOAD_FAILED, f"{options.file.name} failed to load the model: "
                            f"{type(error).__name__}: {error}")  # fmt: skip
     print(f"{server.name} is ready on port {options.port}", flush=True)
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         threading.Event().wait()
-    except KeyboardInterrupt:
-        pass
 
 
 if __name__ == "__main__":

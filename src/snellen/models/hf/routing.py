@@ -10,6 +10,7 @@ from typing import NamedTuple
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.naming.catalog import CatalogEntry, find_entry
+from snellen.models.naming.environments import environment_recipes
 from snellen.models.naming.routes import (
     SERVERS,
     Route,
@@ -184,8 +185,14 @@ def command_of(entry: CatalogEntry) -> str:
     if best.kind == "server":
         return f"-m {best.target}/{entry.name}:{_CONSENT}=yes"
     if best.kind == "environment":
-        return f"-m environment/{entry.name}:{_CONSENT}=yes"
+        return f"-m {_in_environment(best.target, entry.name)}"
     return f"-m {entry.name}"
+
+
+def _in_environment(recipe: str, name: str) -> str:
+    """The spec of a model behind the one-file server of a recipe."""
+    consent = f":{_CONSENT}=yes" if environment_recipes()[recipe].own_code else ""
+    return f"environment/{name}{consent}"
 
 
 def _ways(name: str, routes: Sequence[Route]) -> str:
@@ -206,7 +213,7 @@ def _ways(name: str, routes: Sequence[Route]) -> str:
     own = next((route for route in routes if route.kind == "environment"), None)
     if own is not None:
         ways.append(
-            f"-m environment/{name}:{_CONSENT}=yes (a one-file server with an environment of its "
-            f"own, {own.note}; read {own.target}.py first)"
+            f"-m {_in_environment(own.target, name)} (a one-file server with an environment of its "
+            f"own: {own.note})"
         )
     return "; ".join(ways)

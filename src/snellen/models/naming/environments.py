@@ -36,6 +36,8 @@ class EnvironmentRecipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     layouts: tuple[str, ...] = ()
     """Names of `routes/types.toml`: for folders, and for the families with that type."""
     tried: Tried = "read"
+    own_code: bool = True
+    """Whether code of the checkpoint or of its authors runs, beside that of released libraries."""
     one_image: bool = False
     """Whether the model takes one picture at most."""
 
