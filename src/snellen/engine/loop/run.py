@@ -16,7 +16,7 @@ from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
-from snellen.core.model import RemoteModel, SelfReportingModel, abilities
+from snellen.core.model import EnvironmentModel, RemoteModel, SelfReportingModel, abilities
 from snellen.core.record import Record, every_pass
 from snellen.core.run import (
     Counts,
@@ -432,8 +432,11 @@ class RunState:
         served = dict(self._earlier_served)
         for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
             if isinstance(model, SelfReportingModel) and self.broker is not None:
-                starts = append_served(served.get(role, ()), model.served_identity())
+                report = model.served_identity()
+                starts = append_served(served.get(role, ()), report)
                 served |= {role: starts} if starts else {}
+                if report.lock and isinstance(model, EnvironmentModel):
+                    self.writer.write_environment(report.lock, model.environment_files())
         return served
 
     def _counts(self) -> Counts:
