@@ -27,6 +27,7 @@ from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Sample, sampling_key
 from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.loop.driving import reclassify_too_long
+from snellen.engine.loop.extension import extend_truncated
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
 from snellen.engine.loop.single_image import takes_one_image, with_first_image
@@ -64,6 +65,10 @@ class RunPlan:
     """Sampling by role; a role that is absent is sampled as the benchmark declares."""
     setup_sampling: Sampling | None = None
     """How the model is sampled in what `sampling` leaves open, by its maker's set-up."""
+    extend_truncated: int | None = None
+    """Token limit with which replies that were cut at a lower one are asked for again."""
+    warned: Callable[[str], object] | None = None
+    """Called with a sentence that the user should read while the run goes on."""
 
 
 def bind_to_data(plan: RunPlan) -> RunPlan:
@@ -134,6 +139,7 @@ def run_config(plan: RunPlan, table: Table) -> RunConfig:
         repeats=plan.repeats,
         fresh=plan.fresh,
         sampling=recorded_sampling(plan),
+        extend_truncated=plan.extend_truncated,
     )
 
 
@@ -151,6 +157,9 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     if the model cannot take it. A recording answers by row, so that it supports every sample."""
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
     asked_flow = plan.benchmark.flow
+    # A recording has one reply to each row, whatever the limit.
+    if plan.extend_truncated is not None and not abilities(plan.model).by_row:
+        asked_flow = extend_truncated(asked_flow, plan.extend_truncated)
     if plan.setup_sampling is not None:
         asked_flow = partial(_sampled_flow, asked_flow, plan.setup_sampling)
     repeated_flow = repeat_flow(asked_flow, plan.repeats, plan.sampling)

@@ -13,6 +13,13 @@ from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode, RequestValues
 
 
+def set_attributes(own: OwnCode, adapter: CodeAdapter) -> None:
+    """Set the attributes that the model's code wants before it is asked."""
+    values = {"$tokenizer": own.tokenizer, "$processor": own.processor}
+    for name, value in adapter.attributes.items():
+        setattr(own.model, name, values[value])
+
+
 def ask_own_code(
     own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
 ) -> Any:
@@ -25,4 +32,5 @@ def ask_own_code(
             module = import_module(f"{__package__}.calls.{adapter.call}")
             return module.ask(own, adapter, conversation, settings)
         values = RequestValues(own, adapter, conversation, settings, Path(folder))
-        return getattr(own.model, adapter.method)(**values.arguments())
+        reply = getattr(own.model, adapter.method)(**values.arguments())
+        return reply[adapter.reply] if adapter.reply else reply

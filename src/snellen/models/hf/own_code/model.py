@@ -24,7 +24,7 @@ from snellen.models.hf.loading import (
 )
 from snellen.models.hf.options import identity_facts
 from snellen.models.hf.own_code.adapter import CodeAdapter, code_adapters
-from snellen.models.hf.own_code.asking import ask_own_code
+from snellen.models.hf.own_code.asking import ask_own_code, set_attributes
 from snellen.models.hf.own_code.turns import Conversation, Turn, read_turns
 from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.hf.placement import is_placed
@@ -174,6 +174,7 @@ def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) ->
         device = str(model.device)
     threads = thread_count(model, options, device)
     own = OwnCode(model, tokenizer, processor, device, threads, options.thinking)
+    set_attributes(own, adapter)
     _try_once(own, checkpoint, adapter)
     return own
 
