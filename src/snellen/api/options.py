@@ -288,6 +288,38 @@ class AskOptions(RequestOptions):
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """How commands on runs read the sources they are given: where the data of runs are now, and
+    what prediction files among them answer."""
+
+    benchmark: str | None = option(
+        None, "--benchmark", "what prediction files among the sources answer: a name or a data "
+            "file (default: as the runs beside them, else what the files hold)", short="-b",
+        metavar="BENCHMARK",
+    )  # fmt: skip
+    data: Sequence[str] = option(
+        (), "--data", "data file of -b; or where the data of a run are now, if they were moved, "
+            "used only if they are the same", metavar="FILE", is_repeatable=True,
+    )  # fmt: skip
+    columns: Mapping[str, str] | None = option(
+        None, "--columns", "columns of prediction files or of their data, e.g. "
+            "id=nr,prediction=out", metavar="ROLE=NAME,...", parse=parse_pairs,
+    )  # fmt: skip
+    where: Mapping[str, str] | None = option(
+        None, "--where", "only these rows of prediction files", metavar="COLUMN=VALUE,...",
+        parse=parse_pairs,
+    )  # fmt: skip
+    rule: str | None = option(
+        None, "--rule", "rule that parses the replies of prediction files, as of `snellen score`",
+        metavar="|".join(RULES), parse=parse_rule,
+    )  # fmt: skip
+    circular: str | None = option(
+        None, "--circular", "prediction files hold every rotation of the options, as of `snellen "
+            "score`", choices=("early", "full", "off"), bare_value="early",
+    )  # fmt: skip
+
+
 def change_options(options: RunOptions, changes: Mapping[str, Any]) -> RunOptions:
     """The options with some fields replaced; a field with several values also accepts a single one.
     Raises UsageError for an unknown field, with where the setting belongs."""
