@@ -222,7 +222,25 @@ class RunMatrix:
             sampling=sampling,
             setup_sampling=self._setup_sampling(cell, benchmark),
             describe=join.describe if join else DESCRIBE[0],
+            extend_truncated=self._extension(benchmark),
         )
+
+    def _extension(self, benchmark: Benchmark) -> int | None:
+        """The limit for replies that were cut; None where the benchmark's own is as large."""
+        limit = self.options.extend_truncated
+        return None if limit is None or limit <= benchmark.max_new_tokens else limit
+
+    def check_extension(self) -> None:
+        """Raises UsageError if `--extend-truncated` is larger than the limit of no run."""
+        if self.options.extend_truncated is None:
+            return
+        plans = [self.run_plan(cell) for cell in self.cells()]
+        if all(plan.extend_truncated is None for plan in plans):
+            limit = min(plan.benchmark.max_new_tokens for plan in plans)
+            raise UsageError(
+                f"--extend-truncated is {self.options.extend_truncated:,}, and replies may have "
+                f"{limit:,} tokens already; give a larger number"
+            )
 
     def greedy_models(self) -> list[str]:
         """Names of the models that are asked for their likeliest reply although they can sample, on

@@ -173,6 +173,7 @@ def _evaluate(
                 if remark := abilities(model).route_remark:
                     warned(f"{name}: {remark}")
         matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+        matrix.check_extension()
         if options.repeats > 1 and warned is not None:
             for name in matrix.greedy_models():
                 warned(f"{name}: {_NO_TEMPERATURE}")
@@ -185,6 +186,8 @@ def _evaluate(
                 limits=limits,
                 stop_rule=rule if isinstance(rule, PrecisionRule) else None,
                 fresh=fresh,
+                # Runs with other extractors have the same replies.
+                warned=warned if cell.extractor is roles.extractors[0] else None,
             )
             return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
 

@@ -106,6 +106,7 @@ def plan(
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())
     matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+    matrix.check_extension()
     store = Path(options.store) if options.store else out / STORE_FILE
     lines: list[PlanLine] = []
     runs: list[RunPlan] = []

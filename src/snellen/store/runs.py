@@ -151,7 +151,7 @@ def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
     runs: dict[Path, RunFolder] = {}
     without_run: list[Path] = []
     for path in named:
-        if len(named) > 1 and path.exists() and not _holds_run(path):
+        if len(named) > 1 and path.exists() and not holds_run(path):
             without_run.append(path)
             continue
         for run in find_runs(path):
@@ -161,7 +161,8 @@ def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
     return list(runs.values())
 
 
-def _holds_run(path: Path) -> bool:
+def holds_run(path: Path) -> bool:
+    """Whether a folder is a run or a folder of runs."""
     return _is_run(path) or any(path.glob(f"*/{RUN_FILE}"))
 
 

@@ -470,6 +470,7 @@ def _settings_of(run: RunRecords) -> dict[str, str]:
         **{f"model {name}": value for name, value in sorted(identity.facts.items())},
         **dict(sorted(config.parameters.items())),
         "max_new_tokens": str(config.max_new_tokens),
+        "extend_truncated": str(config.extend_truncated or "–"),
         "repeats": str(config.repeats),
         **{f"asked with {name}": value for name, value in sampling_of(config).items()},
         "limit": "–" if config.limit is None else str(config.limit),

@@ -27,6 +27,7 @@ from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Sample, sampling_key
 from snellen.engine.anytime.early_stop import StopRule
 from snellen.engine.loop.driving import reclassify_too_long
+from snellen.engine.loop.extension import extend_truncated
 from snellen.engine.loop.joined import with_drawer
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
@@ -74,6 +75,10 @@ class RunPlan:
     """How the model is sampled in what `sampling` leaves open, by its maker's set-up."""
     describe: Describe = DESCRIBE[0]
     """With a `DRAWER` among the roles: for which prompts the model describes what is drawn."""
+    extend_truncated: int | None = None
+    """Token limit with which replies that were cut at a lower one are asked for again."""
+    warned: Callable[[str], object] | None = None
+    """Called with a sentence that the user should read while the run goes on."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -153,6 +158,7 @@ def run_config(plan: RunPlan, table: Table) -> RunConfig:
         repeats=plan.repeats,
         fresh=plan.fresh,
         sampling=recorded_sampling(plan),
+        extend_truncated=plan.extend_truncated,
     )
 
 
@@ -170,6 +176,9 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     if the model cannot take it. A recording answers by row, so that it supports every sample."""
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
     asked_flow = plan.benchmark.flow
+    # A recording has one reply to each row, whatever the limit.
+    if plan.extend_truncated is not None and not abilities(plan.model).by_row:
+        asked_flow = extend_truncated(asked_flow, plan.extend_truncated)
     if DRAWER in plan.roles:
         asked_flow = with_drawer(asked_flow, plan.describe, description_settings(plan.model))
     if plan.setup_sampling is not None:

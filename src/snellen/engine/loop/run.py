@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +17,7 @@ from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
 from snellen.core.model import RemoteModel, SelfReportingModel, abilities
-from snellen.core.record import Record
+from snellen.core.record import Record, every_pass
 from snellen.core.run import (
     Counts,
     DataInfo,
@@ -33,6 +33,7 @@ from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.anytime.early_stop import StopMonitor
 from snellen.engine.limits.spending import UsageCounter, add_killed_start
+from snellen.engine.limits.truncation import TruncationMonitor
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.environment import (
@@ -42,6 +43,7 @@ from snellen.engine.loop.environment import (
     reset_peak_memory,
     versions,
 )
+from snellen.engine.loop.extension import extension_remark
 from snellen.engine.loop.plan import (
     RunPlan,
     build_flow,
@@ -267,7 +269,8 @@ class RunState:
         self.stop_monitor: StopMonitor | None = None
         self.start_time = time.monotonic()
         reset_peak_memory()
-        self._image_remark = ""
+        self._extra_remarks: tuple[str, ...] = ()
+        self._truncation_monitor = _truncation_monitor(plan, info)
         self._saved = 0
         self._written_at = 0.0
         self._earlier_spent = info.spent
@@ -308,6 +311,8 @@ class RunState:
         record = msgspec.structs.replace(record, position=self._positions.pop(record.id, None))
         if self.stop_monitor is not None:
             self.stop_monitor.add_record(record)
+        if self._truncation_monitor is not None:
+            self._truncation_monitor.add_passes(every_pass(record))
         if record.is_retryable:
             self.failed += 1
             self.writer.append_failure(record)
@@ -371,7 +376,7 @@ class RunState:
             reused=self._reused,
             address=abilities(self.plan.model).address if self._usage().sent else self.info.address,
             served=self._served_models(),
-            remarks=(*abilities(self.plan.model).remarks, *filter(None, (self._image_remark,))),
+            remarks=(*abilities(self.plan.model).remarks, *self._extra_remarks),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
@@ -382,8 +387,7 @@ class RunState:
         self.plan.progress.on_finish(status)
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
-        if takes_one_image(self.plan.model):
-            self._image_remark = first_image_remark(records)
+        self._extra_remarks = tuple(_remarks_on(self.plan, records, RunFolder(self.writer.path)))
         self.write_info(status)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:
@@ -453,6 +457,23 @@ class RunState:
             device_memory=memory.device,
             largest_batch=abilities(self.plan.model).largest_batch,
         )
+
+
+def _truncation_monitor(plan: RunPlan, info: RunInfo) -> TruncationMonitor | None:
+    """A monitor of cut replies; None if nobody is told, and for recorded replies."""
+    if plan.warned is None or abilities(plan.model).by_row:
+        return None
+    name = f"{plan.model_name} on {plan.benchmark.name}"
+    return TruncationMonitor(name, info.config.longest_reply, plan.warned)
+
+
+def _remarks_on(plan: RunPlan, records: Sequence[Record], folder: RunFolder) -> Iterator[str]:
+    """What readers should know about how these records came about."""
+    if takes_one_image(plan.model) and (remark := first_image_remark(records)):
+        yield remark
+    if plan.extend_truncated is not None:
+        # From the file: the records at hand have no replies.
+        yield extension_remark(folder.records(), plan.extend_truncated)
 
 
 def initial_info(

@@ -159,7 +159,11 @@ def _scoring(report: Report) -> Iterator[ReportFact]:
         )
     if report.run.config.repeats > 1 or report.run.config.sampling:
         yield ReportFact("draws", draws_text(report))
-    yield ReportFact("most new tokens", fmt.count_text(report.run.config.max_new_tokens))
+    config = report.run.config
+    limit = fmt.count_text(config.max_new_tokens)
+    if config.extend_truncated is not None:
+        limit += f"; {fmt.count_text(config.extend_truncated)} for replies that were cut there"
+    yield ReportFact("most new tokens", limit)
     yield ReportFact("seed", str(report.run.config.seed))
 
 
