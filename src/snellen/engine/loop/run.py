@@ -89,7 +89,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     A complete run is only summarised again. A run that its request limits aborted is kept as
     interrupted, with the reason. Raises UsageError subclasses, and RunInterrupted on Ctrl-C.
     """
-    missing = plan.benchmark.requires(plan.model.capabilities)
+    missing = plan.benchmark.requires(plan.capabilities)
     if missing:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     table = plan.benchmark.open()
@@ -546,7 +546,7 @@ def initial_info(
         paper=plan.benchmark.paper,
         source=plan.benchmark.provenance,
         headline=plan.benchmark.headline,
-        capabilities=plan.model.capabilities,
+        capabilities=plan.capabilities,
     )
 
 
