@@ -44,12 +44,16 @@ class Conversation(NamedTuple):
         texts, number = [], 0
         for turn in self.turns:
             lines = ""
+            gap = ""
             for part in turn.parts:
                 if isinstance(part, str):
                     # Consecutive texts stand on lines of their own, as everywhere in Snellen.
-                    lines += part if not lines or lines.endswith("\n") else f"\n{part}"
+                    joined = not lines or lines.endswith("\n")
+                    lines += part if joined else f"{gap}{part}"
+                    gap = "\n"
                 else:
                     number += 1
+                    gap = "" if mark.endswith(" ") else "\n"
                     starts_line = not lines or lines.endswith("\n") or not mark.endswith("\n")
                     named = mark.replace("{n}", str(number))
                     if "{file}" in mark:
