@@ -241,7 +241,7 @@ def test_no_code_of_a_checkpoint_runs_without_consent(
         kept = path.read_text(encoding="utf-8")
         path.write_text(f"open({str(traced)!r}, 'w').close()\n{kept}", encoding="utf-8")
     try:
-        with pytest.raises(UsageError, match="trust_remote_code=yes|needs transformers before"):
+        with pytest.raises(UsageError, match=r"trust_remote_code=yes|needs transformers before"):
             open_model(f"hf/{folder}")
         assert main(["info", f"hf/{folder}"]) == 2
         assert not traced.exists()
