@@ -8,8 +8,11 @@ from pathlib import Path
 REVISION = "revision"
 """The option that the part after the @ stands for."""
 HUB_PROVIDERS = frozenset(
-    {"hf", "clip", "diffusers", "vllm", "sglang", "lmdeploy", "transformers", "server"}
-)
+    {
+        "hf", "clip", "diffusers", "vllm", "sglang", "lmdeploy", "transformers", "environment",
+        "server",
+    }
+)  # fmt: skip
 """Providers whose models are named by their id on the Hugging Face hub."""
 SERVERS_OF_HUB_MODELS = HUB_PROVIDERS - {"hf", "clip", "diffusers"}
 """Those that are servers."""

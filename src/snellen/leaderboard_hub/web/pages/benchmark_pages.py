@@ -5,16 +5,14 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardTable, TableRow
 from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
-from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import hub_of
-from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark
+from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.pages.board_context import board_path
 from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
@@ -22,11 +20,11 @@ from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board
 from snellen.leaderboard_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
 from snellen.leaderboard_hub.web.pages.scales import number_text, range_text
 from snellen.leaderboard_hub.web.pages.timeline import TimedScore, draw_timeline, mark_best
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 
 router = APIRouter(include_in_schema=False)
 
 _CHANGES = 60
-HubOf = Annotated[Hub, Depends(hub_of)]
 
 
 class VersionLine(NamedTuple):
