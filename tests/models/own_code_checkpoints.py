@@ -242,6 +242,50 @@ def molmo(folder: Path) -> Path:
     return _processed(folder, words, "molmo", names, model_type="molmo")
 
 
+def ovis_u1(folder: Path) -> Path:
+    """Ovis-U1: `preprocess_inputs` returns the grids of the pictures too."""
+    words = _words()
+    words.save_pretrained(folder)
+    config = {
+        "architectures": ["OvisU1"],
+        "auto_map": {
+            "AutoConfig": "configuration_ovis_u1.OvisU1Config",
+            "AutoModelForCausalLM": "modeling_ovis_u1.OvisU1",
+        },
+        "model_type": "ovis_u1",
+        "hidden_size": 32,
+        "llm_config": {**_language(words), "model_type": "qwen2"},
+        "visual_tokenizer_config": {"patch_size": 14},
+        "torch_dtype": "float32",
+    }
+    _write(folder, "ovis_u1", config, 8, AutoModelForCausalLM)
+    return folder
+
+
+def valley(folder: Path) -> Path:
+    """Valley2: a processor without an image processor, which takes a dict."""
+    words = _words()
+    words.save_pretrained(folder)
+    preprocessor = {
+        "processor_class": "ValleyProcessor",
+        "auto_map": {"AutoProcessor": "processing_valley.ValleyProcessor"},
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(preprocessor), encoding="utf-8")
+    config = {
+        **_language(words),
+        "architectures": ["ValleyQwen2ForCausalLM"],
+        "auto_map": {
+            "AutoConfig": "modeling_valley.ValleyConfig",
+            "AutoModel": "modeling_valley.ValleyQwen2ForCausalLM",
+            "AutoModelForCausalLM": "modeling_valley.ValleyQwen2ForCausalLM",
+        },
+        "model_type": "valley",
+        "torch_dtype": "float32",
+    }
+    _write(folder, "valley", config, 9, AutoModel)
+    return folder
+
+
 BUILDERS: dict[str, Callable[[Path], Path]] = {
     "internvl_chat": internvl,
     "kimi_vl": kimi_vl,
@@ -250,7 +294,9 @@ BUILDERS: dict[str, Callable[[Path], Path]] = {
     "ovis": ovis,
     "ovis1_5": ovis1_5,
     "ovis2_5": ovis2_5,
+    "ovis_u1": ovis_u1,
     "phi3_v": phi3_v,
+    "valley": valley,
 }
 """Builders of a small checkpoint by the name of its adapter."""
 

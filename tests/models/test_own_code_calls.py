@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from own_code_checkpoints import BUILDERS, open_adapter
@@ -21,6 +22,9 @@ from transformers import (
 from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.output import Failure, Generated
 from snellen.core.request import Generate, Generation, Media, Message, Ref, Text, user
+from snellen.models.hf.own_code.adapter import code_adapters
+from snellen.models.hf.own_code.asking import ask_own_code
+from snellen.models.hf.own_code.turns import Conversation, Turn
 
 SHORT = Generation(max_new_tokens=6)
 ONE, WIDE = noise(1), noise(2, 120, 40)
@@ -205,6 +209,76 @@ def test_kimi_vl_is_asked_as_its_model_card_says(folder_of: Folders) -> None:
         chat("Which one?", ONE, WIDE),
     ]  # fmt: skip
     assert same(replies("kimi_vl", folder), expected)
+
+
+def test_pictures_as_marks_in_the_text_are_those_as_parts(folder_of: Folders) -> None:
+    own = open_adapter("kimi_vl", folder_of("kimi_vl")).load()
+    images = [picture(ONE), picture(WIDE)]
+    turns = (
+        Turn("user", (images[0], "What is it?")), Turn("assistant", ("A square.",)),
+        Turn("user", (images[1], "And this?")),
+    )  # fmt: skip
+    conversation = Conversation("Be brief.", turns)
+    parts = code_adapters()["kimi_vl"]
+    mark = "<|media_start|>image<|media_content|><|media_pad|><|media_end|>\n"
+    marks = msgspec.structs.replace(parts, one=mark)
+    first, second = (ask_own_code(own, each, conversation, SHORT) for each in (parts, marks))
+    assert first == second
+    assert first != ask_own_code(own, marks, conversation._replace(system=""), SHORT)
+
+
+def test_ovis_u1_is_asked_as_vlmevalkit_does(folder_of: Folders) -> None:
+    folder = folder_of("ovis_u1")
+    model = by_hand(folder)
+    words = model.get_text_tokenizer()
+
+    def chat(query: str, *pictures: bytes) -> str:
+        _, tokens, pixels, grids = model.preprocess_inputs(
+            query, [picture(data) for data in pictures],
+            enable_thinking=False, min_pixels=200704, max_pixels=2408448,
+        )  # fmt: skip
+        output = model.generate(
+            tokens.unsqueeze(0), pixel_values=pixels, grid_thws=grids,
+            attention_mask=torch.ne(tokens, words.pad_token_id).unsqueeze(0),
+            eos_token_id=words.eos_token_id, pad_token_id=words.pad_token_id, **GREEDY,
+        )  # fmt: skip
+        return str(words.decode(output[0], skip_special_tokens=True))
+
+    expected = [
+        chat("<image>\nWhat is it?", ONE), chat("<image>\nWhat is it?", WIDE), chat("Hello"),
+        chat("<image>\n<image>\nWhich one?", ONE, WIDE),
+    ]  # fmt: skip
+    assert same(replies("ovis_u1", folder), expected)
+
+
+def test_valley_is_asked_as_vlmevalkit_does(folder_of: Folders) -> None:
+    folder = folder_of("valley")
+    model = by_hand(folder)
+    processor = AutoProcessor.from_pretrained(folder, trust_remote_code=True)
+
+    def chat(text: str, *pictures: bytes) -> str:
+        count = max(1, len(pictures))
+        inputs = processor(
+            {
+                "conversations": [{"role": "user", "content": text}],
+                "images": [picture(data) for data in pictures],
+            },
+            min_pixels=1280 * 28 * 28 // count,
+            max_pixels=16384 * 28 * 28 // count,
+        )
+        output = model.generate(
+            input_ids=inputs["input_ids"], images=inputs["images"],
+            image_sizes=inputs["image_sizes"], pixel_values=inputs["pixel_values"],
+            image_grid_thw=inputs["image_grid_thw"], **GREEDY,
+        )  # fmt: skip
+        new = output[0, inputs["input_ids"].shape[1] :]
+        return str(processor.tokenizer.decode(new, skip_special_tokens=True))
+
+    expected = [
+        chat(" <image> What is it?", ONE), chat(" <image> What is it?", WIDE), chat("Hello"),
+        chat(" <image>  <image> Which one?", ONE, WIDE),
+    ]  # fmt: skip
+    assert same(replies("valley", folder), expected)
 
 
 def molmo_by_hand(folder: Path) -> Callable[..., str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter
+from snellen.models.hf.own_code.calls.messages import text_messages
 from snellen.models.hf.own_code.calls.processor import generate_after
 from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
@@ -21,12 +22,9 @@ def ask(
     own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
 ) -> str:
     """The reply to a conversation."""
-    turns, texts = conversation.turns, conversation.texts(adapter)
-    messages = [{"role": "system", "content": conversation.system}] if conversation.system else []
-    messages += [
-        {"role": turn.role, "content": text} for turn, text in zip(turns, texts, strict=True)
-    ]
-    prompt = own.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    prompt = own.tokenizer.apply_chat_template(
+        text_messages(adapter, conversation), tokenize=False, add_generation_prompt=True
+    )
     images = conversation.images
     own.processor.image_processor.num_crops = _PARTS_OF_EACH if len(images) > 1 else _PARTS_OF_ONE
     return generate_after(

@@ -11,7 +11,7 @@ from typing import Any
 from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter
 from snellen.models.hf.own_code.calls.generation import generate_settings, reply_text
-from snellen.models.hf.own_code.calls.messages import part_messages
+from snellen.models.hf.own_code.calls.messages import part_messages, text_messages
 from snellen.models.hf.own_code.turns import Conversation
 from snellen.models.hf.own_code.values import OwnCode
 
@@ -19,12 +19,20 @@ from snellen.models.hf.own_code.values import OwnCode
 def ask(
     own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
 ) -> str:
-    """The reply to a conversation. The adapter's `options` go to the chat template."""
+    """The reply to a conversation. The adapter's `options` go to the chat template, which is given
+    pictures as parts of messages, or as marks in their texts if the adapter has one."""
     arguments = dict(adapter.options)
     if own.thinking is not None:
         arguments["enable_thinking"] = own.thinking
-    prompt = own.processor.apply_chat_template(
-        part_messages(conversation), tokenize=False, add_generation_prompt=True, **arguments
+    messages: list[Any] = part_messages(conversation)
+    if adapter.one:
+        messages = [
+            {**message, "content": [{"type": "text", "text": message["content"]}]}
+            for message in text_messages(adapter, conversation)
+        ]
+    templates = own.processor if own.processor.chat_template else own.tokenizer
+    prompt = templates.apply_chat_template(
+        messages, tokenize=False, add_generation_prompt=True, **arguments
     )
     return generate_after(own, adapter, settings, prompt, conversation.images)
 
