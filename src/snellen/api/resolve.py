@@ -148,7 +148,7 @@ class NamedBenchmark:
 
 
 _BYTES_PER_PARAMETER = 2
-_DOWNLOADING_PROVIDERS = frozenset({"hf", "diffusers", "clip"})
+_DOWNLOADING_PROVIDERS = frozenset({"hf", "vllm-local", "diffusers", "clip"})
 """Providers whose models are downloaded when they are first used."""
 
 
