@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,8 @@ from snellen.models.hf.profile import profiles
 _SINGLE_THREAD_PARAMETERS = 30_000_000
 """Parameters below which one thread is as fast as two, and many times faster on a busy machine,
 because waiting threads spin."""
+
+_LIBRARY_LOCK = threading.RLock()
 
 
 def require(what: str, *libraries: str) -> None:
@@ -250,7 +253,16 @@ def use_greedy_decoding(model: Any, tokenizer: Any, eos_token_ids: frozenset[int
 @contextmanager
 def silence_library(library: str = "transformers") -> Iterator[None]:
     """Turn off progress bars and advice of a Hugging Face library inside a `with` block; whatever
-    matters is raised."""
+    matters is raised.
+
+    One thread at a time is inside: the libraries load weights under a changed default of torch, and
+    what a second thread loads meanwhile would lack its numbers.
+    """
+    with _LIBRARY_LOCK:
+        yield from _suppress_output(library)
+
+
+def _suppress_output(library: str) -> Iterator[None]:
     logging = importlib.import_module(f"{library}.utils.logging")
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

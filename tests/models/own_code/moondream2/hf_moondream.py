@@ -48,6 +48,6 @@ class HfMoondream(PreTrainedModel):
         return {"answer": answer}
 
     def own_tokenizer(self):
-        from transformers import AutoTokenizer
+        from transformers import PreTrainedTokenizerFast
 
-        return AutoTokenizer.from_pretrained(self.config._name_or_path)
+        return PreTrainedTokenizerFast.from_pretrained(self.config._name_or_path)

@@ -6,7 +6,7 @@ import re
 
 import torch
 from PIL import Image
-from transformers import AutoTokenizer
+from transformers import PreTrainedTokenizerFast
 
 from .configuration_qwen import QWenConfig
 from .small_parts import SmallModel, chatml, pixels_of
@@ -53,7 +53,7 @@ class QWenLMHeadModel(SmallModel):
         **settings,
     ):
         """The ids of the prompt, paths of pictures included, then those of the reply."""
-        tokenizer = AutoTokenizer.from_pretrained(self.config._name_or_path)
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(self.config._name_or_path)
         reply = self.write(tokenizer, self.parts(tokenizer.decode(input_ids[0])), **settings)
         ids = tokenizer(reply, return_tensors="pt")["input_ids"].long()
         return torch.cat([input_ids, ids], dim=1)

@@ -43,22 +43,19 @@ class Conversation(NamedTuple):
         mark = adapter.one if len(self.images) == 1 else adapter.several or adapter.one
         texts, number = [], 0
         for turn in self.turns:
-            lines = ""
-            gap = ""
+            lines, after_text = "", False
             for part in turn.parts:
                 if isinstance(part, str):
                     # Consecutive texts stand on lines of their own, as everywhere in Snellen.
-                    joined = not lines or lines.endswith("\n")
-                    lines += part if joined else f"{gap}{part}"
-                    gap = "\n"
+                    lines += f"\n{part}" if after_text and not lines.endswith("\n") else part
                 else:
                     number += 1
-                    gap = "" if mark.endswith(" ") else "\n"
                     starts_line = not lines or lines.endswith("\n") or not mark.endswith("\n")
                     named = mark.replace("{n}", str(number))
                     if "{file}" in mark:
                         named = named.replace("{file}", files[number - 1])
                     lines += ("" if starts_line else "\n") + named
+                after_text = isinstance(part, str)
             texts.append(lines)
         return texts
 
