@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import transformers
-from own_code_checkpoints import BUILDERS
+from own_code_by_call import BUILDERS
 from transformers.models.auto import modeling_auto
 
 from snellen.cli.main import main

@@ -166,7 +166,7 @@ def _advice(name: str, routes: Sequence[Route]) -> str:
     ways = _ways(name, routes)
     if ways:
         return f"transformers does not load {name} by itself; what does: {ways}"
-    reason = next(route.note for route in reversed(routes) if route.note)
+    reason = next(route.note for route in routes if route.kind == "none")
     return (
         f"there is no way to {name} yet: {reason}; serve it with its authors' code, and name the "
         "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made elsewhere "

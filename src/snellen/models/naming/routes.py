@@ -215,10 +215,11 @@ def layout_routes(type: str, id: str = "") -> Iterator[Route]:
         recipe = environment_recipes()[environment]
         note = f"uv installs {recipe.installs}"
         yield Route("environment", environment, recipe.tried, recipe.source, note)
+    can_be_asked = bool(servers or environment)
+    if layout is not None and not can_be_asked and (layout.below or not own_code):
+        yield Route("none", "", "read", layout.source, _code_reason(layout, bool(own_code)))
     if layout is not None and layout.below:
         yield from own_code
-    if layout is not None and not own_code and not servers and not environment:
-        yield Route("none", "", "read", layout.source, _code_reason(layout))
 
 
 def _own_code_route(type: str, layout: CheckpointLayout | None) -> Iterator[Route]:
@@ -251,7 +252,10 @@ def _package_reason(family: ModelFamily) -> str:
     return f"only its authors' package {family.package} loads it ({family.repository})"
 
 
-def _code_reason(layout: CheckpointLayout) -> str:
+def _code_reason(layout: CheckpointLayout, has_adapter: bool) -> str:
+    """Why the checkpoint's own code is no way to it here, whether or not an adapter has it."""
+    if has_adapter:
+        return f"only its own code loads it, which needs transformers before {layout.below}"
     wanted = f", written for transformers {layout.written_for}" if layout.written_for else ""
     return f"only its own code loads it{wanted}, and there is no adapter for that yet"
 
