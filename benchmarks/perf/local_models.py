@@ -63,6 +63,7 @@ def measure(size: Size) -> Part:
             for what, bar in _BARS[label].items():
                 flows = [_tasks(part)[what] for part in parts]
                 figures += _compared(f"{label}, {what}", name, flows, bar)
+            figures += _rankings_together(label, name, parts)
         model = forced(names["large"])
         [some] = _parts(min(counts.values()), 1)
         asked = [one for flow in _tasks(some)["rotations"]() for one in requests_of(flow)]
@@ -102,6 +103,35 @@ def _time(model: HuggingFace, flows: Callable[[], Iterator[Flow]]) -> _Timed:
     if not all(_same(one, other) for one, other in zip(got, expected, strict=True)):
         raise RuntimeError("the answers differ from those of transformers")
     return _Timed(apart, together, watch.seconds, watch.pictures)
+
+
+def _rankings_together(label: str, name: str, parts: Sequence[Sequence[Sample]]) -> list[Figure]:
+    """Rankings without shared prefixes: the candidates of all questions in batches, against one
+    question at a time. Raises RuntimeError if a log-likelihood differs by more than 1e-3."""
+    model = forced(name, {"sharing": "off"})
+    apart, together = [], []
+    for part in parts:
+        requests = [one for sample in part for one in requests_of(_ranking(sample))]
+        started = perf_counter()
+        expected = [model.answer_batch([request])[0] for request in requests]
+        apart.append(perf_counter() - started)
+        started = perf_counter()
+        got = [
+            output
+            for start in range(0, len(requests), model.batch_size)
+            for output in model.answer_batch(requests[start : start + model.batch_size])
+        ]
+        together.append(perf_counter() - started)
+        if not all(_same(one, other) for one, other in zip(got, expected, strict=True)):
+            raise RuntimeError("the log-likelihoods depend on the batch")
+    what = f"{label}, ranking without shared prefixes"
+    return [
+        figure(f"{what}: one question at a time", "s", apart),
+        figure(
+            f"{what}: questions together", "s", together,
+            reference="one question at a time", against=apart,
+        ),
+    ]  # fmt: skip
 
 
 class _Watch:

@@ -22,7 +22,7 @@ def forced(name: str, options: Mapping[str, str] | None = None) -> HuggingFace:
     loaded = model.load()
     # Before anything reads which tokens end a reply.
     loaded.model.generation_config.eos_token_id = None
-    model.adopt(replace(loaded, ends=frozenset()))
+    model.adopt(replace(loaded, eos_token_ids=frozenset()))
     return model
 
 

@@ -139,6 +139,12 @@ def user_name() -> str:
         return ""
 
 
+def set_unset(variables: Mapping[str, str]) -> None:
+    """Set variables of the environment that are not set, for a library that reads them."""
+    for name, value in variables.items():
+        os.environ.setdefault(name, value)
+
+
 def disable_progress_bars() -> None:
     """Disable progress bars of Hugging Face libraries imported from now on, here and in child
     processes."""

@@ -11,13 +11,19 @@ from family_llava_like import FAMILIES as LLAVAS
 from family_plain import FAMILIES as PLAIN
 from family_qwen_like import FAMILIES as QWENS
 from family_trial import by_hand, opened
+from mmt_rows import row, several, write
 from questions_for_models import ask, noise, rank
 
+from snellen.analysis.causes.gains import gains
+from snellen.api import evaluate
+from snellen.cli import main
+from snellen.core.benchmark import Variant
 from snellen.core.output import Failure, Ranked
 from snellen.core.request import Media, Rank, Ref, Text, user
 from snellen.models.hf.model import HuggingFace
 from snellen.models.hf.prompt import encode, render
 from snellen.models.image_cache import ImageCache
+from snellen.store.runs import find_runs
 
 POLICY = "concat-embeddings"
 PICTURES = (noise(1), noise(2), noise(3))
@@ -105,3 +111,27 @@ def test_families_in_which_it_means_nothing(tmp_path: Path) -> None:
     assert outputs[0].kind == "unsupported"
     assert "qwen2_vl" in outputs[0].message
     assert not isinstance(outputs[1], Failure)
+
+
+def test_what_stitching_is_worth_against_concatenation(tmp_path: Path, capsys: Any) -> None:
+    """One picture of all by the benchmark, the embeddings of all by the model, and all apart: one
+    command compares them, although the first is an option of the benchmark."""
+    of(LLAVAS, "LLaVA-1.5", tmp_path, "native")
+    folder = tmp_path / "model"
+    rows = [
+        row(number, "face_retrieval", "image_retrieval", image=several(["red", "blue"]))
+        for number in range(4)
+    ]
+    data = write(tmp_path / "mmt.tsv", rows)
+    for model_images, images in (("native", "native"), (POLICY, "native"), (POLICY, "stitch")):
+        evaluate(
+            [f"hf/{folder}:images={model_images},device=cpu"], [f"mmt-bench:images={images}"],
+            out=tmp_path / "runs", html=False,
+            variant=Variant(data=str(data), max_new_tokens=4),
+        )  # fmt: skip
+    found = gains(find_runs(tmp_path / "runs"), "images", base="stitch")
+    assert {(gain.base, gain.value) for gain in found} == {("stitch", "native"), ("stitch", POLICY)}
+    assert main(["gains", str(tmp_path / "runs"), "--by", "images", "--base", POLICY]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"images: {POLICY} → " in text
+    assert " stitch " in text

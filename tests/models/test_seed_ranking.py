@@ -9,12 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from family_trial import opened
+from questions_for_models import noise, rank
 
 from snellen.api import evaluate
 from snellen.core.benchmark import Variant
 from snellen.core.media import decode_image
 from snellen.core.model import Capabilities, Identity
-from snellen.core.output import Ranked
+from snellen.core.output import Failure, Ranked
 from snellen.core.record import Record
 from snellen.core.request import Rank
 from snellen.data.tables.seed_json import open_seed_json
@@ -80,6 +82,32 @@ def test_ranking_is_a_plain_forward_pass(checkpoint: Folder, tmp_path: Path, bun
         got = [score.logprob / score.tokens for score in output.candidates]
         assert got == pytest.approx(expected, abs=1e-4)
         assert record.answer == "ABCD"[expected.index(max(expected))]
+
+
+def test_questions_are_ranked_in_one_batch(checkpoint: Folder) -> None:
+    """Without shared prefixes too, whatever their length; one that is too long fails alone."""
+    model = opened(checkpoint("llava"), sharing="off")
+    asked = [
+        rank("What is it?", ("red", "a dark green square", "yes"), noise(1)),
+        rank("Is there a red square above the blue star? " * 3, ("no", "a star"), noise(2)),
+        rank("Which option is right?", ("A", "B", "C", "D"), noise(3, 90, 40)),
+        rank("Which option is right?", ("A", "B")),
+    ]
+    alone = [model.answer_batch([one])[0] for one in asked]
+    assert model.largest_batch == 4
+    together = model.answer_batch(asked)
+    assert model.largest_batch == 9
+    for one, other in zip(alone, together, strict=True):
+        assert isinstance(one, Ranked)
+        assert isinstance(other, Ranked)
+        assert [score.logprob for score in other.candidates] == pytest.approx(
+            [score.logprob for score in one.candidates], abs=1e-4
+        )
+    too_long = rank("red square " * 600, ("no", "yes"), noise(1))
+    first, failure, *rest = model.answer_batch([asked[0], too_long, *asked[1:]])
+    assert isinstance(failure, Failure)
+    assert failure.kind == "unsupported"
+    assert all(isinstance(output, Ranked) for output in (first, *rest))
 
 
 def test_levels_of_a_model_that_draws_nothing(checkpoint: Folder, tmp_path: Path) -> None:

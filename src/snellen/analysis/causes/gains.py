@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 
 CONTROL = "control"
 BLIND = "blind"
+IMAGES = "images"
+NATIVE = "native"
 ABSENT = "none"
 """The value of a setting that a run does not have, e.g. no control."""
 FACTORS = (CONTROL, "cot", "shots")
 """Settings searched by default: they have a plain run to compare with."""
-DATA_SETTINGS = frozenset({"lang", "images", "split"})
+DATA_SETTINGS = frozenset({"lang", IMAGES, "split"})
 """Settings with which the data file, and the wording of its questions, change too."""
 _COMPANION_PARAMETERS = {"cot": {"cot_digest"}, "shots": {"shots_seed", "shots_from"}}
 """Further parameters that change together with a setting."""
@@ -162,7 +164,7 @@ def _pairs(
 ) -> Iterator[tuple[_SettingRun, _SettingRun]]:
     same_otherwise: dict[bytes, list[_SettingRun]] = defaultdict(list)
     for run in runs:
-        value = run.info.config.parameters.get(setting, ABSENT)
+        value = _value_of(run.info, setting)
         same_otherwise[_key_without_setting(run.info, setting)].append(_SettingRun(value, run))
     for members in same_otherwise.values():
         values = [member.value for member in members]
@@ -171,6 +173,18 @@ def _pairs(
             for other in members:
                 if member.value == first != other.value:
                     yield member, other
+
+
+def _value_of(info: RunInfo, setting: str) -> str:
+    """A run's value of a setting; `none` if it does not have it.
+
+    How several images are given is decided by the benchmark (`images=stitch`: side by side in one)
+    and, where it leaves them apart, by the model (`images=concat-embeddings`, `images=first`).
+    """
+    value = info.config.parameters.get(setting, ABSENT)
+    if setting == IMAGES and value in (ABSENT, NATIVE):
+        return info.config.identity.facts.get(IMAGES, value)
+    return value
 
 
 def _key_without_setting(info: RunInfo, setting: str) -> bytes:
@@ -183,8 +197,17 @@ def _key_without_setting(info: RunInfo, setting: str) -> bytes:
     data = "" if setting in DATA_SETTINGS else info.config.data
     examples = None if setting == "shots" else info.config.examples
     # The reply limit is not compared: runs with thinking have a higher one.
+    identity = info.config.identity
+    if setting == IMAGES:
+        facts = {name: value for name, value in identity.facts.items() if name != IMAGES}
+        identity = msgspec.structs.replace(identity, facts=facts)
     remaining = msgspec.structs.replace(
-        info.config, parameters=parameters, data=data, max_new_tokens=0, examples=examples
+        info.config,
+        identity=identity,
+        parameters=parameters,
+        data=data,
+        max_new_tokens=0,
+        examples=examples,
     )
     return msgspec.json.encode(remaining, order="sorted")
 

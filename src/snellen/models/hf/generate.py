@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from snellen.core.output import CandidateScore, Failure, Generated, StopReason, Usage
-from snellen.core.request import Generate, Generation, Rank, request_digest
+from snellen.core.request import Generate, Generation, request_digest
 from snellen.models.hf.batch_size import BatchSizer, BatchTiming
 from snellen.models.hf.checkpoint import DRAWING_TYPES
 from snellen.models.hf.loaded import LoadedModel
@@ -41,9 +41,8 @@ def generate(
     import torch
 
     texts = [rendered.prompt.text for rendered in batch]
-    # A decoder continues from the last column; the positions of an encoder count from the first.
-    side = "right" if loaded.is_encoder_decoder else "left"
-    inputs = encode(loaded, texts, [rendered.prompt.images for rendered in batch], side)
+    images = [rendered.prompt.images for rendered in batch]
+    inputs = encode(loaded, texts, images, _generation_side(loaded))
     lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, lengths)
     # Sequences of a decoder begin with the padded prompt, those of an encoder-decoder with the
@@ -78,6 +77,12 @@ def generate(
     ]
 
 
+def _generation_side(loaded: LoadedModel) -> str:
+    """The side of the padding: a decoder continues from the last column; the positions of an
+    encoder count from the first."""
+    return "right" if loaded.is_encoder_decoder else "left"
+
+
 def batch_settings(settings: Generation) -> Generation:
     """The settings that requests of one batch must share: all but the seed, which each row has for
     itself."""
@@ -110,7 +115,7 @@ def decode_reply(
     end_tokens = loaded.eos_token_ids
     end = next((index for index, token in enumerate(tokens) if token in end_tokens), None)
     reply_tokens = tokens if end is None else tokens[:end]
-    text = _decode_text(loaded.tokenizer, reply_tokens)
+    text = decode_text(loaded.tokenizer, reply_tokens)
     cuts = [index for stop in settings.stop if (index := text.find(stop)) >= 0]
     reason: StopReason = "stop" if end is not None or cuts else "length"
     if cuts:
@@ -124,7 +129,7 @@ def decode_reply(
     )
 
 
-def _decode_text(tokenizer: Any, tokens: Sequence[int]) -> str:
+def decode_text(tokenizer: Any, tokens: Sequence[int]) -> str:
     """The text of tokens, without special tokens except for those that open and close a thought."""
 
     def decode_run(run: Sequence[int]) -> str:
@@ -296,22 +301,26 @@ def is_forced(loaded: LoadedModel) -> bool:
 
 
 def forced_logprobs(
-    loaded: LoadedModel, request: Rank, prompt: Prompt, indices: Sequence[int]
+    loaded: LoadedModel, prompts: Sequence[Prompt], candidates: Sequence[str]
 ) -> list[tuple[CandidateScore, int]]:
-    """Scores of the candidates with these indices, each with the length of its prompt in tokens.
+    """Scores of candidates after their prompts, each with the length of its prompt in tokens.
 
     Generates with all tokens but the candidate's next one forbidden, and sums its log-probability
-    under the model's own logits.
+    under the model's own logits. All prompts have the same number of images.
     """
     import torch
 
     between = loaded.profile.between if loaded.uses_profile_prompt and loaded.profile else ""
-    texts = [between + request.candidates[index] for index in indices]
+    texts = [between + candidate for candidate in candidates]
     tails = [loaded.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
     if not all(tails):
         raise ValueError("a candidate without tokens")
-    images = [prompt.images] * len(indices)
-    inputs = encode(loaded, [prompt.text] * len(indices), images, "left")
+    inputs = encode(
+        loaded,
+        [prompt.text for prompt in prompts],
+        [prompt.images for prompt in prompts],
+        _generation_side(loaded),
+    )
     lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, [length + len(tail) for length, tail in zip(lengths, tails, strict=True)])
     with torch.inference_mode():

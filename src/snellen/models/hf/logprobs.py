@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from snellen.core.output import CandidateScore, Failure, Output, Ranked, Usage
 from snellen.core.request import Rank
+from snellen.models.hf.batch_size import BatchSizer, BatchTiming
 from snellen.models.hf.generate import forced_logprobs, is_forced
 from snellen.models.hf.loaded import LoadedModel
 from snellen.models.hf.prompt import (
@@ -18,64 +20,138 @@ from snellen.models.hf.prompt import (
     with_reply,
 )
 from snellen.models.hf.tokenise import shared_prefix_length
-from snellen.models.split_batch import split_and_retry
+from snellen.models.split_batch import MODEL_ERRORS, failure_from_error, split_and_retry
 
 
-def rank(
-    loaded: LoadedModel, request: Rank, prompt: Prompt, policy: str, batch_size: int
-) -> Output:
-    """Score every candidate by its log-likelihood, `batch_size` in one forward pass.
+class RenderedRank(NamedTuple):
+    """A ranking request with its rendered prompt."""
+
+    request: Rank
+    prompt: Prompt
+
+
+class RankedRequest(NamedTuple):
+    """The output of a ranking request, and its part of the time of its batches in seconds."""
+
+    output: Output
+    seconds: float
+
+
+class _CandidateRow(NamedTuple):
+    """One candidate of a request, a row of a batch."""
+
+    request: int
+    """Index of its request."""
+    candidate: str
+    text: str
+    """The prompt followed by the candidate."""
+    tail: list[int]
+    """The tokens that are scored; empty for a candidate that must be generated."""
+
+
+def rank_unshared(
+    loaded: LoadedModel, requests: Sequence[RenderedRank], policy: str, sizer: BatchSizer
+) -> list[RankedRequest]:
+    """Score the candidates of requests with equal numbers of images by their log-likelihood, each
+    prompt read from its first token. Batches hold the candidates of several requests.
 
     Each candidate is tokenised together with the context. It is scored from the end of the longest
-    common token prefix of the context alone and all candidates: tokenisers may merge a candidate's
-    first letters into the context's last token, and so all are compared on equal terms.
+    common token prefix of the context alone and all its candidates: tokenisers may merge a
+    candidate's first letters into the context's last token, and so all are compared on equal terms.
     """
+    prepared = split_and_retry(
+        range(len(requests)),
+        lambda indices: [_candidate_rows(loaded, requests[i], i, policy) for i in indices],
+    )
+    scores: list[list[_TailScore | Failure]] = [[] for _ in requests]
+    seconds = [0.0] * len(requests)
+    for batch, batch_scores, batch_seconds in _score_rows(loaded, requests, prepared, sizer):
+        for row, score in zip(batch, batch_scores, strict=True):
+            scores[row.request].append(score)
+            seconds[row.request] += batch_seconds / len(batch)
+    outputs = []
+    for request, rows, row_scores in zip(requests, prepared, scores, strict=True):
+        output = rows if isinstance(rows, Failure) else _output(request.request, row_scores)
+        outputs.append(output)
+    return [RankedRequest(*pair) for pair in zip(outputs, seconds, strict=True)]
+
+
+def _candidate_rows(
+    loaded: LoadedModel, rendered: RenderedRank, index: int, policy: str
+) -> list[_CandidateRow]:
+    request, prompt = rendered
     if not request.candidates:
         raise ValueError("a ranking request without candidates")
     if is_forced(loaded):
-        return _rank_forced(loaded, request, prompt, batch_size)
-    replies = [
-        with_reply(request, prompt, candidate, loaded, policy) for candidate in request.candidates
-    ]
+        return [_CandidateRow(index, text, prompt.text, []) for text in request.candidates]
+    replies = [with_reply(request, prompt, text, loaded, policy) for text in request.candidates]
     special = adds_special_tokens(loaded, prompt.text)
     tokenised = loaded.tokenizer([prompt.text, *replies], add_special_tokens=special)["input_ids"]
     context, *rows = tokenised
     shared = min(shared_prefix_length(context, row) for row in rows)
-    tails = [row[shared:] for row in rows]
-
-    def score(batch: Sequence[int]) -> list[_TailScore]:
-        texts = [replies[index] for index in batch]
-        inputs = encode(loaded, texts, [prompt.images] * len(batch), "right")
-        return _score_tails(loaded, inputs, [tails[index] for index in batch])
-
-    return _score_batches(request, range(len(rows)), score, batch_size)
+    return [
+        _CandidateRow(index, candidate, text, row[shared:])
+        for candidate, text, row in zip(request.candidates, replies, rows, strict=True)
+    ]
 
 
-def _rank_forced(loaded: LoadedModel, request: Rank, prompt: Prompt, batch_size: int) -> Output:
-    def score(batch: Sequence[int]) -> list[_TailScore]:
-        return [
-            _TailScore(candidate.logprob, candidate.tokens, context_tokens)
-            for candidate, context_tokens in forced_logprobs(loaded, request, prompt, batch)
-        ]
+def _score_rows(
+    loaded: LoadedModel,
+    requests: Sequence[RenderedRank],
+    prepared: Sequence[list[_CandidateRow] | Failure],
+    sizer: BatchSizer,
+) -> Iterator[tuple[Sequence[_CandidateRow], Sequence[_TailScore | Failure], float]]:
+    """Each batch of rows with its scores and its time in seconds."""
 
-    return _score_batches(request, range(len(request.candidates)), score, batch_size)
+    def score(batch: Sequence[_CandidateRow]) -> list[_TailScore]:
+        # The length of a prompt is not known before it is encoded: each counts as one token.
+        timing = BatchTiming(len(batch), 1)
+        try:
+            with sizer.measure(timing):
+                scores = _score_batch(loaded, requests, batch)
+                timing.record_prefill(len(batch))
+        except MODEL_ERRORS as error:
+            if failure_from_error(error).kind == "out_of_memory":
+                sizer.shrink(len(batch))
+            raise
+        return scores
+
+    by_request = [rows for rows in prepared if not isinstance(rows, Failure)]
+    unbatched = loaded.profile is not None and loaded.profile.unbatched
+    all_rows = [row for rows in by_request for row in rows]
+    for rows in by_request if unbatched else [all_rows]:
+        start = 0
+        while start < len(rows):
+            batch = rows[start : start + sizer.max_prompts(1)]
+            started = time.perf_counter()
+            scores = split_and_retry(batch, score)
+            yield batch, scores, time.perf_counter() - started
+            start += len(batch)
 
 
-def _score_batches(
-    request: Rank,
-    indices: range,
-    score: Callable[[Sequence[int]], list[_TailScore]],
-    batch_size: int,
-) -> Output:
-    """Score candidates batch by batch; the failure of one is the failure of the request."""
-    tail_scores: list[_TailScore] = []
-    for start in range(0, len(indices), batch_size):
-        for tail_score in split_and_retry(indices[start : start + batch_size], score):
-            if isinstance(tail_score, Failure):
-                return tail_score
-            tail_scores.append(tail_score)
-    scores = [CandidateScore(tail.logprob, tail.tokens) for tail in tail_scores]
-    return ranking_output(request, scores, tail_scores[0].context_tokens)
+def _score_batch(
+    loaded: LoadedModel, requests: Sequence[RenderedRank], batch: Sequence[_CandidateRow]
+) -> list[_TailScore]:
+    prompts = [requests[row.request].prompt for row in batch]
+    if is_forced(loaded):
+        forced = forced_logprobs(loaded, prompts, [row.candidate for row in batch])
+        return [_TailScore(score.logprob, score.tokens, length) for score, length in forced]
+    images = [prompt.images for prompt in prompts]
+    inputs = encode(loaded, [row.text for row in batch], images, "right")
+    return _score_tails(loaded, inputs, [row.tail for row in batch])
+
+
+def _output(request: Rank, tail_scores: Sequence[_TailScore | Failure]) -> Output:
+    """The output of a request; the failure of one candidate is the failure of the request."""
+    scores: list[CandidateScore] = []
+    for tail in tail_scores:
+        if isinstance(tail, Failure):
+            return tail
+        scores.append(CandidateScore(tail.logprob, tail.tokens))
+    first = tail_scores[0]
+    return ranking_output(
+        request, scores, 0 if isinstance(first, Failure) else first.context_tokens
+    )
 
 
 def ranking_output(request: Rank, scores: Sequence[CandidateScore], context_tokens: int) -> Output:

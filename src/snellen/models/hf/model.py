@@ -19,13 +19,13 @@ from snellen.models.hf.drawing import draw
 from snellen.models.hf.generate import RenderedRequest, batch_settings, generate_unshared
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
 from snellen.models.hf.loading import choose_device, load_checkpoint, require, use_threads
-from snellen.models.hf.logprobs import rank
+from snellen.models.hf.logprobs import RenderedRank, rank_unshared
 from snellen.models.hf.memory import memory_meter
 from snellen.models.hf.options import DEFAULT_BATCH_SIZE, MODELS, OPTIONS, identity_facts
 from snellen.models.hf.own_code.model import open_own_code
 from snellen.models.hf.placement import find_adapter
 from snellen.models.hf.prefetch import PromptPrefetcher
-from snellen.models.hf.prompt import Prompt, render, starts_in_thought
+from snellen.models.hf.prompt import render, starts_in_thought
 from snellen.models.hf.routing import adapter_of, destination
 from snellen.models.hf.shared_generation import SharedGeneration
 from snellen.models.hf.tokenise import PrefixSharingUnsupported, TokenisedPrompt
@@ -213,7 +213,9 @@ class HuggingFace(ModelDefaults):
     ) -> dict[int, Output]:
         """Outputs by index, each prompt computed from its first token."""
         outputs: dict[int, Output] = {}
+        # Some families mix up prompts with different numbers of images.
         groups: dict[Hashable, list[tuple[int, RenderedRequest]]] = defaultdict(list)
+        rankings: dict[int, list[tuple[int, RenderedRank]]] = defaultdict(list)
         for index, request in requests.items():
             try:
                 prompt = render(request, loaded, self._image_cache, self._images)
@@ -222,14 +224,16 @@ class HuggingFace(ModelDefaults):
             except Unsupported as error:
                 outputs[index] = Failure("unsupported", str(error))
             else:
+                images = len(prompt.images)
                 if isinstance(request, Generate):
-                    # Some families mix up prompts with different numbers of images.
-                    key = (batch_settings(request.settings), len(prompt.images))
+                    key = (batch_settings(request.settings), images)
                     groups[key].append((index, RenderedRequest(request, prompt)))
                 else:
-                    outputs[index] = self._rank(loaded, request, prompt)
+                    rankings[images].append((index, RenderedRank(request, prompt)))
         for group in groups.values():
             outputs |= self._generate_group(loaded, group)
+        for rank_group in rankings.values():
+            outputs |= self._rank_group(loaded, rank_group)
         return outputs
 
     def _generate_group(
@@ -248,14 +252,17 @@ class HuggingFace(ModelDefaults):
             }
         return outputs
 
-    def _rank(self, loaded: LoadedModel, request: Rank, prompt: Prompt) -> Output:
+    def _rank_group(
+        self, loaded: LoadedModel, group: Sequence[tuple[int, RenderedRank]]
+    ) -> dict[int, Output]:
+        """Rankings by index, each with its part of the time."""
         assert self._sizers is not None
-        batch_size = self._sizers.candidates.size
-        started = time.perf_counter()
-        outputs = split_and_retry(
-            [request], lambda batch: [rank(loaded, batch[0], prompt, self._images, batch_size)]
-        )
-        return _with_seconds(outputs[0], time.perf_counter() - started)
+        rendered = [request for _, request in group]
+        ranked = rank_unshared(loaded, rendered, self._images, self._sizers.candidates)
+        return {
+            index: _with_seconds(output, seconds)
+            for (index, _), (output, seconds) in zip(group, ranked, strict=True)
+        }
 
     def _draw(self, loaded: LoadedModel, request: Draw) -> Output:
         if "image" not in self.capabilities.outputs:
