@@ -150,6 +150,8 @@ class RenderedPrompt(Struct, frozen=True):
     image_sizes: tuple[tuple[int, int], ...]
     """Width and height in pixels of the images as passed to the model's processor or server, which
     may shrink them."""
+    image_pixels: tuple[str, ...] | None = None
+    """`pixel_digest` of these images; None if unknown."""
 
 
 @runtime_checkable
