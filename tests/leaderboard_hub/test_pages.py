@@ -37,6 +37,7 @@ PAGES = (
     f"/benchmarks/{VERSIONS}",
     "/benchmarks/empty",
     "/suites/core",
+    "/suites/core/history",
     f"/benchmarks/{HIDDEN}/protocol",
     f"/benchmarks/{OPEN}/history",
     "/benchmarks/empty/history",
@@ -369,6 +370,18 @@ def test_the_history_has_a_chart_and_the_same_in_a_table(client: TestClient) -> 
     )
     scores = [float(row.all("td")[1].text) for row in best]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_the_history_of_a_suite_is_of_its_averages_and_members(client: TestClient) -> None:
+    links = [link.attributes.get("href") for link in page(client, "/suites/core").all("a")]
+    assert "/suites/core/history" in links
+    history = page(client, "/suites/core/history")
+    rows = history.one("table").one("tbody").all("tr")
+    assert len(rows) == len(history.one("svg", class_="timeline").all("circle")) > 3
+    links = [link.attributes.get("href", "") for link in history.all("a")]
+    assert {"/suites/core", "/suites/core/feed.xml"} <= set(links)
+    members = {link for link in links if link.startswith("/benchmarks/")}
+    assert {f"/benchmarks/{OPEN}", f"/benchmarks/{HIDDEN}"} & members
 
 
 def test_home_has_the_first_group_of_each_board(client: TestClient) -> None:

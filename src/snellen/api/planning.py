@@ -200,7 +200,7 @@ class _LineEstimator(NamedTuple):
         this machine, the estimate is made from the published number of questions, or omitted if
         that is unknown."""
         name, model = run.model_name, run.model
-        missing_requirement = run.benchmark.requires(model.capabilities)
+        missing_requirement = run.benchmark.requires(run.capabilities)
         if missing_requirement:
             return PlanLine(model=name, benchmark=run.benchmark.name, skipped=missing_requirement)
         size = None if has_data else published_size(run.benchmark)

@@ -16,7 +16,7 @@ from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
-from snellen.core.model import RemoteModel, SelfReportingModel, abilities
+from snellen.core.model import EnvironmentModel, RemoteModel, SelfReportingModel, abilities
 from snellen.core.output import Output
 from snellen.core.record import Record, every_pass
 from snellen.core.request import Request
@@ -89,7 +89,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     A complete run is only summarised again. A run that its request limits aborted is kept as
     interrupted, with the reason. Raises UsageError subclasses, and RunInterrupted on Ctrl-C.
     """
-    missing = plan.benchmark.requires(plan.model.capabilities)
+    missing = plan.benchmark.requires(plan.capabilities)
     if missing:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     table = plan.benchmark.open()
@@ -462,8 +462,11 @@ class RunState:
         served = dict(self._earlier_served)
         for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
             if isinstance(model, SelfReportingModel) and self.broker is not None:
-                starts = append_served(served.get(role, ()), model.served_identity())
+                report = model.served_identity()
+                starts = append_served(served.get(role, ()), report)
                 served |= {role: starts} if starts else {}
+                if report.lock and isinstance(model, EnvironmentModel):
+                    self.writer.write_environment(report.lock, model.environment_files())
         return served
 
     def _counts(self) -> Counts:
@@ -543,7 +546,7 @@ def initial_info(
         paper=plan.benchmark.paper,
         source=plan.benchmark.provenance,
         headline=plan.benchmark.headline,
-        capabilities=plan.model.capabilities,
+        capabilities=plan.capabilities,
     )
 
 
