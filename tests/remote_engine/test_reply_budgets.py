@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,47 @@ def test_a_run_warns_once_and_says_what_to_do(server: StandIn, tmp_path: Path) -
     assert "--extend-truncated 800" in warning
     limited(server, tmp_path, 60, warned=warnings.append, extend_truncated=1000)
     assert len(warnings) == 1
+
+
+def test_the_curve_over_budgets_ends_at_the_run_and_meets_shorter_runs(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.handler = thinking
+    short = limited(server, tmp_path)
+    long = limited(server, tmp_path, extend_truncated=1000)
+    plot = tmp_path / "curve.svg"
+    command = ["analyse", "budget", str(tmp_path / "out")]
+    assert main([*command, "--json", "-o", str(plot)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    (table,) = told["tables"]
+    rows = {row["budget"]: row for row in table["rows"]}
+    assert max(rows) == 1000
+    assert rows[1000]["score"] == long.report().summary.headline.value == 100
+    assert rows[100]["measured"] == short.report().summary.headline.value
+    assert rows[100]["score"] == pytest.approx(200 / 3)
+    assert rows[8]["score"] == 0
+    # 20 prompts and replies of 29 tokens, and 10 of 20 + 600.
+    assert rows[1000]["tokens a sample"] == round((20 * 29 + 10 * 620) / 30)
+    assert rows[1000]["right per M tokens"] == round(30e6 / (20 * 29 + 10 * 620))
+    assert "a run with this limit" in plot.read_text()
+    assert any("most right answers per million tokens with 16 tokens" in notice
+               for notice in told["notices"])  # fmt: skip
+    assert main([*command, "--at", "64,0.5k", "--json"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert [row["budget"] for row in table["rows"]] == [64, 500]
+
+
+def test_budgets_that_cannot_be_computed_are_explained(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limited(server, tmp_path, 3)
+    command = ["analyse", "budget", str(tmp_path / "out"), "--at"]
+    assert main([*command, "few"]) == 2
+    assert "'few' is no number of tokens; expected e.g. 4096 or 32k" in capsys.readouterr().err
+    assert main([*command, "32k"]) == 2
+    assert "no run has replies of more than 100 tokens" in capsys.readouterr().err
+    assert main(["analyse", "budget", str(tmp_path / "nothing")]) == 2
+    evaluate("random", str(tmp_path / "questions.tsv"), out=tmp_path / "random", html=False)
+    capsys.readouterr()
+    assert main(["analyse", "budget", str(tmp_path / "random")]) == 2
+    assert "its replies come without counts of tokens" in capsys.readouterr().err

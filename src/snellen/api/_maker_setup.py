@@ -114,6 +114,7 @@ def _for_templates(options: Mapping[str, str]) -> dict[str, str]:
 
 _ROUTES: Mapping[str, Callable[[Mapping[str, str]], dict[str, str]]] = {
     "hf": _as_is,
+    "vllm-local": _as_is,
     "vllm": _for_vllm,
     "sglang": _for_templates,
     "transformers": _for_templates,

@@ -216,7 +216,7 @@ class RunOptions(RequestOptions):
     serve: str | None = option(
         None, "--serve", "start this model server for the run and stop it afterwards; "
             "{port} stands for the port and {model} for the name after -m, e.g. 'vllm "
-            "serve {model} --port {port}'",
+            "serve {model} --port {port}'; or a one-file server, FILE.py",
         metavar="COMMAND",
     )  # fmt: skip
     """For the one model named or, with none, for the only one that the server lists. Names such as

@@ -148,7 +148,7 @@ class NamedBenchmark:
 
 
 _BYTES_PER_PARAMETER = 2
-_DOWNLOADING_PROVIDERS = frozenset({"hf", "diffusers", "clip"})
+_DOWNLOADING_PROVIDERS = frozenset({"hf", "vllm-local", "diffusers", "clip"})
 """Providers whose models are downloaded when they are first used."""
 
 
@@ -313,7 +313,7 @@ class OfflineResolver:
 def _is_downloadable(name: str, benchmark: Benchmark) -> bool:
     """Whether a run would download the data by itself."""
     registered = benchmark.name in benchmark_sources()
-    return benchmark.fetch is not None or registered or name.startswith("hf://")
+    return benchmark.fetch is not None or registered or name.startswith(("hf://", "modelscope://"))
 
 
 def _describe_weights(name: str) -> str:

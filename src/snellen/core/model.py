@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -243,4 +243,14 @@ class SelfReportingModel(Protocol):
 
     def served_identity(self) -> ServedIdentity:
         """What the server reported since `reset_served`."""
+        ...
+
+
+@runtime_checkable
+class EnvironmentModel(Protocol):
+    """A model whose server runs in an environment that Snellen made for it."""
+
+    def environment_files(self) -> Mapping[str, bytes]:
+        """What the environment was made of, by file name: the server's file and its lock; empty
+        before the server has started."""
         ...

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +36,7 @@ REPORT_FILE = "report.json"
 LEFT_OUT_FILE = "left-out.jsonl"
 SPENT_FILE = "spent.jsonl"
 LOCK_FILE = ".lock"
+ENVIRONMENT_FOLDER = "environment"
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
@@ -270,6 +271,20 @@ class RunWriter:
     def write_report(self, report: Report) -> None:
         self._check_lock()
         write_json(self.path / REPORT_FILE, report)
+
+    def write_environment(self, lock: str, files: Mapping[str, bytes]) -> None:
+        """Keep the files of a server's environment, in a folder named by the digest of its lock,
+        unless they are there."""
+        folder = self.path / ENVIRONMENT_FOLDER / lock[:16]
+        if folder.exists():
+            return
+        self._check_lock()
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+        for name, content in files.items():
+            save(folder / name, content)
 
     def records(self) -> list[Record]:
         """All samples so far, failures last, with the fields that a summary requires."""

@@ -55,6 +55,7 @@ def add(parser: ArgumentParser) -> None:
         "replies that ignore the instruction, contradictory pairs, bias to yes, broken reasoning",
     )
     add_group(pairs, default="")
+    _add_budget(actions)
     _add_errors(actions)
     _add_readers(actions)
 
@@ -111,6 +112,16 @@ def _add_languages(actions: Actions) -> None:
     )  # fmt: skip
     parser.add_argument("--of", default="overall", metavar="COLUMN",
                         help="the column of the CSV files (default: overall)")  # fmt: skip
+
+
+def _add_budget(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "budget", "score, and right answers per million tokens, as if replies had been "
+            "limited to fewer tokens",
+    )  # fmt: skip
+    parser.add_argument("--at", default="", metavar="N,...",
+                        help="the limits to compute, e.g. 512,2k,8k (default: powers of "
+                            "two)")  # fmt: skip
 
 
 def _add_errors(actions: Actions) -> None:
@@ -293,6 +304,14 @@ def _yes_no(arguments: Namespace) -> Finding:
     return yes_no_problems(*_load_single_runs(arguments), arguments.group)
 
 
+def _budget(arguments: Namespace) -> Finding:
+    from snellen.api.flags import parse_token_count
+    from snellen.report.findings.reply_budgets import reply_budgets
+
+    budgets = [parse_token_count(text) for text in arguments.at.split(",") if text.strip()]
+    return reply_budgets(*load_runs(arguments), budgets)
+
+
 def _errors(arguments: Namespace) -> Finding:
     labels = _tables(arguments, _LABEL_SUFFIXES)
     if not labels:
@@ -358,6 +377,7 @@ ANALYSES: Mapping[str, Callable[[Namespace], Finding]] = {
     "radar": _radar,
     "languages": _languages,
     "yes-no": _yes_no,
+    "budget": _budget,
     "errors": _errors,
     "readers": _readers,
 }

@@ -26,6 +26,7 @@ from snellen.core.request import DRAWER, Compare, Draw, Generate, Rank, Request,
 from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Sample, sampling_key
 from snellen.engine.anytime.early_stop import StopRule
+from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.driving import reclassify_too_long
 from snellen.engine.loop.extension import extend_truncated
 from snellen.engine.loop.joined import with_drawer
@@ -79,6 +80,8 @@ class RunPlan:
     """Token limit with which replies that were cut at a lower one are asked for again."""
     warned: Callable[[str], object] | None = None
     """Called with a sentence that the user should read while the run goes on."""
+    on_forecast: Callable[[Forecast], object] | None = None
+    """Called once, when the first samples of a new run have ended, with what the others take."""
 
     @property
     def capabilities(self) -> Capabilities:

@@ -16,8 +16,10 @@ from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
-from snellen.core.model import RemoteModel, SelfReportingModel, abilities
+from snellen.core.model import EnvironmentModel, RemoteModel, SelfReportingModel, abilities
+from snellen.core.output import Output
 from snellen.core.record import Record, every_pass
+from snellen.core.request import Request
 from snellen.core.run import (
     Counts,
     DataInfo,
@@ -51,6 +53,7 @@ from snellen.engine.loop.plan import (
     run_config,
     select_ids,
 )
+from snellen.engine.loop.probe import Probe, open_probe
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ResponseStore
@@ -135,6 +138,7 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
                 model.reset_served()
         broker = RequestBroker(models, store, plan.limits, plan.prices, plan.fresh)
         state.broker = broker
+        broker.on_sent = state.note_sent
         broker.on_spent = state.note_spent
         concurrent_runs = broker.concurrent_runs = ConcurrentRuns(store)
         broker.on_reused = partial(state.note_reused, store)
@@ -270,6 +274,7 @@ class RunState:
         self.start_time = time.monotonic()
         reset_peak_memory()
         self._extra_remarks: tuple[str, ...] = ()
+        self._probe: Probe | None = None
         self._truncation_monitor = _truncation_monitor(plan, info)
         self._saved = 0
         self._written_at = 0.0
@@ -290,6 +295,13 @@ class RunState:
         samples = self._with_positions(self.plan.benchmark.samples(table))
         plan, rule = self.plan, self.plan.stop_rule
         if rule is None:
+            if plan.on_forecast is not None and not self.done:
+                # A run that goes on has samples that were measured already.
+                self._probe = open_probe(plan, table, pending)
+            if self._probe is not None:
+                samples = self._probe.first(
+                    lambda: self._with_positions(plan.benchmark.samples(table))
+                )
             return (sample for sample in samples if sample.id in pending)
         selected_samples = [sample for sample in samples if sample.id in selected]
         self.stop_monitor = rule.start_monitor(
@@ -332,6 +344,24 @@ class RunState:
         )
         if time.monotonic() - self._written_at > _WRITE_INTERVAL:
             self.write_info("running")
+
+        self._note_end(record)
+
+    def note_sent(self, request: Request, output: Output) -> None:
+        """Count what the samples of the probe take."""
+        if self._probe is not None:
+            self._probe.ledger.add_output(request, output)
+
+    def _note_end(self, record: Record) -> None:
+        """Call `on_forecast` once the samples of the probe have ended."""
+        if self._probe is None or self.plan.on_forecast is None:
+            return
+        self._probe.add_end(record.id)
+        if self._probe.ledger.is_complete:
+            expected = self._probe.forecast()
+            self._probe = None
+            if expected is not None:
+                self.plan.on_forecast(expected)
 
     def note_spent(self) -> None:
         """Write what was spent so far. Called after each reply, so that a kill loses nothing."""
@@ -432,8 +462,11 @@ class RunState:
         served = dict(self._earlier_served)
         for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
             if isinstance(model, SelfReportingModel) and self.broker is not None:
-                starts = append_served(served.get(role, ()), model.served_identity())
+                report = model.served_identity()
+                starts = append_served(served.get(role, ()), report)
                 served |= {role: starts} if starts else {}
+                if report.lock and isinstance(model, EnvironmentModel):
+                    self.writer.write_environment(report.lock, model.environment_files())
         return served
 
     def _counts(self) -> Counts:

@@ -115,7 +115,7 @@ def decode_reply(
     end_tokens = loaded.eos_token_ids
     end = next((index for index, token in enumerate(tokens) if token in end_tokens), None)
     reply_tokens = tokens if end is None else tokens[:end]
-    text = _decode_text(loaded.tokenizer, reply_tokens)
+    text = decode_text(loaded.tokenizer, reply_tokens)
     cuts = [index for stop in settings.stop if (index := text.find(stop)) >= 0]
     reason: StopReason = "stop" if end is not None or cuts else "length"
     if cuts:
@@ -129,7 +129,7 @@ def decode_reply(
     )
 
 
-def _decode_text(tokenizer: Any, tokens: Sequence[int]) -> str:
+def decode_text(tokenizer: Any, tokens: Sequence[int]) -> str:
     """The text of tokens, without special tokens except for those that open and close a thought."""
 
     def decode_run(run: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
+from snellen.models.hf.own_code_loading import finish_construction, restore_buffers
 from snellen.models.hf.placement import is_placed, merge_adapter, placement_arguments
 from snellen.models.hf.processor import first_line, load_processor
 from snellen.models.hf.profile import profiles
@@ -152,6 +153,12 @@ def load_weights(
     from safetensors import SafetensorError
 
     arguments: dict[str, Any] = {"trust_remote_code": options.remote_code}
+    errors: tuple[type[Exception], ...] = (
+        ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError
+    )  # fmt: skip
+    if options.remote_code:
+        # Code for another version of transformers, which lacks what it names or asserts.
+        errors += (AttributeError, TypeError, AssertionError, IndexError)
     if options.attention is not None:
         arguments["attn_implementation"] = options.attention
     try:
@@ -160,6 +167,8 @@ def load_weights(
             if auto_class
             else _auto_class(checkpoint, folder, options)
         )
+        if options.remote_code:
+            finish_construction(checkpoint.config, folder)
         model, report = auto.from_pretrained(
             folder,
             dtype=getattr(torch, options.dtype),
@@ -167,10 +176,12 @@ def load_weights(
             **arguments,
             **placement_arguments(options, device),
         )
+        if options.remote_code:
+            restore_buffers(model, getattr(torch, options.dtype))
         if options.adapter is not None:
             model = merge_adapter(model, options.adapter)
         model = (model if is_placed(options) else model.to(device)).eval()
-    except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+    except errors as error:
         architecture = ", ".join(checkpoint.config.get("architectures") or ["unknown"])
         raise UsageError(
             f"{checkpoint.name} ({architecture}) cannot be loaded: {first_line(error)}"

@@ -41,11 +41,11 @@ RELATIONSHIPS: tuple[str, ...] = get_args(Relationship)
 
 _BASELINES = frozenset({"chance", "frequent"})
 _LOCAL_PROVIDERS = frozenset(
-    {"hf", "vllm", "sglang", "lmdeploy", "transformers", "ollama", "llamacpp", "diffusers", "clip",
-     "frequent", "random", "snellen"}
+    {"hf", "vllm", "vllm-local", "sglang", "lmdeploy", "transformers", "ollama", "llamacpp",
+     "diffusers", "clip", "frequent", "random", "snellen"}
 )  # fmt: skip
 _CLOSED_PROVIDERS = frozenset({"openai", "anthropic", "google", "gemini", "xai", "azure"})
-_ENGINES = {"hf": "transformers", "vllm": "vLLM", "sglang": "SGLang"}
+_ENGINES = {"hf": "transformers", "vllm": "vLLM", "vllm-local": "vLLM", "sglang": "SGLang"}
 
 Json = dict[str, Any]
 

@@ -1,0 +1,1 @@
+"""`vllm-local/<hub id or folder>`: checkpoints answered by vLLM's engine inside this process."""

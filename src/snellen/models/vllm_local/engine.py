@@ -1,0 +1,194 @@
+"""vLLM's engine in this process: started once, in a thread with an event loop of its own.
+
+The engine outlives the event loops of single runs, so that several benchmarks share the weights.
+Its scheduler and the weights are in further processes that vLLM starts; they end with this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import importlib.util
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from snellen.core.errors import UsageError
+from snellen.settings import set_unset
+
+if TYPE_CHECKING:
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+T = TypeVar("T")
+
+_ERROR_LINE = re.compile(r"(?:^|[\s\]])(?:\w+\.)*(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
+_UNINFORMATIVE = ("initialization failed", "See root cause above", "failed to start")
+_MEMORY_SIGNS = (
+    "out of memory",
+    "no available memory for the cache",
+    "free memory on device",
+    "kv cache is needed",
+    "larger than the available kv cache",
+    "not enough memory",
+)
+_QUIET = {
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_LOGGING_STREAM": "ext://sys.stderr",
+    "VLLM_LOGGING_COLOR": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+"""Settings of vLLM's logs; those of the environment come first."""
+_SECONDS_TO_END = 15
+_GPU_TYPES = frozenset({"cuda", "xpu", "tpu", "npu"})
+
+
+def require_vllm(name: str) -> None:
+    """Raise UsageError if vLLM is not installed."""
+    if importlib.util.find_spec("vllm") is None:
+        raise UsageError(
+            f"{name} needs vllm, which is not installed here; it pins versions of torch and "
+            "transformers, so give it an environment of its own: python -m venv vllm-env && "
+            "vllm-env/bin/pip install 'snellen[vllm]', then run vllm-env/bin/snellen"
+        )
+
+
+def find_device(name: str) -> str:
+    """`cpu`, or the type of GPU that vLLM computes on. Raises UsageError if there is neither a GPU
+    nor a vLLM built for CPUs. Imports vLLM, which takes seconds."""
+    set_unset(_QUIET)
+    try:
+        with _captured_output([]):
+            from vllm.platforms import current_platform
+    except (ImportError, OSError, RuntimeError) as error:
+        raise UsageError(
+            f"{name}: the installed vllm cannot be imported: {error_line(str(error))}"
+        ) from error
+    device = str(current_platform.device_type)
+    if device == "cpu" or device in _GPU_TYPES:
+        return device
+    raise UsageError(
+        f"{name}: vLLM finds no GPU on this machine; run it where there is one, ask a server that "
+        f"has one (http://HOST:PORT/v1#NAME), or take {name.replace('vllm-local/', 'hf/', 1)}, "
+        "which computes on a CPU"
+    )
+
+
+def device_bytes() -> int:
+    """Total memory of one device that vLLM computes on, in bytes; 0 if unknown."""
+    from vllm.platforms import current_platform
+
+    try:
+        return int(current_platform.get_device_total_memory())
+    except (RuntimeError, NotImplementedError, OSError):
+        return 0
+
+
+class EngineThread:
+    """vLLM's engine, and the thread that it lives in."""
+
+    def __init__(
+        self, engine: AsyncLLM, loop: asyncio.AbstractEventLoop, thread: threading.Thread
+    ) -> None:
+        self.engine = engine
+        self._loop = loop
+        self._thread = thread
+        atexit.register(self.close)
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> asyncio.Future[T]:
+        """Run a coroutine beside the engine; the future belongs to the caller's event loop. If it
+        is cancelled, so is the work."""
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def close(self) -> None:
+        """End the engine and its processes."""
+        atexit.unregister(self.close)
+        ended = asyncio.run_coroutine_threadsafe(self._end(), self._loop)
+        with suppress(TimeoutError, RuntimeError, OSError):
+            ended.result(_SECONDS_TO_END)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_SECONDS_TO_END)
+
+    async def _end(self) -> None:
+        with _captured_output([]):
+            self.engine.shutdown(timeout=1)
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def start_engine(name: str, arguments: Mapping[str, Any]) -> EngineThread:
+    """Load the weights and start the engine: seconds for a small model, minutes for a large one.
+
+    Raises UsageError with the reason from the log of vLLM's processes.
+    """
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="snellen-vllm", daemon=True)
+    thread.start()
+    log: list[str] = []
+
+    async def start() -> AsyncLLM:
+        from vllm import AsyncEngineArgs
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        with _captured_output(log):
+            return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
+
+    try:
+        engine = asyncio.run_coroutine_threadsafe(start(), loop).result()
+    except Exception as error:
+        loop.call_soon_threadsafe(loop.stop)
+        raise start_error(name, f"{''.join(log)}\n{type(error).__name__}: {error}") from error
+    return EngineThread(engine, loop, thread)
+
+
+def start_error(name: str, log: str) -> UsageError:
+    """One sentence for an engine that does not start, from what it and its processes printed."""
+    reason = error_line(log)
+    if any(sign in log.lower() for sign in _MEMORY_SIGNS):
+        return UsageError(
+            f"{name} does not fit into the memory: {reason}; take tensor_parallel=2 or more where "
+            "there are several GPUs, a smaller context=, fewer requests at once (concurrency=), "
+            "quantisation=fp8, or a larger gpu_memory="
+        )
+    return UsageError(f"vLLM cannot load {name}: {reason}")
+
+
+def error_line(log: str) -> str:
+    """The last error in a log that says something, in one line."""
+    errors = [
+        message.strip()
+        for _, message in _ERROR_LINE.findall(log)
+        if not any(part in message for part in _UNINFORMATIVE)
+    ]
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    text = errors[-1] if errors else (lines[-1] if lines else "no reason is given")
+    return text[:400]
+
+
+@contextmanager
+def _captured_output(log: list[str]) -> Iterator[None]:
+    """Collect in `log` what this process and those that it starts print inside the block, so that
+    neither progress bars nor tracebacks of vLLM's processes stand between those of a run.
+
+    Processes that were started keep writing to the file, which has no name any more.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as file:
+        kept = [(number, os.dup(number)) for number in (1, 2)]
+        try:
+            for number, _ in kept:
+                os.dup2(file.fileno(), number)
+            yield
+        finally:
+            for number, copy in kept:
+                os.dup2(copy, number)
+                os.close(copy)
+            file.seek(0)
+            log.append(file.read().decode("utf-8", "replace"))

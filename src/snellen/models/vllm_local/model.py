@@ -1,0 +1,284 @@
+"""`vllm-local/<hub id or folder>`: a checkpoint that vLLM's engine answers in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from snellen.core.errors import MediaError, UsageError
+from snellen.core.model import Identity, Model, ModelDefaults, RenderedPrompt
+from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked, Usage
+from snellen.core.request import Generate, Media, Message, Rank, Request, Text
+from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
+from snellen.models.hf.logprobs import ranking_output
+from snellen.models.image_cache import ImageCache
+from snellen.models.image_policy import first_image
+from snellen.models.naming.provider import Provider, read_options
+from snellen.models.reasoning import opens_thought, without_thoughts
+from snellen.models.split_batch import MODEL_ERRORS, Unsupported, failure_from_error
+from snellen.models.vllm_local.engine import (
+    EngineThread,
+    device_bytes,
+    find_device,
+    require_vllm,
+    start_engine,
+)
+from snellen.models.vllm_local.options import (
+    MODELS,
+    NAME,
+    OPTIONS,
+    VllmOptions,
+    read_vllm_options,
+    vllm_identity_facts,
+)
+from snellen.models.vllm_local.prompt import (
+    chat_params,
+    check_candidates,
+    conversation,
+    generation_params,
+    image_part,
+    scoring_params,
+)
+from snellen.models.vllm_local.replies import failure_kind, read_reply, read_score, read_usage
+
+_TAIL_TOKENS = 24
+"""Tokens at the end of a prompt among which the opening tag of a thought is looked for."""
+
+
+class VllmLocal(ModelDefaults):
+    """A checkpoint that vLLM answers in this process. All requests in flight are with its engine,
+    which batches them token by token. Weights load on the first, or by `load`."""
+
+    first_timeout = 3600.0
+
+    def __init__(self, checkpoint: Checkpoint, options: VllmOptions, identity: Identity) -> None:
+        self.identity = identity
+        self.capabilities = checkpoint.capabilities(options.images)
+        self.concurrency = options.concurrency
+        self.max_new_tokens = options.max_new_tokens
+        self._checkpoint = checkpoint
+        self._options = options
+        self._thread: EngineThread | None = None
+        self._load_error: UsageError | None = None
+        self._load_lock = threading.Lock()
+        self._images = ImageCache()
+        # One thread: the cache is not for several. It decodes while the engine computes.
+        self._decoder = ThreadPoolExecutor(1, "snellen-images")
+        self._ids = itertools.count()
+
+    async def check(self) -> None:
+        """Raises UsageError without a GPU, or if the weights cannot fit."""
+        await asyncio.to_thread(self._check_device, self._checkpoint.source)
+
+    def _check_device(self, folder: str) -> str:
+        """The kind of device, for weights in a folder or on their way there. Raises UsageError."""
+        name = f"{NAME}/{self._checkpoint.name}"
+        device = find_device(name)
+        check_fit(name, _weight_bytes(folder), device_bytes(), device, self._options)
+        return device
+
+    def load(self) -> EngineThread:
+        """Start the engine, once. Raises UsageError, again on every further call."""
+        with self._load_lock:
+            if self._load_error is not None:
+                raise self._load_error
+            if self._thread is None:
+                try:
+                    folder = self._checkpoint.fetch()
+                    device = self._check_device(folder)
+                    arguments = self._options.engine_arguments(folder, device == "cpu")
+                    self._thread = start_engine(f"{NAME}/{self._checkpoint.name}", arguments)
+                except UsageError as error:
+                    self._load_error = error
+                    raise
+            return self._thread
+
+    def close_engine(self) -> None:
+        """End the engine's processes; a further request starts them again."""
+        with self._load_lock:
+            if self._thread is not None:
+                self._thread.close()
+                self._thread = None
+
+    async def answer(self, request: Request) -> Output:
+        """The output of one request; as many as `concurrency` may be awaited at once."""
+        if not isinstance(request, Generate | Rank):
+            return Failure("unsupported", "vLLM gives text; it neither draws nor compares images")
+        thread = self._thread or await asyncio.to_thread(self.load)
+        started = time.perf_counter()
+        output = await thread.submit(self._answer(thread, request))
+        if not isinstance(output, Generated | Ranked):
+            return output
+        seconds = round(time.perf_counter() - started, 6)
+        return msgspec.structs.replace(output, seconds=seconds)
+
+    async def render_prompt(self, request: Request) -> RenderedPrompt | None:
+        """The prompt after the chat template, as vLLM reads it, and the images' sizes."""
+        if not isinstance(request, Generate | Rank):
+            return None
+        thread = await asyncio.to_thread(self.load)
+        return await thread.submit(self._render_text(thread, request))
+
+    async def _render_text(self, thread: EngineThread, request: Generate | Rank) -> RenderedPrompt:
+        messages = self._shown_messages(request)
+        images = [
+            await self._decode(part.digest, request)
+            for message in messages
+            for part in message.media()
+        ]
+        prompt = await self._render(thread, request, messages)
+        text = thread.engine.get_tokenizer().decode(_token_ids(prompt))
+        return RenderedPrompt(str(text), tuple(image.size for image in images))
+
+    async def _answer(self, thread: EngineThread, request: Generate | Rank) -> Output:
+        """Runs beside the engine."""
+        try:
+            if isinstance(request, Generate):
+                return await self._generate(thread, request)
+            return await self._rank(thread, request)
+        except MediaError as error:
+            return Failure("media", str(error))
+        except MODEL_ERRORS as error:
+            return _failure(error)
+        except Exception as error:
+            if not type(error).__module__.startswith("vllm"):
+                raise
+            return _failure(error)
+
+    async def _generate(self, thread: EngineThread, request: Generate) -> Output:
+        prompt = await self._render(thread, request, self._shown_messages(request))
+        result = await self._run(thread, prompt, generation_params(request))
+        tokenizer = thread.engine.get_tokenizer()
+        reply = read_reply(result, request.settings, tokenizer)
+        if not self._options.split_thoughts:
+            return reply
+        tail = tokenizer.decode(_token_ids(prompt)[-_TAIL_TOKENS:])
+        return without_thoughts(reply, opens_thought(tail))
+
+    async def _rank(self, thread: EngineThread, request: Rank) -> Output:
+        """Score every candidate after the context, all at once. Each is tokenised together with the
+        context and scored from the end of the token prefix that all of them share."""
+        if not request.candidates:
+            raise Unsupported("a ranking request without candidates")
+        messages = self._shown_messages(request)
+        context = await self._render(thread, request, messages)
+        prompts = [
+            await self._render(
+                thread, request, (*messages, Message("assistant", (Text(text),))), continues=True
+            )
+            for text in request.candidates
+        ]
+        start = check_candidates(_token_ids(context), [_token_ids(prompt) for prompt in prompts])
+        results = await asyncio.gather(
+            *(self._run(thread, prompt, scoring_params()) for prompt in prompts)
+        )
+        scores: list[CandidateScore] = []
+        for result in results:
+            score = read_score(result, start)
+            if isinstance(score, Failure):
+                return score
+            scores.append(score)
+        output = ranking_output(request, scores, start)
+        if isinstance(output, Ranked):
+            used = [read_usage(result) for result in results]
+            total = Usage(
+                sum(usage.prompt_tokens for usage in used),
+                sum(usage.completion_tokens for usage in used),
+                cached_tokens=sum(usage.cached_tokens for usage in used),
+            )
+            return msgspec.structs.replace(output, usage=total)
+        return output
+
+    async def _run(self, thread: EngineThread, prompt: Any, params: Any) -> Any:
+        """The last output of the engine for one prompt."""
+        name = f"snellen-{next(self._ids)}"
+        results = [result async for result in thread.engine.generate(prompt, params, name)]
+        return results[-1]
+
+    async def _render(
+        self,
+        thread: EngineThread,
+        request: Generate | Rank,
+        messages: Sequence[Message],
+        *,
+        continues: bool = False,
+    ) -> Any:
+        """The prompt of messages as the engine takes it: token ids and processed media."""
+        parts = [part for message in messages for part in message.media()]
+        loaded = {part.digest: await self._load_part(part, request) for part in parts}
+        chat = conversation(messages, lambda part: loaded[part.digest])
+        params = chat_params(self._options.template_values, continues=continues)
+        _, (prompt,) = await thread.engine.renderer.render_chat_async([chat], params)
+        return prompt
+
+    async def _load_part(self, part: Media, request: Generate | Rank) -> dict[str, Any]:
+        if part.kind != "image" or not self._checkpoint.multimodal:
+            raise Unsupported(f"the model takes no {part.kind} input")
+        return image_part(await self._decode(part.digest, request), part.digest)
+
+    async def _decode(self, digest: str, request: Generate | Rank) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._decoder, self._images.get, digest, request.media)
+
+    def _shown_messages(self, request: Generate | Rank) -> Sequence[Message]:
+        if self._options.images == "first":
+            return first_image(request.messages)
+        return tuple(request.messages)
+
+
+def _token_ids(prompt: Any) -> list[int]:
+    return list(prompt["prompt_token_ids"])
+
+
+def _failure(error: Exception) -> Failure:
+    failure = failure_from_error(error)
+    if failure.kind != "request":
+        return failure
+    return Failure(failure_kind(failure.message), failure.message)
+
+
+def _weight_bytes(folder: str) -> int:
+    """Bytes of the weights' files in a folder; 0 if they are not there yet."""
+    return sum(file.stat().st_size for file in Path(folder).glob("*.safetensors"))
+
+
+def check_fit(
+    name: str, weight_bytes: int, device_memory: int, device: str, options: VllmOptions
+) -> None:
+    """Raise UsageError for weights that exceed the memory that vLLM may take. Bytes that are
+    unknown are 0."""
+    if options.quantisation is not None or not weight_bytes or not device_memory:
+        return
+    share = 1.0 if device == "cpu" else options.gpu_memory
+    room = device_memory * share * options.tensor_parallel
+    if weight_bytes <= room:
+        return
+    kind = "memory" if device == "cpu" else "GPU memory"
+    raise UsageError(
+        f"{name}: its weights take {weight_bytes / 1e9:.1f} GB, and vLLM may take "
+        f"{room / 1e9:.1f} GB of {kind} (tensor_parallel={options.tensor_parallel}); "
+        "take more GPUs (tensor_parallel=), quantisation=fp8, or a smaller model"
+    )
+
+
+def open_vllm_local(name: str, options: Mapping[str, str]) -> Model:
+    """Open `vllm-local/<name>`. Raises UsageError (vLLM, name, folder, option)."""
+    if not name:
+        raise UsageError(f"{NAME} needs a model: {NAME}/<hub id> or {NAME}/<folder>")
+    values = read_options(NAME, options, OPTIONS)
+    require_vllm(f"{NAME}/{name}")
+    checkpoint = find_checkpoint(name, values.get("revision"))
+    choices = read_vllm_options(values, checkpoint)
+    identity = Identity(NAME, checkpoint.name, vllm_identity_facts(checkpoint, choices))
+    return VllmLocal(checkpoint, choices, identity)
+
+
+PROVIDER = Provider(name=NAME, open=open_vllm_local, options=OPTIONS, models=MODELS)
