@@ -15,7 +15,7 @@
 #     "transformers==4.44.2",
 # ]
 # ///
-"""Ovis1.5, Phi-3-Vision and Phi-3.5-Vision, mPLUG-Owl3.
+"""Ovis1.5, Phi-3-Vision and Phi-3.5-Vision, TinyLLaVA.
 
 They are asked as Snellen's adapters say (hf/own_code/adapters.toml), by the code that asks them in
 Snellen's own process, with a version of transformers that their code was written for.

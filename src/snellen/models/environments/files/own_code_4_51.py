@@ -14,7 +14,7 @@
 #     "transformers==4.51.3",
 # ]
 # ///
-"""Ovis2.5, Ovis-U1, Molmo and SAIL-VL.
+"""Ovis2.5, Ovis-U1, Molmo, SAIL-VL and SAIL-VL2.
 
 They are asked as Snellen's adapters say (hf/own_code/adapters.toml), by the code that asks them in
 Snellen's own process, with a version of transformers that their code was written for.
