@@ -29,7 +29,9 @@ from snellen.models.environments.chat_server import (
     read_chat,
 )
 from snellen.models.hf.own_code.adapter import adapter_names, code_adapters
+from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.environments import environment_file, environment_recipes
+from snellen.models.naming.registry import open_model
 from snellen.models.naming.routes import checkpoint_routes, layouts, takes_one_image_there
 
 FILES = [name for name, recipe in environment_recipes().items() if recipe.adapters]
@@ -160,3 +162,15 @@ def test_names_lead_to_the_environment_with_their_transformers(
     assert file in [route.target for route in routes if route.kind == "environment"]
     assert takes_one_image_there(id) == one_image
     assert routes[0].kind in ("server", "environment")
+
+
+def test_code_for_an_older_transformers_names_the_environment_that_has_it() -> None:
+    consent = {"trust_remote_code": "yes"}
+    with pytest.raises(NoRoute) as caught:
+        open_model("hf/AIDC-AI/Ovis1.5-Llama3-8B", consent)
+    assert str(caught.value).endswith(
+        "take another way: -m environment/AIDC-AI/Ovis1.5-Llama3-8B:trust_remote_code=yes (a "
+        "one-file server with an environment of its own: uv installs transformers 4.44.2)"
+    )
+    with pytest.raises(NoRoute, match=r"run it in an environment of its own$"):
+        open_model("hf/bytedance-research/Valley2-DPO", consent)
