@@ -164,7 +164,9 @@ SAME = {
         ),
         ("deepseek-ai/Janus-Pro-7B", ["twin"], "deepseek-community/Janus-Pro-7B"),
         ("mistralai/Pixtral-12B-2409", ["twin", "server"], "mistral-community/pixtral-12b"),
-        ("nyu-visionx/cambrian-8b", ["none"], ""),
+        ("nyu-visionx/cambrian-8b", ["environment", "none"], "cambrian"),
+        ("nyu-visionx/Cambrian-S-7B", ["none"], ""),
+        ("adept/fuyu-8b", ["environment", "none"], "fuyu"),
         ("NOBODY/knows-this", [], ""),
     ],
 )  # fmt: skip
@@ -274,4 +276,8 @@ def test_info_says_the_route_and_what_was_tried(capsys: pytest.CaptureFixture[st
     assert "ask it by" in out
     assert "snellen run -m vllm/InternVL2-8B:trust_remote_code=yes" in out
     assert main(["info", "cambrian-8b"]) == 0
-    assert "none: only its authors' package cambrian loads it" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "environment (cambrian); not tried, read only; uv installs its authors' package" in out
+    assert "snellen run -m environment/cambrian-8b:trust_remote_code=yes" in out
+    assert main(["info", "Yi-VL-6B"]) == 0
+    assert "none: only its authors' package llava (Yi's)" in capsys.readouterr().out
