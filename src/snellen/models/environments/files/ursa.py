@@ -32,15 +32,10 @@ SYSTEM = "You are a helpful assistant."
 
 
 def load(checkpoint: Any) -> Any:
-    import collections
-    import collections.abc
     import importlib.metadata
     import importlib.util
     import sys
 
-    # attrdict is older than Python 3.10, which moved these names.
-    for name in ("Mapping", "MutableMapping", "Sequence"):
-        setattr(collections, name, getattr(collections.abc, name))
     files = importlib.metadata.distribution("vlmeval").locate_file("vlmeval/vlm/ursa/ursa_model")
     spec = importlib.util.spec_from_file_location(
         "ursa_model", f"{files}/__init__.py", submodule_search_locations=[str(files)]
