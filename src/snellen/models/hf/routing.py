@@ -177,9 +177,10 @@ def _advice(name: str, routes: Sequence[Route]) -> str:
         return f"transformers does not load {name} by itself; what does: {ways}"
     reason = next(route.note for route in routes if route.kind == "none")
     return (
-        f"there is no way to {name} yet: {reason}; serve it with its authors' code, and name the "
-        "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made elsewhere "
-        "(snellen score)"
+        f"there is no way to {name} yet: {reason}; have a file call its authors' code in an "
+        f"environment of its own (-m {name} --serve FILE.py), serve it elsewhere and name the "
+        "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made there (snellen "
+        "score)"
     )
 
 
