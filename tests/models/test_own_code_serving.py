@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import base64
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -101,6 +102,18 @@ def test_what_cannot_be_asked_says_so_by_value_errors(tmp_path: Path) -> None:
         module.answer(model, read_chat(message("A <|media_pad|>?")), ReplySettings())
     (folder / "config.json").write_text('{"architectures": ["Another"]}', encoding="utf-8")
     with pytest.raises(ValueError, match="no adapter asks the layout unknown of ORG/NAME"):
+        module.load(ServedCheckpoint("ORG/NAME", str(folder), "", own_code=True))
+
+
+def test_code_that_does_not_run_fails_when_it_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "kimi_vl").mkdir()
+    folder = tmp_path / "of_another_version"
+    shutil.copytree(BUILDERS["kimi_vl"](tmp_path / "kimi_vl"), folder)
+    code = folder / "modeling_kimi_vl.py"
+    text = code.read_text(encoding="utf-8")
+    code.write_text(text.replace("= self.vision_tower(", "= self.vision_power("), encoding="utf-8")
+    module = import_file(environment_file("own_code_4_48"))
+    with pytest.raises(AttributeError, match="vision_power"):
         module.load(ServedCheckpoint("ORG/NAME", str(folder), "", own_code=True))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter
-from snellen.models.hf.own_code.turns import Conversation
+from snellen.models.hf.own_code.turns import Conversation, Turn
 from snellen.models.hf.own_code.values import OwnCode, RequestValues
 
 
@@ -39,6 +39,15 @@ def ask_own_code(
     if not isinstance(reply, str):
         raise TypeError(f"the checkpoint's code returned {type(reply).__name__}, expected text")
     return reply
+
+
+def ask_for_one_token(own: OwnCode, adapter: CodeAdapter) -> None:
+    """Ask about one grey picture for one token: whether the code runs at all. Raises what the code
+    raises."""
+    from PIL import Image
+
+    question = Conversation("", (Turn("user", (Image.new("RGB", (56, 56), "grey"), "?")),))
+    ask_own_code(own, adapter, question, Generation(max_new_tokens=1))
 
 
 def count_tokens(own: OwnCode, text: str) -> int:

@@ -12,7 +12,7 @@ import msgspec
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Failure, Generated, Output, StopReason, Usage
-from snellen.core.request import Generate, Generation, Request, request_digest
+from snellen.core.request import Generate, Request, request_digest
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadOptions
 from snellen.models.hf.loading import (
@@ -24,8 +24,13 @@ from snellen.models.hf.loading import (
 )
 from snellen.models.hf.options import identity_facts
 from snellen.models.hf.own_code.adapter import CodeAdapter, code_adapters
-from snellen.models.hf.own_code.asking import ask_own_code, count_tokens, set_attributes
-from snellen.models.hf.own_code.turns import Conversation, Turn, read_turns
+from snellen.models.hf.own_code.asking import (
+    ask_for_one_token,
+    ask_own_code,
+    count_tokens,
+    set_attributes,
+)
+from snellen.models.hf.own_code.turns import read_turns
 from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.hf.placement import is_placed
 from snellen.models.hf.processor import first_line
@@ -176,14 +181,11 @@ def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) ->
 
 
 def _try_once(own: OwnCode, checkpoint: Checkpoint, adapter: CodeAdapter) -> None:
-    """Ask about one grey picture for one token, so that code which does not run with the installed
-    transformers fails before a thousand questions do. Raises UsageError."""
-    from PIL import Image
-
-    question = Conversation("", (Turn("user", (Image.new("RGB", (56, 56), "grey"), "?")),))
+    """Ask for one token, so that code which does not run with the installed transformers fails
+    before a thousand questions do. Raises UsageError."""
     try:
         with silence_library():
-            ask_own_code(own, adapter, question, Generation(max_new_tokens=1))
+            ask_for_one_token(own, adapter)
     except MODEL_ERRORS as error:
         type = config_type(checkpoint.config)
         raise own_code_fails(checkpoint.name, type, first_line(error)) from error

@@ -13,7 +13,12 @@ from typing import Any, Protocol
 
 from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter, adapter_names, code_adapters
-from snellen.models.hf.own_code.asking import ask_own_code, count_tokens, set_attributes
+from snellen.models.hf.own_code.asking import (
+    ask_for_one_token,
+    ask_own_code,
+    count_tokens,
+    set_attributes,
+)
 from snellen.models.hf.own_code.turns import as_conversation
 from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.naming.routes import checkpoint_layout
@@ -38,11 +43,13 @@ class ServedOwnCode:
     """A checkpoint that is loaded by its own code, and asked as the adapter of its layout says."""
 
     def __init__(self, checkpoint: CheckpointToServe) -> None:
-        """Raises ValueError if the checkpoint's code may not run, or no adapter has its layout."""
+        """Raises ValueError if the checkpoint's code may not run, or no adapter has its layout, and
+        what the code raises when it is loaded and asked for one token."""
         if not checkpoint.own_code:
             raise ValueError(f"{checkpoint.name} runs its own code: give trust_remote_code=yes")
         self._adapter = _find_adapter(checkpoint)
         self._own = _load(checkpoint, self._adapter)
+        ask_for_one_token(self._own, self._adapter)
 
     def answer(self, chat: Any, settings: Any) -> dict[str, Any]:
         """The reply to a request of `chat_server`. Raises ValueError for one that the code cannot
