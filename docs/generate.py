@@ -9,6 +9,8 @@ docs/families.md    families of models that were tried (see docs/families.py)
 docs/routes.md      where every model's name leads (see docs/routes.py)
 docs/every-kind.md  a run over one small file of every benchmark (see docs/every_kind.py)
 docs/attacks.md     hostile input and bad days, each with its test (see docs/attacks.py)
+docs/paper-rows.md  what the papers define, with commands and tests (see docs/paper_rows.py)
+docs/paper-figures.md  the papers' tables, recomputed (see docs/paper_figures.py)
 docs/statistics.md  every statistical procedure with its simulations (see simulations/page.py)
 docs/design/structure.md  how readable the package is (see docs/structure.py)
 docs/llms.txt       what the documentation holds, for language models (see docs/llms.py)
@@ -239,6 +241,16 @@ def attacks() -> str:
     return _page_of("attacks.py")
 
 
+def paper_rows() -> str:
+    """What the papers define, with the command and the tests of each row."""
+    return _page_of("paper_rows.py")
+
+
+def paper_figures() -> str:
+    """The papers' tables and figures, recomputed next to the printed numbers."""
+    return _page_of("paper_figures.py")
+
+
 def structure() -> str:
     """How readable the package is, from the figures that are committed."""
     return _page_of("structure.py")
@@ -258,6 +270,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "families.md": families,
     "routes.md": routes,
     "every-kind.md": every_kind,
+    "paper-rows.md": paper_rows,
+    "paper-figures.md": paper_figures,
     "statistics.md": statistics,
     "attacks.md": attacks,
     "design/structure.md": structure,

@@ -15,6 +15,7 @@ from snellen.core.limits import DEFAULT_LIMITS, Limits, limit_variable
 from snellen.core.secret import Secret
 
 HUB = "https://huggingface.co"
+MODELSCOPE = "https://www.modelscope.cn"
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 
 _FORCED_OFFLINE: ContextVar[bool] = ContextVar("_UNPLUGGED", default=False)
@@ -41,6 +42,11 @@ class Settings:
     """Data folder of VLMEvalKit users: `LMUData`, else ~/LMUData if it exists."""
     hf_endpoint: str = HUB
     """`HF_ENDPOINT`: the hub, or a mirror of it."""
+    modelscope_endpoint: str = MODELSCOPE
+    """`MODELSCOPE_ENDPOINT`: ModelScope, or a mirror of it."""
+    use_modelscope: bool = False
+    """`SNELLEN_USE_MODELSCOPE`: data of the Hugging Face hub are fetched from ModelScope, where the
+    data sets have the same names."""
     offline: bool = False
     """`HF_HUB_OFFLINE`: nothing is downloaded; the Hugging Face libraries obey it too."""
     prices: Path | None = None
@@ -64,6 +70,8 @@ class Settings:
             cache=_cache(env),
             lmu_data=_lmu_data(env),
             hf_endpoint=(env.get("HF_ENDPOINT") or HUB).rstrip("/"),
+            modelscope_endpoint=(env.get("MODELSCOPE_ENDPOINT") or MODELSCOPE).rstrip("/"),
+            use_modelscope=env.get("SNELLEN_USE_MODELSCOPE", "").strip().lower() not in _FALSE,
             offline=_FORCED_OFFLINE.get()
             or env.get("HF_HUB_OFFLINE", "").strip().lower() not in _FALSE,
             prices=_path(env.get("SNELLEN_PRICES")),

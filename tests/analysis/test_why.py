@@ -312,7 +312,7 @@ def test_mistakes_are_one_sentence(data: Path, tmp_path: Path, capsys) -> None:
         explain(first.path, other.path)
     with pytest.raises(UsageError, match="holds 2 runs"):
         explain(tmp_path / "out", first.path)
-    with pytest.raises(UsageError, match="no run folders"):
+    with pytest.raises(UsageError, match="no such file or folder"):
         explain(tmp_path / "a.csv", tmp_path / "b.csv")
     assert main(["why", str(first.path), str(tmp_path / "nothing.csv")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

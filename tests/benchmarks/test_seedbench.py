@@ -197,6 +197,12 @@ def test_tables_of_runs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = next(line for line in levels.splitlines() if line.startswith("| random (ranking)"))
     assert row.endswith("| - | - | - | - |"), "part-3 and L3 have no value"
     assert row.startswith("| random (ranking) | L2 |")
+    assert "| Few-shot Segmentation† |" in text
+    assert "| Few-shot Keypoint |" in text
+    assert "† the form of the authors' files of this dimension is not documented" in text
+    (report, *_) = run.glob("*/report.json")
+    notices = json.loads(report.read_text())["summary"]["notices"]
+    assert any(each.startswith("Few-shot Segmentation and Few-shot Object") for each in notices)
     assert main(["export", str(run), "--to", "seed-heatmap"]) == 0
     assert capsys.readouterr().out.startswith("<svg ")
 

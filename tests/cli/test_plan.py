@@ -234,6 +234,18 @@ def test_requests_to_a_judge_are_counted_apart() -> None:
     Path("open.tsv").write_text("index\tquestion\tanswer\n1\tHow many?\t3\n2\tOf what?\tred\n")
     found = estimated(["random"], ["mm-vet"], variant=Variant(data="open.tsv"), judges=["random"])
     assert (found.requests, found.asked_of_others) == (2, {"judge": 2})
+    planned = plan(
+        ["random"], ["mm-vet"], variant=Variant(data="open.tsv"), judges=["random:seed=3"],
+        prices=["random/random:input=0,output=1000000"], budget="1Mtok",
+    )  # fmt: skip
+    (line,) = planned.lines
+    # Two replies of 64 tokens are assumed.
+    assert line.role_dollars["judge"] == 128
+    assert line.dollars == 256
+    tokens = found.tokens_of_others["judge"]
+    assert tokens.prompt_tokens > 100
+    total = found.prompt_tokens + found.completion_tokens + tokens.prompt_tokens + 128
+    assert f"{total:,.0f} are expected" in planned.notes[-1]
 
 
 def test_equal_requests_are_sent_once() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from board_hub import ATTACK, LONG, OTHER, SOURCE, open_board_hub
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from html_reader import Element, read_html
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.accounts.access import start_sign_in
@@ -34,6 +37,7 @@ PAGES = (
     f"/benchmarks/{VERSIONS}",
     "/benchmarks/empty",
     "/suites/core",
+    "/suites/core/history",
     f"/benchmarks/{HIDDEN}/protocol",
     f"/benchmarks/{OPEN}/history",
     "/benchmarks/empty/history",
@@ -368,6 +372,18 @@ def test_the_history_has_a_chart_and_the_same_in_a_table(client: TestClient) -> 
     assert scores == sorted(scores, reverse=True)
 
 
+def test_the_history_of_a_suite_is_of_its_averages_and_members(client: TestClient) -> None:
+    links = [link.attributes.get("href") for link in page(client, "/suites/core").all("a")]
+    assert "/suites/core/history" in links
+    history = page(client, "/suites/core/history")
+    rows = history.one("table").one("tbody").all("tr")
+    assert len(rows) == len(history.one("svg", class_="timeline").all("circle")) > 3
+    links = [link.attributes.get("href", "") for link in history.all("a")]
+    assert {"/suites/core", "/suites/core/feed.xml"} <= set(links)
+    members = {link for link in links if link.startswith("/benchmarks/")}
+    assert {f"/benchmarks/{OPEN}", f"/benchmarks/{HIDDEN}"} & members
+
+
 def test_home_has_the_first_group_of_each_board(client: TestClient) -> None:
     document = page(client, "/")
     card = next(each for each in document.all("li", class_="card") if "MMBench dev" in each.text)
@@ -441,6 +457,60 @@ def test_pages_are_kept_until_a_board_changes(client: TestClient, hub: Hub) -> N
     assert changed.status_code == 200
     assert "InternVL2-Llama3-76B" not in names(read_html(changed.text))
     assert "a name nobody noted" in changed.text
+
+
+def test_readers_at_once_share_one_reading_and_one_drawing(app: FastAPI, hub: Hub) -> None:
+    """200 readers behind a write read the database once, and behind a change draw the page once."""
+    path = f"/benchmarks/{OPEN}"
+    statements: list[str] = []
+
+    def note(_: Any, __: Any, statement: str, *___: Any) -> None:
+        statements.append(statement)
+
+    async def ask(readers: int) -> set[str]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://hub.example", headers=HTML
+        ) as browser:
+            answers = await asyncio.gather(*(browser.get(path) for _ in range(readers)))
+        assert {answer.status_code for answer in answers} == {200}
+        return {answer.text for answer in answers}
+
+    def drawings() -> int:
+        """Statements that read submissions: only who draws a page does so."""
+        found = sum("submissions" in statement for statement in statements)
+        statements.clear()
+        return found
+
+    asyncio.run(ask(1))
+    event.listen(hub.database.engine, "before_cursor_execute", note)
+    try:
+        with hub.database.writing() as session:
+            session.execute(update(Submission).where(Submission.public_id == f"0001{1:012x}")
+                            .values(problem=""))  # fmt: skip
+        statements.clear()
+        started = time.monotonic()
+        assert len(asyncio.run(ask(200))) == 1
+        readings = sum("FROM board_changes" in statement for statement in statements)
+        # One for the write, and those of a slow machine: the state is read four times a second.
+        assert 1 <= readings <= 2 + 4 * (time.monotonic() - started)
+        assert drawings() == 0
+        with hub.database.writing() as session:
+            row = session.scalars(
+                select(Submission).where(Submission.public_id == f"0001{4:012x}")
+            ).one()
+            note_change(session, hub.config.hidden, row, "published")
+        statements.clear()
+        asyncio.run(ask(1))
+        one_drawing = drawings()
+        assert one_drawing > 0
+        with hub.database.writing() as session:
+            note_change(session, hub.config.hidden, row, "published")
+        statements.clear()
+        assert len(asyncio.run(ask(200))) == 1
+        assert drawings() == one_drawing
+    finally:
+        event.remove(hub.database.engine, "before_cursor_execute", note)
 
 
 def test_pages_of_one_reader_do_not_reach_another(client: TestClient, hub: Hub) -> None:

@@ -81,6 +81,7 @@ TABLE: dict[str, Access] = {
     "GET /benchmarks/{name}/feed.xml": everyone(),
     "GET /feed.xml": everyone(),
     "GET /suites/{name}/feed.xml": everyone(),
+    "GET /suites/{name}/history": everyone(),
     "GET /compare": everyone(),
     "GET /suites/{name}": everyone(),
     "GET /submissions/{public_id}": Access(404, 404, 404, 200, 404),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import transformers
-from own_code_checkpoints import BUILDERS
+from own_code_by_call import BUILDERS
 from transformers.models.auto import modeling_auto
 
 from snellen.cli.main import main
@@ -16,6 +16,7 @@ from snellen.core.errors import UsageError
 from snellen.models.hf.own_code.adapter import code_adapters
 from snellen.models.hf.routing import NoRoute, destination
 from snellen.models.naming.catalog import catalog, sources
+from snellen.models.naming.environments import environment_recipes
 from snellen.models.naming.filters import choose
 from snellen.models.naming.registry import open_model
 from snellen.models.naming.routes import (
@@ -70,6 +71,7 @@ def test_every_source_says_where_and_when_and_is_used() -> None:
     used = {family.source for family in families()} | {
         layout.source for layout in layouts().values()
     }
+    used |= {recipe.source for recipe in environment_recipes().values()}
     used |= {family.twin_source for family in families()} | {*SERVERS, "diffusers"}
     assert used - {""} == route_sources().keys()
     for name in route_sources().keys() & sources().keys():
@@ -151,7 +153,7 @@ SAME = {
         ("Qwen/Qwen2.5-VL-7B-Instruct", ["transformers"], "Qwen/Qwen2.5-VL-7B-Instruct"),
         ("OpenGVLab/InternVL3-8B", ["twin", "code"], "OpenGVLab/InternVL3-8B-hf"),
         ("OpenGVLab/InternVL3_5-38B", ["twin", "code"], "OpenGVLab/InternVL3_5-38B-HF"),
-        ("OpenGVLab/InternVL2-8B", ["server", "server", "server", "code"], "vllm"),
+        ("OpenGVLab/InternVL2-8B", ["server", "server", "server", "environment", "code"], "vllm"),
         ("OpenGVLab/InternVL2_5-4B", ["code", "server"], "internvl_chat"),
         ("OpenGVLab/InternVL2_5-8B-MPO", ["twin", "server"], "OpenGVLab/InternVL2_5-8B-MPO-hf"),
         ("openbmb/MiniCPM-V-2_6", ["code", "server"], "minicpmv"),
@@ -213,7 +215,8 @@ def test_a_name_that_does_not_open_says_what_does(id: str) -> None:
         assert best.note in sentence
         assert "http://HOST:PORT/v1#NAME" in sentence
     else:
-        assert f"/{id}:trust_remote_code=yes" in sentence
+        consents = best.kind != "environment" or environment_recipes()[best.target].own_code
+        assert f"/{id}{':trust_remote_code=yes' if consents else ''}" in sentence
 
 
 def test_a_folder_is_recognised_by_what_its_configuration_declares() -> None:

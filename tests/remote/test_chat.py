@@ -10,6 +10,7 @@ import pytest
 from asking_remote import ask, picture, question
 from standin_server import StandIn, chat_reply
 
+from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.output import Failure, Generated, Usage
 from snellen.core.request import Generate, Media, Message, Ref, Text, user
@@ -102,6 +103,30 @@ def test_one_picture_for_models_that_take_one(server: StandIn) -> None:
     ask(f"{server.url}#tiny:images=first", pair)
     parts = server.asked[-1]["messages"][0]["content"]
     assert [part["type"] for part in parts] == ["image_url", "text"]
+
+
+def test_images_that_follow_each_other_are_one_video(server: StandIn) -> None:
+    """Frames in the order of the message, as vLLM reads them; an image alone stays an image."""
+    red, blue, green = (picture(colour) for colour in ("red", "blue", "green"))
+    frames = question(red, blue, "What moves?", green)
+    [output] = ask(f"{server.url}#tiny:images=video", frames)
+    assert isinstance(output, Generated)
+    film, text, image = server.asked[-1]["messages"][0]["content"]
+    head, *data = film["video_url"]["url"].split(",")
+    assert head == "data:video/jpeg;base64"
+    assert [base64.b64decode(one) for one in data] == [red, blue]
+    assert [part["type"] for part in (film, text, image)] == ["video_url", "text", "image_url"]
+    model = open_model(f"{server.url}#tiny:images=video")
+    assert model.capabilities.many_images
+    assert model.identity.facts["images"] == "video"
+
+
+def test_images_of_several_sizes_are_no_video(server: StandIn) -> None:
+    with pytest.raises(MediaError, match="8 x 6 and of 9 x 4 pixels are no frames of one video"):
+        ask(
+            f"{server.url}#tiny:images=video",
+            question(picture("red"), picture(size=(9, 4)), "Same?"),
+        )
 
 
 VIDEO = b"\x00\x00\x00\x18ftypmp42 frames"

@@ -12,7 +12,7 @@ from aiohttp import web
 from remote_runs import QUICK, Scripted, measured, questions
 from standin_server import StandIn, chat_reply
 
-from snellen import evaluate
+from snellen import Variant, evaluate
 from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.core.output import Failure, Usage
@@ -89,6 +89,65 @@ def test_a_budget_is_never_exceeded(
     spent = info.spent["model"].usage
     assert 19_000 < spent.prompt_tokens + spent.completion_tokens <= 20_400
     assert info.stopped.startswith("the budget of 20,000 tokens is spent (")
+
+
+def open_questions(folder: Path, count: int) -> str:
+    path = folder / "open.tsv"
+    rows = [f"{i}\tWhat is {i}?\tred" for i in range(count)]
+    path.write_text("\n".join(["index\tquestion\tanswer", *rows]) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("helper", ["extractors", "judges"])
+@pytest.mark.parametrize("unit", ["tok", "usd"])
+def test_a_budget_holds_for_the_sum_of_a_model_and_its_reader_or_judge(
+    server: StandIn, tmp_path: Path, helper: str, unit: str
+) -> None:
+    """The server adds up what it was paid for: the helper's requests are the larger part."""
+    server.models.append("helper")
+    draws = random.Random(1)
+    paid = {"tiny": 0.0, "helper": 0.0}
+    prices = {"tiny": Price(100.0, 200.0), "helper": Price(300.0, 900.0)}
+
+    async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(draws.uniform(0.0, 0.005))
+        if "Reply with the single letter A" in str(body):
+            # The check of each model before the first question is no part of the run.
+            return web.json_response(chat_reply("A"))
+        name = body["model"]
+        completion = draws.choice([1, 3, 100]) if name == "tiny" else draws.choice([5, 16])
+        prompt = 20 if name == "tiny" else 150
+        price = prices[name]
+        worth = prompt * price.input + completion * price.output
+        paid[name] += worth / 1e6 if unit == "usd" else prompt + completion
+        reply = chat_reply("It looks azure to me" if name == "tiny" else "1.0")
+        usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+        return web.json_response({**reply, "usage": usage})
+
+    server.handler = answer
+    amount = 15_000.0 if unit == "tok" else 3.0
+    judged = helper == "judges"
+    data = open_questions(tmp_path, 300) if judged else str(questions(tmp_path, 300))
+    results = evaluate(
+        f"{server.url}#tiny:concurrency=16",
+        "mm-vet" if judged else data,
+        variant=Variant(data=data if judged else None, max_new_tokens=128),
+        out=tmp_path / "out",
+        html=False,
+        budget=f"{amount:g}{unit}",
+        prices=[f"{name}:input={p.input:g},output={p.output:g}" for name, p in prices.items()],
+        **{helper: [f"{server.url}#helper"]},  # type: ignore[arg-type]
+    )
+    info = results.runs[0].info
+    assert info.status == "interrupted"
+    assert paid["helper"] > paid["tiny"] > 0
+    assert 0.7 * amount < sum(paid.values()) <= 1.02 * amount
+    role = "judge" if judged else "extractor"
+    spent = info.spent[role]
+    if unit == "usd":
+        assert spent.cost == pytest.approx(paid["helper"])
+    else:
+        assert spent.usage.prompt_tokens + spent.usage.completion_tokens == paid["helper"]
 
 
 def test_a_server_that_replies_longer_than_allowed_is_noticed(

@@ -8,6 +8,7 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from snellen.api._joins import Join, RequestedModel, join_requested
 from snellen.api._maker_setup import MadeSpec, add_maker_options, maker_sampling
 from snellen.api._sampling import (
     is_greedy,
@@ -22,11 +23,12 @@ from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model
-from snellen.core.request import CLIP, Sampling
+from snellen.core.request import CLIP, DRAWER, Sampling
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.loop.plan import RunPlan, recorded_sampling
 from snellen.engine.loop.request_broker import MAIN
 from snellen.extract.llm import EXTRACTOR
+from snellen.models.joined import DESCRIBE
 from snellen.models.sampling import check_sampler
 
 
@@ -44,10 +46,14 @@ class ModelRoles:
     """How the models are sampled, by name."""
     judge_sampling: Mapping[str, Sampling] = field(default_factory=dict)
     """How the judges are sampled, by role."""
+    joins: Mapping[str, Join] = field(default_factory=dict)
+    """By the name of the measured model: what draws for it."""
 
     def roles(self) -> list[dict[str, Model]]:
-        """Models by role: those of each extractor, then those that all runs share."""
-        return [*self.extractors, self.shared_roles]
+        """Models by role: those of each extractor, those that all runs share, and those that draw
+        for measured models."""
+        drawers = ({DRAWER: join.drawer} for join in self.joins.values())
+        return [*self.extractors, self.shared_roles, *drawers]
 
     def all_models(self) -> Iterator[tuple[str, Model]]:
         """Every model with its name; models with a role have the name ""."""
@@ -101,7 +107,7 @@ def open_roles(
     once. `custom` are the models of loaded files. Raises UsageError if a model cannot be opened, or
     cannot be sampled as its options say, and if two models have one name.
     """
-    listed = list_models(models)
+    listed = [RequestedModel.parse(each.name, each.model, custom) for each in list_models(models)]
     specs = split_model_sampling([each.model for each in listed], options.sampling, custom)
     refuse_sampling("an extractor", *options.extractors)
     refuse_sampling("a model that compares pictures", options.clip)
@@ -121,6 +127,9 @@ def open_roles(
     opened_models, sampling = specs.resolve(
         requested, options.repeats, [each.name for each in listed]
     )
+    opened_models, sampling, joins = join_requested(
+        listed, opened_models, sampling, opener.role_model
+    )
     named_models = _distinct_models(opened_models)
     extractors = [{EXTRACTOR: opener.role_model(model)} for model in options.extractors] or [{}]
     shared = {CLIP: opener.role_model(options.clip)} if options.clip is not None else {}
@@ -128,7 +137,7 @@ def open_roles(
         shared |= zip(judge_roles(len(judges)), map(opener.role_model, judges), strict=True)
         for role, settings in judge_sampling.items():
             check_sampler(role, shared[role], settings, 1)
-    return ModelRoles(named_models, extractors, shared, sampling, judge_sampling)
+    return ModelRoles(named_models, extractors, shared, sampling, judge_sampling, joins)
 
 
 def _distinct_models(models: Sequence[tuple[str, Model]]) -> list[tuple[str, Model]]:
@@ -188,13 +197,14 @@ class RunMatrix:
         roles, options = self.model_roles, self.options
         is_by_maker = options.setup == MAKER
         benchmark = cell.benchmark.for_model(
-            name, model, self.variant, self.custom_benchmarks, is_by_maker
+            self._text_name(cell), model, self.variant, self.custom_benchmarks, is_by_maker
         )
         shared = {
             role: helper
             for role, helper in roles.shared_roles.items()
             if role in benchmark.extra_roles
         }
+        join = roles.joins.get(name)
         sampling = {MAIN: roles.sampling[name]} if name in roles.sampling else {}
         sampling |= {
             role: settings for role, settings in roles.judge_sampling.items() if role in shared
@@ -204,14 +214,33 @@ class RunMatrix:
             model_name=name,
             benchmark=benchmark,
             out=Path(options.out),
-            roles={**cell.extractor, **shared},
+            roles={**cell.extractor, **shared, **({DRAWER: join.drawer} if join else {})},
             limit=options.limit,
             seed=options.seed,
             failures=self.variant.failures,
             repeats=options.repeats,
             sampling=sampling,
             setup_sampling=self._setup_sampling(cell, benchmark),
+            describe=join.describe if join else DESCRIBE[0],
+            extend_truncated=self._extension(benchmark),
         )
+
+    def _extension(self, benchmark: Benchmark) -> int | None:
+        """The limit for replies that were cut; None where the benchmark's own is as large."""
+        limit = self.options.extend_truncated
+        return None if limit is None or limit <= benchmark.max_new_tokens else limit
+
+    def check_extension(self) -> None:
+        """Raises UsageError if `--extend-truncated` is larger than the limit of no run."""
+        if self.options.extend_truncated is None:
+            return
+        plans = [self.run_plan(cell) for cell in self.cells()]
+        if all(plan.extend_truncated is None for plan in plans):
+            limit = min(plan.benchmark.max_new_tokens for plan in plans)
+            raise UsageError(
+                f"--extend-truncated is {self.options.extend_truncated:,}, and replies may have "
+                f"{limit:,} tokens already; give a larger number"
+            )
 
     def greedy_models(self) -> list[str]:
         """Names of the models that are asked for their likeliest reply although they can sample, on
@@ -228,7 +257,15 @@ class RunMatrix:
         name, model = cell.model
         if self.options.setup != MAKER or RECIPE not in benchmark.parameters:
             return None
-        return maker_sampling(name, model, benchmark, self.model_roles.sampling.get(name))
+        own = self.model_roles.sampling.get(name)
+        return maker_sampling(self._text_name(cell), model, benchmark, own)
+
+    def _text_name(self, cell: RunCell) -> str:
+        """The name of the model that gives text: of a join, that of its text model."""
+        name, model = cell.model
+        if name not in self.model_roles.joins:
+            return name
+        return f"{model.identity.provider}/{model.identity.name}"
 
 
 def resolve_comparison(rule: ComparisonRule, names: Sequence[str]) -> ComparisonRule:

@@ -181,6 +181,7 @@ class CrossedRuns:
             fresh=model_run.config.fresh,
             repeats=min(first.config.repeats, second.config.repeats),
             sampling=_sampling(first.config, decoding_run.config),
+            extend_truncated=decoding_run.config.extend_truncated,
         )
         self._check_prompts(plan, prompt_run, media_run)
         return plan

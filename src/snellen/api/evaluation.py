@@ -35,6 +35,7 @@ from snellen.core.event_loop import run_in_thread
 from snellen.core.model import AnyModel, Model, abilities
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import PrecisionRule, parse_stop_rule
+from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.comparison_run import run_comparison
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
 from snellen.engine.loop.preflight import check_models, check_roles
@@ -72,12 +73,12 @@ def evaluate(
     `datasets.Dataset`, or `Data(rows, name=...)`. `changes` are fields of `RunOptions`, in place of
     those of `options`: `evaluate("random", "eyechart", limit=10)`.
 
-    `progress` shows how far the samples are: by default on a terminal and in a notebook, with True
-    everywhere, with False nowhere; or an object with the methods of `Progress`. Callbacks:
+    `progress` shows how far the samples are: by default on a terminal and in a notebook, with
+    True everywhere, with False nowhere; or an object with the methods of `Progress`. Callbacks:
     `fetching` follows downloads; `warned` gets a sentence about each benchmark that cannot be
-    scored as it is run, before anything is asked; `serving` gets lines about the model servers that
-    are started. `command` is recorded with the runs, and, if the call is stopped, shown as the
-    command that resumes it.
+    scored as it is run, before anything is asked, and about replies that are cut; `serving`
+    gets lines about the model servers that are started, and what a new run takes. `command` is
+    recorded with the runs, and, if the call is stopped, shown as the command that resumes it.
 
     Works under a running event loop, as in a notebook. Raises a UsageError subclass before anything
     is asked if a name, option or file cannot be used, and `RunInterrupted`, a KeyboardInterrupt, on
@@ -173,6 +174,7 @@ def _evaluate(
                 if remark := abilities(model).route_remark:
                     warned(f"{name}: {remark}")
         matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+        matrix.check_extension()
         if options.repeats > 1 and warned is not None:
             for name in matrix.greedy_models():
                 warned(f"{name}: {_NO_TEMPERATURE}")
@@ -185,6 +187,13 @@ def _evaluate(
                 limits=limits,
                 stop_rule=rule if isinstance(rule, PrecisionRule) else None,
                 fresh=fresh,
+                # Runs with other extractors have the same replies.
+                warned=warned if cell.extractor is roles.extractors[0] else None,
+                on_forecast=None
+                if serving is None
+                else partial(
+                    _say_forecast, serving, f"{cell.model[0]} on {cell.benchmark.benchmark.name}"
+                ),
             )
             return bind_to_data(replace(plan, prices=prices.plan_prices(plan)))
 
@@ -205,6 +214,14 @@ def _evaluate(
                 _run_group(plans, responses, servers, options.html, results)
         results.lost.extend(servers.lost_servers())
         return results
+
+
+def _say_forecast(say: Notify, run: str, expected: Forecast) -> None:
+    """Say what the rest of a run takes, if that is worth a sentence."""
+    from snellen.report.terminal.forecast import forecast_sentence, is_notable
+
+    if is_notable(expected):
+        say(forecast_sentence(run, expected))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
@@ -78,6 +79,15 @@ def parse_pairs(text: str) -> dict[str, str]:
             raise UsageError(f"{pair!r} is not of the form key=value")
         pairs[key.strip()] = value
     return pairs
+
+
+def parse_token_count(text: str) -> int:
+    """Read a number of tokens: `4096`, or `32k` for 32,000. Raises UsageError."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(k?)", text.strip().lower())
+    count = float(match[1]) * (1000 if match[2] else 1) if match else 0.0
+    if count < 1 or count != int(count):
+        raise UsageError(f"{text!r} is no number of tokens; expected e.g. 4096 or 32k")
+    return int(count)
 
 
 def parse_rule(text: str) -> str:

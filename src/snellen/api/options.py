@@ -24,6 +24,7 @@ from snellen.api.flags import (
     parse_failure_policy,
     parse_pairs,
     parse_rule,
+    parse_token_count,
 )
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
@@ -181,6 +182,12 @@ class RunOptions(RequestOptions):
     )  # fmt: skip
     """`maker`: models are asked as their makers ask them (`snellen list recipes`), in what neither
     the user nor the route decides; `plain`: as the benchmark says."""
+    extend_truncated: int | None = option(
+        None, "--extend-truncated", "ask again, with this limit of tokens, for the replies that "
+            "were cut at their limit, and for no others; e.g. 32k", metavar="N",
+        parse=parse_token_count,
+    )  # fmt: skip
+    """Both replies are kept. The run has a folder of its own, beside that of the shorter limit."""
     repeats: int = option(
         1, "--repeats", "ask each question K times and report mean, pass@k, majority and "
         "consistency", metavar="K", parse=int,
@@ -209,7 +216,7 @@ class RunOptions(RequestOptions):
     serve: str | None = option(
         None, "--serve", "start this model server for the run and stop it afterwards; "
             "{port} stands for the port and {model} for the name after -m, e.g. 'vllm "
-            "serve {model} --port {port}'",
+            "serve {model} --port {port}'; or a one-file server, FILE.py",
         metavar="COMMAND",
     )  # fmt: skip
     """For the one model named or, with none, for the only one that the server lists. Names such as
@@ -248,6 +255,7 @@ class RunOptionChanges(TypedDict, total=False):
     seed: int
     variant: Variant
     setup: str
+    extend_truncated: int | None
     repeats: int
     sampling: Sampling
     extractors: Sequence[AnyModel] | AnyModel
@@ -277,6 +285,38 @@ class AskOptions(RequestOptions):
         None, "--store", "response store of --ask (default: store.sqlite next to A, or "
             "in OUT)",
         metavar="FILE",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """How commands on runs read the sources they are given: where the data of runs are now, and
+    what prediction files among them answer."""
+
+    benchmark: str | None = option(
+        None, "--benchmark", "what prediction files among the sources answer: a name or a data "
+            "file (default: as the runs beside them, else what the files hold)", short="-b",
+        metavar="BENCHMARK",
+    )  # fmt: skip
+    data: Sequence[str] = option(
+        (), "--data", "data file of -b; or where the data of a run are now, if they were moved, "
+            "used only if they are the same", metavar="FILE", is_repeatable=True,
+    )  # fmt: skip
+    columns: Mapping[str, str] | None = option(
+        None, "--columns", "columns of prediction files or of their data, e.g. "
+            "id=nr,prediction=out", metavar="ROLE=NAME,...", parse=parse_pairs,
+    )  # fmt: skip
+    where: Mapping[str, str] | None = option(
+        None, "--where", "only these rows of prediction files", metavar="COLUMN=VALUE,...",
+        parse=parse_pairs,
+    )  # fmt: skip
+    rule: str | None = option(
+        None, "--rule", "rule that parses the replies of prediction files, as of `snellen score`",
+        metavar="|".join(RULES), parse=parse_rule,
+    )  # fmt: skip
+    circular: str | None = option(
+        None, "--circular", "prediction files hold every rotation of the options, as of `snellen "
+            "score`", choices=("early", "full", "off"), bare_value="early",
     )  # fmt: skip
 
 
@@ -315,6 +355,11 @@ def check_options(options: RunOptions) -> None:
     if options.setup not in SETUPS:
         raise UsageError(f"setup is {options.setup!r}; expected one of {', '.join(SETUPS)}")
     check_limit(options.limit)
+    if options.extend_truncated is not None and options.extend_truncated < 1:
+        raise UsageError(
+            f"--extend-truncated is {options.extend_truncated}; expected a limit of tokens, such "
+            "as 32k (in Python: extend_truncated=32_000)"
+        )
     check_column_keys(options.variant.columns)
     out = Path(options.out)
     if out.exists() and not out.is_dir():

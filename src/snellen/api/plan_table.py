@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
 from snellen.report.notebook import fragments as html
+from snellen.report.terminal.forecast import interval_sentence, short_count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,8 +52,8 @@ def _cells(line: PlanLine) -> tuple[str, ...]:
         f"{estimate.requests:.0f}",
         str(estimate.most_requests),
         str(estimate.stored),
-        _short_count(estimate.prompt_tokens),
-        _short_count(estimate.completion_tokens),
+        short_count(estimate.prompt_tokens),
+        short_count(estimate.completion_tokens),
         _UNKNOWN if line.dollars is None else f"{line.dollars:.2f}",
         _UNKNOWN if estimate.seconds is None else fmt.duration(estimate.seconds),
     )
@@ -90,8 +91,12 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
         yield f"{estimate.equal} more requests are equal to others, and sent once"
     if estimate.unsupported:
         yield f"{estimate.unsupported} samples are beyond the model"
+    if estimate.forecast is not None:
+        yield interval_sentence(estimate.forecast)
     for role, count in estimate.asked_of_others.items():
-        yield f"up to {count} requests to the {role} besides"
+        amount = line.role_dollars.get(role)
+        paid = "" if amount is None else f", {amount:.2f} $"
+        yield f"up to {count} requests to the {role} besides{paid}"
     if line.price is not None and line.price.source:
         date_text = f", read {line.price.date}" if line.price.date else ""
         yield f"price from {line.price.source}{date_text}"
@@ -101,13 +106,6 @@ def _missing_lines(planned: Planned) -> list[str]:
     return [
         f"missing {requirement.what}: {requirement.sentence}" for requirement in planned.missing
     ]
-
-
-def _short_count(count: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f}"
 
 
 def plan_html(planned: Planned) -> str:

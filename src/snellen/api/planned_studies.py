@@ -31,7 +31,12 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     benchmark: str
     estimate: Estimate | None = None
     dollars: float | None = None
+    """Of the model and of extractors and judges, as far as their prices are known; for these the
+    most that they may cost, unless there is a forecast."""
     price: Price | None = None
+    """Of the model."""
+    role_dollars: dict[str, float | None] = {}
+    """The part of extractors and judges, by role; None if no price is known."""
     skipped: str = ""
     """Why the model cannot take the benchmark."""
 

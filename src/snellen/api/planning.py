@@ -1,4 +1,5 @@
-"""`plan`: what a run would ask, take and cost, and what is missing. Sends and fetches nothing."""
+"""`plan`: what a run would ask, take and cost, and what is missing. Fetches nothing, and sends
+nothing but a probe."""
 
 from __future__ import annotations
 
@@ -26,15 +27,21 @@ from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.api.resolve import MissingRequirement, OfflineResolver, UnavailableModel
 from snellen.api.results import printed_text
 from snellen.benchmarks.declaration.published_sizes import published_size
-from snellen.core.model import AnyModel, RemoteModel
+from snellen.core.model import AnyModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
-from snellen.engine.offline.estimate import Assumptions, estimate, estimate_without_data
-from snellen.engine.servers.managed import Servers
+from snellen.engine.loop.probe import ask_probe
+from snellen.engine.offline.estimate import (
+    Assumptions,
+    MeasuredPace,
+    estimate,
+    estimate_without_data,
+)
+from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
 from snellen.models.naming.prices import price_of
@@ -82,9 +89,10 @@ def plan(
     """What `evaluate` would do with the same arguments. No model is asked, no server started.
 
     With `until`, the requests are those before the expected end (`engine.anytime`). With `probe`,
-    extractors, judges and model servers are sent one small request each. With `aims`, also what it
-    takes to compare the two models, by how two finished runs (`like`) differ if they are given.
-    Raises UsageError subclasses for names and options that cannot be used.
+    extractors, judges and model servers are sent one small request each, and if all answer, the
+    first samples of each run are asked: `evaluate` then takes their replies from the store. With
+    `aims`, also what it takes to compare the two models, by how two finished runs (`like`) differ
+    if they are given. Raises UsageError subclasses for names and options that cannot be used.
     """
     options = change_options(options, changes)
     check_aims(aims, options.until, like)
@@ -105,11 +113,13 @@ def plan(
     ]
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())
-    matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
     store = Path(options.store) if options.store else out / STORE_FILE
+    matrix = RunMatrix(roles, named_benchmarks, variant, custom.benchmarks, options)
+    matrix.check_extension()
     lines: list[PlanLine] = []
     runs: list[RunPlan] = []
-    with ResponseStore(store if store.exists() else None) as responses:
+    asks = probe and not resolver.missing
+    with ResponseStore(store if asks or store.exists() else None) as responses:
         replicas = options.cluster.replicas if options.cluster else 1
         estimator = _LineEstimator(responses, assumed, prices, replicas, rule)
         with force_offline():
@@ -124,9 +134,10 @@ def plan(
             if options.fresh == LATEST:
                 fresh = fresh_name([plan for has_data, plan in plans if has_data])
         for has_data, plan in plans:
-            run = replace(plan, fresh=fresh)
+            run = replace(plan, fresh=fresh, limits=limits, prices=prices.plan_prices(plan))
             runs.append(run)
-            lines.append(estimator.line(run, has_data=has_data))
+            pace = _probe_pace(run, responses) if asks and has_data else None
+            lines.append(estimator.line(run, has_data, pace))
     dollars = _total_dollars(lines)
     studies = (
         [] if aims is None else plan_studies(runs, lines, aims, like, assumed, options.repeats)
@@ -151,7 +162,9 @@ def plan_runs(
 ) -> Planned:
     """What these runs would ask, take and cost. No model is asked."""
     look_up = _LineEstimator(responses, Assumptions(), prices, 1, None)
-    lines = [look_up.line(run, has_data=True) for run in runs]
+    lines = [
+        look_up.line(replace(run, prices=prices.plan_prices(run)), has_data=True) for run in runs
+    ]
     dollars = _total_dollars(lines)
     notes = list(_budget_notes(budget, lines, dollars))
     return Planned(
@@ -180,48 +193,75 @@ class _LineEstimator(NamedTuple):
     replicas: int
     rule: PrecisionRule | ComparisonRule | None
 
-    def line(self, run: RunPlan, has_data: bool) -> PlanLine:
-        """The line of a run. If its data are not on this machine, the estimate is made from the
-        published number of questions, or omitted if that is unknown."""
+    def line(
+        self, run: RunPlan, has_data: bool, seconds_per_sample: float | None = None
+    ) -> PlanLine:
+        """The line of a run; `seconds_per_sample` as a probe measured them. If its data are not on
+        this machine, the estimate is made from the published number of questions, or omitted if
+        that is unknown."""
         name, model = run.model_name, run.model
-        missing_requirement = run.benchmark.requires(model.capabilities)
+        missing_requirement = run.benchmark.requires(run.capabilities)
         if missing_requirement:
             return PlanLine(model=name, benchmark=run.benchmark.name, skipped=missing_requirement)
         size = None if has_data else published_size(run.benchmark)
         if not has_data and size is None:
             return PlanLine(model=name, benchmark=run.benchmark.name)
-        concurrency = model.concurrency if isinstance(model, RemoteModel) else 1
         if size is not None:
             expected = estimate_without_data(run, size, self.assumptions)
         else:
             with force_offline():
                 rule = image_token_rule(model.identity.provider, model.identity.name)
-                expected = estimate(
-                    run, self.responses, self.assumptions, rule, concurrency * self.replicas,
-                    self.rule,
-                )  # fmt: skip
+                pace = MeasuredPace(self.replicas, seconds_per_sample)
+                expected = estimate(run, self.responses, self.assumptions, rule, pace, self.rule)
         price = self.prices.price(model, name)
         if price is None and isinstance(model, UnavailableModel):
             price = price_of(name)
+        role_dollars = {
+            role: cost(usage, run.prices[role]) if role in run.prices else None
+            for role, usage in expected.tokens_of_others.items()
+        }
         tokens = Usage(round(expected.prompt_tokens), round(expected.completion_tokens))
+        paid = [amount for amount in role_dollars.values() if amount is not None]
+        if price is not None:
+            paid.append(cost(tokens, price))
         return PlanLine(
             model=name,
             benchmark=run.benchmark.name,
             estimate=expected,
-            dollars=cost(tokens, price) if price else None,
+            dollars=sum(paid) if paid else None,
             price=price,
+            role_dollars=role_dollars,
         )
+
+
+def _probe_pace(run: RunPlan, responses: ResponseStore) -> float | None:
+    """Ask the first samples of a run; returns the seconds between two ends of samples. Replies are
+    stored as those of the run. Nothing is asked if the model cannot take the benchmark, is not on
+    this machine, or has a server that the run would start."""
+    models = (run.model, *run.roles.values())
+    if run.benchmark.requires(run.model.capabilities) or any(
+        isinstance(model, UnavailableModel | ManagedModel) for model in models
+    ):
+        return None
+    return ask_probe(run, responses).seconds_per_sample
 
 
 def _budget_notes(
     budget: Budget | None, lines: Sequence[PlanLine], dollars: float | None
 ) -> Iterator[str]:
-    """A sentence on whether the budget is enough. Extractors and judges spend from it too; their
-    part is not estimated."""
+    """A sentence on whether the budget is enough, for extractors and judges too."""
     if budget is None:
         return
     estimates = [line.estimate for line in lines if line.estimate is not None]
-    tokens = sum(estimate.prompt_tokens + estimate.completion_tokens for estimate in estimates)
+    tokens = sum(
+        estimate.prompt_tokens
+        + estimate.completion_tokens
+        + sum(
+            usage.prompt_tokens + usage.completion_tokens
+            for usage in estimate.tokens_of_others.values()
+        )
+        for estimate in estimates
+    )
     expected = dollars if budget.is_money else tokens
     unit, digits = ("USD", ".2f") if budget.is_money else ("tokens", ",.0f")
     amount = f"{budget.amount:{digits}} {unit}"

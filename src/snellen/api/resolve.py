@@ -57,7 +57,7 @@ def resolve_model(model: AnyModel, custom: Mapping[str, Model]) -> tuple[str, Mo
         instance = open_model(model)
     except UnknownName as error:
         raise (UnknownName("model", model, custom) if custom else error) from None
-    return _without_address(model, instance.identity), instance
+    return name_without_address(model, instance.identity), instance
 
 
 def resolve_served_model(
@@ -81,7 +81,7 @@ def served_names(models: Sequence[AnyModel]) -> list[str]:
     return list(models)
 
 
-def _without_address(spec: str, identity: Identity) -> str:
+def name_without_address(spec: str, identity: Identity) -> str:
     """The name as typed, without the address of a model that is named by URL: servers move."""
     if not spec.startswith(("http://", "https://")):
         return spec
@@ -313,7 +313,7 @@ class OfflineResolver:
 def _is_downloadable(name: str, benchmark: Benchmark) -> bool:
     """Whether a run would download the data by itself."""
     registered = benchmark.name in benchmark_sources()
-    return benchmark.fetch is not None or registered or name.startswith("hf://")
+    return benchmark.fetch is not None or registered or name.startswith(("hf://", "modelscope://"))
 
 
 def _describe_weights(name: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from msgspec import structs
 
+from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.api._inputs import BenchmarkLike
 from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
@@ -26,7 +28,8 @@ from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
-from snellen.benchmarks.protocol.judging import judge_roles
+from snellen.benchmarks.protocol.control import OPTION as CONTROL
+from snellen.benchmarks.protocol.judging import JUDGE, judge_roles
 from snellen.core.benchmark import Benchmark, Table, Variant, final_summary
 from snellen.core.errors import DataError, UsageError
 from snellen.core.model import AnyModel, Identity
@@ -45,6 +48,7 @@ from snellen.extract.llm import EXTRACTOR
 from snellen.models.replay import Replay
 from snellen.store.recorded_run import write_recorded_run
 from snellen.store.responses import ResponseStore
+from snellen.store.runs import RunFolder
 
 DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
 
@@ -196,6 +200,57 @@ def score(
         scored = _score_files(benchmark, predictions, data, variant, names, where, roles)
     run = _as_run(scored, file_name if name is None else name, variant, where, roles)
     return scored._replace(run=run)
+
+
+def score_as_run(
+    run: RunFolder,
+    predictions: Path | str,
+    *,
+    moved: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+    rule: str | None = None,
+) -> Scored:
+    """Score a file of predictions by the benchmark of a run: on its data, which may have been
+    `moved` to one of these files, its samples, and by its rule if no other `rule` is given.
+
+    No model is asked: an extractor of the run is left out, with a warning. Raises UsageError
+    subclasses, also for a run that judges graded.
+    """
+    path = Path(predictions)
+    columns = canonical_keys(columns or {})
+    parameters = {
+        name: value for name, value in run.info.config.parameters.items() if name != CONTROL
+    }
+    if rule is not None:
+        parameters = {**parameters, "rule": rule}
+    roles = run.info.config.roles
+    if any(role.partition("-")[0] == JUDGE for role in roles):
+        raise UsageError(
+            f"{path.name}: the replies of {run.name} were graded by a judge, which no analysis "
+            f"asks; first score the file: snellen score {run.info.benchmark} --predictions "
+            f"{path.name} --judge MODEL --out DIR"
+        )
+    config = structs.replace(run.info.config, parameters=parameters, roles={})
+    info = structs.replace(run.info, config=config)
+    benchmark = benchmark_with_data(run, moved, info)
+    table = benchmark.open()
+    _, reply_columns = ColumnNames(columns).split(True)
+    rows = read_predictions(path, columns=reply_columns, where=where)
+    matched = match_rows(rows, table).without_repeats()
+    with Servers(DEFAULT_STORE.parent) as servers:
+        nobody = RecordedRoles((), None, {}, DEFAULT_STORE, servers)
+        scored = _score_predictions(replace(benchmark, open=lambda: table), matched, nobody)
+    if config.limit is not None:
+        ids = {record.id for record in chain(run.records(), run.failures())}
+        records = [record for record in scored.records if record.id in ids]
+        summary = final_summary(benchmark, records, config.examples)
+        scored = scored._replace(records=records, summary=summary)
+    if EXTRACTOR in roles:
+        extractor = f"{path.name}: rules alone read it, without the extractor of {run.name}"
+        scored = scored._replace(warnings=(*scored.warnings, extractor))
+    variant = Variant(failures=info.failures)
+    return scored._replace(run=_as_run(scored, path.name, variant, where, nobody))
 
 
 def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:

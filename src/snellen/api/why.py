@@ -17,13 +17,13 @@ from snellen.analysis.causes.factors import (
     find_differences,
 )
 from snellen.analysis.causes.why import DifferenceSplit, counted_scores, crossed_run, why
-from snellen.analysis.comparison.reopened_data import benchmark_as_recorded, benchmark_with_data
+from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
 from snellen.analysis.parsing.rescore import rescore_records
 from snellen.analysis.published.explanation import PublishedExplanation, explain_published
+from snellen.api.options import SourceOptions
+from snellen.api.run_sources import is_recorded, source_folders
 from snellen.core.errors import UsageError
 from snellen.core.run import RunInfo
-from snellen.data.predictions import read_predictions
-from snellen.engine.offline.score_recorded import score_replies
 from snellen.extract.llm import EXTRACTOR
 from snellen.scoring.accuracy import FailurePolicy
 from snellen.store.runs import RUN_FILE, RunFolder, find_runs, open_run
@@ -54,41 +54,30 @@ def explain(
     others: Sequence[Path | str | RunFolder] = (),
     examples: int = 2,
     level: float = 0.95,
-    moved: Sequence[str] = (),
+    sources: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
 ) -> Explanation:
     """Split the difference of two scores by cause, with `examples` samples of each cause.
 
-    Both are run folders, or one is a file of predictions: its replies are parsed and scored by the
-    benchmark of the other, on the data of that run, which may have been `moved` to one of these
-    files. `level` is that of the intervals.
+    Both are run folders or files of predictions, which `sources` says how to score; a file beside a
+    run is scored by the benchmark and on the data of that run. `level` is that of the intervals.
 
     If several causes differ at once, runs that are as the first in some of them and as the second
     in the others separate them: first the runs `others`, then runs next to the two.
 
     Raises UsageError subclasses, also if one of `others` separates nothing.
     """
-    paths = Path(first), Path(second)
-    folders = [path for path in paths if path.is_dir()]
-    if not folders:
-        raise UsageError(
-            f"{first} and {second} are no run folders; give two of them, or one and a file of "
-            "predictions"
-        )
+    warnings: list[str] = []
+    folders = source_folders((first, second), sources, warnings.append)
     runs = [_open_single_run(path) for path in folders]
     names = _names(runs, folders)
-    warnings: tuple[str, ...] = ()
-    sides: list[RunRecords] = []
-    for path in paths:
-        if path.is_dir():
-            index = len([side for side in sides if side.info is not None])
-            sides.append(_side(runs[index], names[index]))
-        else:
-            side, warnings = _import_predictions(path, runs[0], moved)
-            sides.append(side)
-    pair = sides[0], sides[1]
+    hides_settings = _hide_settings(runs)
+    pair = (
+        _side(runs[0], names[0], hides_settings and is_recorded(runs[0])),
+        _side(runs[1], names[1], hides_settings and is_recorded(runs[1])),
+    )
     differences = find_differences(*pair)
-    helpers = [] if warnings or len(runs) < 2 else _sides_between(pair, differences, runs, others)
-    rescorer = _ReplyRescorer(pair, moved)
+    helpers = [] if hides_settings else _sides_between(pair, differences, runs, others)
+    rescorer = _ReplyRescorer(pair, sources.data)
     split = why(*pair, others=helpers, rescore=rescorer, examples=examples, level=level)
     scores = {split.first: split.first_score, split.second: split.second_score}
     mean_notices = [line for run, name in zip(runs, names, strict=True)
@@ -96,19 +85,27 @@ def explain(
     unfinished = [f"{side.name} is not complete" for side in helpers
                   if side.info is not None and side.info.status != "complete"]  # fmt: skip
     notices = (*split.notices, *unfinished, *dict.fromkeys(rescorer.problems), *mean_notices)
-    return Explanation(structs.replace(split, notices=notices), warnings, pair, runs[0].path)
+    return Explanation(structs.replace(split, notices=notices), tuple(warnings), pair, runs[0].path)
 
 
-def explain_against_published(folder: Path | str) -> PublishedExplanation:
+def _hide_settings(runs: Sequence[RunFolder]) -> bool:
+    """Whether what the runs were asked with is unknown: one holds the replies of a file, and the
+    other does not hold the same replies."""
+    identities = {run.info.config.identity.digest() for run in runs}
+    return len(identities) > 1 and any(map(is_recorded, runs))
+
+
+def explain_against_published(
+    source: Path | str,
+    sources: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
+) -> PublishedExplanation:
     """Compare a run with the published numbers of its model on its benchmark, and name the settings
-    that differ from theirs, as far as these are known.
+    that differ from theirs, as far as these are known. A file of predictions is read as `sources`
+    say; the model is that of its name.
 
     Raises UsageError subclasses: no run, no score, no number that it can be compared with.
     """
-    path = Path(folder)
-    if not path.is_dir():
-        raise UsageError(f"{folder} is no run folder; give one, or two runs to compare")
-    run = _open_single_run(path)
+    run = _open_single_run(source_folders((source,), sources)[0])
     if not run.has_report:
         raise UsageError(f"{run.name} has no score yet; finish it first")
     return explain_published(run.report())
@@ -278,28 +275,9 @@ def _open_single_run(path: Path) -> RunFolder:
     return open_run(runs[0].path)
 
 
-def _side(run: RunFolder, name: str) -> RunRecords:
-    records = chain(run.records(), run.failures())
+def _side(run: RunFolder, name: str, hides_settings: bool = False) -> RunRecords:
+    """The records of a run; with `hides_settings` replies alone, as of a file of predictions."""
+    records = {record.id: record for record in chain(run.records(), run.failures())}
     info = run.info
-    return RunRecords(
-        name, info.benchmark, {record.id: record for record in records}, info.failures, info
-    )
-
-
-def _import_predictions(
-    path: Path, run: RunFolder, moved: Sequence[str]
-) -> tuple[RunRecords, tuple[str, ...]]:
-    """Score a file of predictions by the benchmark of a run, for the samples of that run."""
-    predictions = read_predictions(path)
-    records, warnings = score_replies(
-        benchmark_with_data(run, moved), predictions.replies(), predictions.digest
-    )
-    ids = {record.id for record in chain(run.records(), run.failures())}
-    records_by_id = {
-        record.id: record for record in records if run.info.config.limit is None or record.id in ids
-    }
-    name, failures = path.name, run.info.failures
-    return RunRecords(name, run.info.benchmark, records_by_id, failures), (
-        *predictions.warnings,
-        *warnings,
-    )
+    known = None if hides_settings else info
+    return RunRecords(name, info.benchmark, records, info.failures, known)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from snellen.api.flags import FLAGS, Flag, option_flags
+from snellen.api.options import SourceOptions
+from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
-RUNS = "run folders, or a folder of runs"
+if TYPE_CHECKING:
+    from snellen.store.runs import RunFolder
+
+RUNS = "run folders, folders of runs, or files of predictions"
 FILTER = "models of the catalog by their facts, e.g. open,size<10,modality=video,name~qwen"
 
 Actions = Any
@@ -105,16 +110,22 @@ def add_models(parser: ArgumentParser, help: str, required: bool = False) -> Non
 
 
 def add_runs(parser: ArgumentParser) -> None:
+    """Add the runs, `runs`, and how files of predictions among them are read."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help=RUNS)
+    add_options(parser, SourceOptions)
 
 
-def add_moved_data(parser: ArgumentParser) -> None:
-    """Where the data of finished runs are now: `data`, a list of files."""
-    parser.add_argument(
-        "--data", action="append", default=[], metavar="FILE",
-        help="where the data of a run are now, if they were moved; used only if they are "
-            "the same",
-    )  # fmt: skip
+def open_runs(arguments: Namespace, sources: Sequence[str]) -> list[RunFolder]:
+    """The runs of these sources without duplicates, files of predictions scored as the flags of
+    `SourceOptions` say; warnings about them go to standard error."""
+    from snellen.api.run_sources import open_sources
+
+    return open_sources(sources, read_options(arguments, SourceOptions), print_warning)
+
+
+def print_warning(sentence: str) -> None:
+    """Print a warning on standard error."""
+    print_line(f"snellen: {sentence}", error=True, flush=True)
 
 
 def add_common(parser: ArgumentParser, verb: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -150,6 +150,8 @@ class RenderedPrompt(Struct, frozen=True):
     image_sizes: tuple[tuple[int, int], ...]
     """Width and height in pixels of the images as passed to the model's processor or server, which
     may shrink them."""
+    image_pixels: tuple[str, ...] | None = None
+    """`pixel_digest` of these images; None if unknown."""
 
 
 @runtime_checkable
@@ -245,4 +247,14 @@ class SelfReportingModel(Protocol):
 
     def served_identity(self) -> ServedIdentity:
         """What the server reported since `reset_served`."""
+        ...
+
+
+@runtime_checkable
+class EnvironmentModel(Protocol):
+    """A model whose server runs in an environment that Snellen made for it."""
+
+    def environment_files(self) -> Mapping[str, bytes]:
+        """What the environment was made of, by file name: the server's file and its lock; empty
+        before the server has started."""
         ...

@@ -47,6 +47,15 @@ class Verdict(Struct, frozen=True, gc=False, omit_defaults=True):
         return bool(self.values) or self.text is not None
 
 
+class CutReply(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A reply that reached its token limit, after which the model was asked again with a larger
+    one."""
+
+    max_new_tokens: int
+    """The limit that it reached."""
+    output: Generated
+
+
 class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     """One request for an answer: a pass of CircularEval, or the only one."""
 
@@ -67,6 +76,9 @@ class Pass(Struct, frozen=True, gc=False, omit_defaults=True):
     """Answer by the parsing rules alone, if an LLM extractor was asked as well."""
     verdicts: tuple[Verdict, ...] = ()
     """Verdicts of judges, in the order in which these were asked."""
+    cut_reply: CutReply | None = None
+    """The reply that `output` replaces, which was asked for with the run's larger limit
+    (`RunConfig.extend_truncated`) because this one was cut. None: `output` is the first reply."""
 
 
 class Repeat(Struct, frozen=True, gc=False, omit_defaults=True):

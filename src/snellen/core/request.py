@@ -272,6 +272,10 @@ CLIP = "clip"
 """Role of the model that compares images."""
 
 
+DRAWER = "drawer"
+"""Role of the model that draws for a joined model, whose text model is asked everything else."""
+
+
 class Compare(_Question, frozen=True, kw_only=True):
     """Request for the similarity of one image to each candidate image, all named by their hash."""
 

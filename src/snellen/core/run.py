@@ -74,6 +74,14 @@ class RunConfig(Struct, frozen=True, omit_defaults=True):
     replies were used."""
     sampling: dict[str, Sampling] = {}
     """By role (`model`, `judge`, ...): sampling settings of the command, if any."""
+    extend_truncated: int | None = None
+    """The limit, in tokens, with which replies cut at a lower one were asked for again; None: no
+    reply was."""
+
+    @property
+    def longest_reply(self) -> int:
+        """The most tokens that any reply of the model may have."""
+        return max(self.max_new_tokens, self.extend_truncated or 0)
 
 
 class Counts(Struct, frozen=True, omit_defaults=True):

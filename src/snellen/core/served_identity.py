@@ -31,9 +31,14 @@ class ServedIdentity(Struct, frozen=True, omit_defaults=True):
     fingerprints: dict[str, int] = {}
     """Values of `system_fingerprint`, which stands for the server's software and settings, with
     the number of replies."""
+    packages: dict[str, str] = {}
+    """Versions of Python and of the packages in the environment that Snellen made for the server,
+    by name."""
+    lock: str = ""
+    """SHA-256 of the lock from which that environment was installed."""
 
     def __bool__(self) -> bool:
-        return bool(self.listed or self.models or self.fingerprints)
+        return bool(self.listed or self.models or self.fingerprints or self.packages)
 
     def merge(self, later: ServedIdentity) -> ServedIdentity:
         """Merge with a later report; counts are added."""
@@ -42,6 +47,8 @@ class ServedIdentity(Struct, frozen=True, omit_defaults=True):
             {**self.listed, **later.listed},
             _add_counts(self.models, later.models),
             _add_counts(self.fingerprints, later.fingerprints),
+            later.packages or self.packages,
+            later.lock or self.lock,
         )
 
 
@@ -76,6 +83,20 @@ def identity_differences(first: ServedIdentity, second: ServedIdentity) -> Itera
     ):
         before, after = _names(first.fingerprints), _names(second.fingerprints)
         yield f"system_fingerprint {before}, then {after}"
+    if first.packages and second.packages and first.packages != second.packages:
+        yield f"packages of its environment: {_package_differences(first, second)}"
+
+
+def _package_differences(first: ServedIdentity, second: ServedIdentity) -> str:
+    """The packages whose versions differ, with both, e.g. `timm 0.9.16, then 1.0.3`."""
+    names = sorted(first.packages.keys() | second.packages.keys())
+    differing = [
+        f"{name} {first.packages.get(name, 'absent')}, then {second.packages.get(name, 'absent')}"
+        for name in names
+        if first.packages.get(name) != second.packages.get(name)
+    ]
+    more = f" and {len(differing) - _MAX_NAMES} more" if len(differing) > _MAX_NAMES else ""
+    return ", ".join(differing[:_MAX_NAMES]) + more
 
 
 def identity_changes(role: str, starts: tuple[ServedIdentity, ...]) -> Iterator[str]:

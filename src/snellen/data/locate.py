@@ -15,6 +15,7 @@ from snellen.data.download import (
     manual_instructions,
     wrong_checksum,
 )
+from snellen.data.modelscope import with_modelscope
 from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
 
@@ -51,6 +52,7 @@ def locate_data_file(
     in the current folder, with a message that tells how to use it on purpose. `hint` says how to
     get a file that has no address. Raises DataError, StorageError.
     """
+    remote = with_modelscope(remote, settings) if remote is not None else None
     verified, differing = find_verified(name, settings, remote)
     if verified is not None:
         return verified

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -80,6 +80,28 @@ class Reply(Struct, frozen=True):
     prediction: str
 
 
+class StoredReplies(NamedTuple):
+    """The replies of a submission, checked and stored."""
+
+    file: str
+    """Their key in the storage."""
+    ids: str
+    """The key of the benchmark's ids against which they were checked."""
+
+
+def store_replies(
+    storage: Storage, benchmark: HostedBenchmark, new: NewSubmission, limits: SubmissionLimits
+) -> StoredReplies:
+    """Check the replies of a submission and store them, without the database: a storage that does
+    not answer then holds up nobody else. Raises DataError with the mistake of the file."""
+    _check_has_data(benchmark)
+    replies = read_replies(new.file_name, new.content, limits)
+    expected = msgspec.json.decode(storage.get(benchmark.ids), type=list[str])
+    check_ids(replies, expected)
+    lines = b"".join(msgspec.json.encode(reply) + b"\n" for reply in replies)
+    return StoredReplies(storage.put(lines, seal=benchmark.is_hidden), benchmark.ids)
+
+
 def take_submission(
     session: Session,
     storage: Storage,
@@ -88,28 +110,24 @@ def take_submission(
     new: NewSubmission,
     limits: SubmissionLimits,
     *,
+    stored: StoredReplies | None = None,
     replaces: Submission | None = None,
     hidden: HiddenSplits = _DEFAULT_LIMITS,
 ) -> Submission:
     """Check a submission, store it and queue its scoring. The one that it `replaces` is withdrawn;
-    `hidden` says what may be noted of its score.
+    `hidden` says what may be noted of its score. Replies that are `stored` are not checked again
+    unless the benchmark has other data by now.
 
     Raises TooManySubmissions, and DataError with the mistake of the file.
     """
-    if not benchmark.has_data:
-        raise DataError(
-            f"{benchmark.name} has no data on this hub, only reported numbers: nothing can be "
-            "submitted until its owner adds the data"
-        )
+    _check_has_data(benchmark)
     check_rate(session, benchmark, account_id, limits)
-    replies = read_replies(new.file_name, new.content, limits)
-    expected = msgspec.json.decode(storage.get(benchmark.ids), type=list[str])
-    check_ids(replies, expected)
-    lines = b"".join(msgspec.json.encode(reply) + b"\n" for reply in replies)
+    if stored is None or stored.ids != benchmark.ids:
+        stored = store_replies(storage, benchmark, new, limits)
     submission = Submission(
         public_id=token_hex(8), account_id=account_id, benchmark_id=benchmark.id, model=new.model,
         facts=msgspec.to_builtins(new.facts), kind="verified", status="queued",
-        visibility="private", problem="", file=storage.put(lines, seal=benchmark.is_hidden),
+        visibility="private", problem="", file=stored.file,
         file_name=PurePosixPath(new.file_name.replace("\\", "/")).name[:200],
         digest=hashlib.sha256(new.content).hexdigest(), size=len(new.content), run=new.run,
         replaces_id=None if replaces is None else replaces.id, created=now())  # fmt: skip
@@ -119,6 +137,14 @@ def take_submission(
         withdraw_submission(session, hidden, replaces)
     add_job(session, submission.id, benchmark.version)
     return submission
+
+
+def _check_has_data(benchmark: HostedBenchmark) -> None:
+    if not benchmark.has_data:
+        raise DataError(
+            f"{benchmark.name} has no data on this hub, only reported numbers: nothing can be "
+            "submitted until its owner adds the data"
+        )
 
 
 def check_rate(

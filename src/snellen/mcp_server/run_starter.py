@@ -139,7 +139,7 @@ def check_benchmark(spec: str, folders: Sequence[Path]) -> None:
         for option in _FILE_OPTIONS:
             if option in options:
                 raise UsageError(f"{option}= names a file; a program may not choose one")
-        if is_data_source(name) and not name.startswith("hf://"):
+        if is_data_source(name) and not name.startswith(("hf://", "modelscope://")):
             path = Path(name.partition("?")[0]).expanduser().resolve()
             if not any(path.is_relative_to(folder.resolve()) for folder in folders):
                 raise UsageError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +36,7 @@ REPORT_FILE = "report.json"
 LEFT_OUT_FILE = "left-out.jsonl"
 SPENT_FILE = "spent.jsonl"
 LOCK_FILE = ".lock"
+ENVIRONMENT_FOLDER = "environment"
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
@@ -151,7 +152,7 @@ def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
     runs: dict[Path, RunFolder] = {}
     without_run: list[Path] = []
     for path in named:
-        if len(named) > 1 and path.exists() and not _holds_run(path):
+        if len(named) > 1 and path.exists() and not holds_run(path):
             without_run.append(path)
             continue
         for run in find_runs(path):
@@ -161,7 +162,8 @@ def distinct_runs(paths: Iterable[Path | str]) -> list[RunFolder]:
     return list(runs.values())
 
 
-def _holds_run(path: Path) -> bool:
+def holds_run(path: Path) -> bool:
+    """Whether a folder is a run or a folder of runs."""
     return _is_run(path) or any(path.glob(f"*/{RUN_FILE}"))
 
 
@@ -269,6 +271,20 @@ class RunWriter:
     def write_report(self, report: Report) -> None:
         self._check_lock()
         write_json(self.path / REPORT_FILE, report)
+
+    def write_environment(self, lock: str, files: Mapping[str, bytes]) -> None:
+        """Keep the files of a server's environment, in a folder named by the digest of its lock,
+        unless they are there."""
+        folder = self.path / ENVIRONMENT_FOLDER / lock[:16]
+        if folder.exists():
+            return
+        self._check_lock()
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+        for name, content in files.items():
+            save(folder / name, content)
 
     def records(self) -> list[Record]:
         """All samples so far, failures last, with the fields that a summary requires."""

@@ -106,7 +106,11 @@ def cause_keys(config: RunConfig, settings: frozenset[str]) -> dict[Cause, objec
     return {
         "data": config.data,
         "media": (_select(facts, MEDIA_FACTS & settings), parameters.get(CONTROL)),
-        "decoding": (_select(facts, DECODING_FACTS & settings), config.max_new_tokens),
+        "decoding": (
+            _select(facts, DECODING_FACTS & settings),
+            config.max_new_tokens,
+            config.extend_truncated,
+        ),
         "model": (identity.provider, identity.name, model_facts),
         "extraction": (_select(parameters, _PARSING_PARAMETERS), _roles(config, EXTRACTOR)),
         "judge": _roles(config, JUDGE),
@@ -163,7 +167,7 @@ def find_differences(first: RunRecords, second: RunRecords) -> Differences:
     before, after = facts_of(first_config), facts_of(second_config)
     names = before.keys() | after.keys() if same else settings
     facts = {name for name in names if before.get(name) != after.get(name)}
-    limits = (first_config.max_new_tokens, second_config.max_new_tokens)
+    limits = (first_config.longest_reply, second_config.longest_reply)
     return Differences(frozenset(causes), frozenset(facts), same, limits)
 
 

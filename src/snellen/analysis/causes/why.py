@@ -44,6 +44,7 @@ from snellen.analysis.comparison.served_models import served_notices
 from snellen.analysis.comparison.stopped_early import interval_at_stop, stop_notices
 from snellen.core.errors import UsageError
 from snellen.core.record import Unscored
+from snellen.core.served_identity import ServedIdentity
 from snellen.core.summary import Interval
 from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.stats.paired import paired_mean
@@ -449,6 +450,9 @@ def changed_settings(first: RunRecords, second: RunRecords) -> list[ChangedSetti
     if first.info is None or second.info is None:
         return []
     by_run = [_settings_of(side) for side in (first, second)]
+    packages = [_environment_of(side) for side in (first, second)]
+    if all(packages):
+        by_run = [{**own, **more} for own, more in zip(by_run, packages, strict=True)]
     names = dict.fromkeys([*by_run[0], *by_run[1]])
     return [
         ChangedSetting(name, by_run[0].get(name, "–"), by_run[1].get(name, "–"))
@@ -470,6 +474,7 @@ def _settings_of(run: RunRecords) -> dict[str, str]:
         **{f"model {name}": value for name, value in sorted(identity.facts.items())},
         **dict(sorted(config.parameters.items())),
         "max_new_tokens": str(config.max_new_tokens),
+        "extend_truncated": str(config.extend_truncated or "–"),
         "repeats": str(config.repeats),
         **{f"asked with {name}": value for name, value in sampling_of(config).items()},
         "limit": "–" if config.limit is None else str(config.limit),
@@ -481,6 +486,13 @@ def _settings_of(run: RunRecords) -> dict[str, str]:
         },
         **{f"version of {name}": value for name, value in sorted(info.versions.items())},
     }
+
+
+def _environment_of(run: RunRecords) -> dict[str, str]:
+    """The versions in the environment that Snellen made for the model's server; empty without."""
+    starts = run.info.served.get("model", ()) if run.info is not None else ()
+    latest = starts[-1] if starts else ServedIdentity()
+    return {f"server's version of {name}": version for name, version in latest.packages.items()}
 
 
 def _notices(first: RunRecords, second: RunRecords) -> Iterable[str]:

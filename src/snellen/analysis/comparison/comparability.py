@@ -172,7 +172,7 @@ def _settings(run: RunInfo) -> Mapping[str, str]:
     return {
         "model": f"{config.identity.provider}/{config.identity.name}",
         **{key: str(value) for key, value in config.identity.facts.items()},
-        "reply tokens": str(config.max_new_tokens),
+        "reply tokens": str(config.longest_reply),
         "run seed": str(config.seed),
         **({"asked again": config.fresh} if config.fresh else {}),
         **({"at": run.address} if run.address else {}),

@@ -45,6 +45,7 @@ DEVIATION_TITLES: Mapping[str, str] = {
     "repeats": "repeats",
     "sampling": "sampling",
     "tokens": "longest reply",
+    "extension": "cut replies",
     "rule": "rule",
     "extractor": "extractor",
     "judge": "judge",
@@ -277,6 +278,17 @@ def _tokens(run: RunInfo) -> _Description | None:
     )
 
 
+def _extension(run: RunInfo) -> _Description | None:
+    limit = run.config.extend_truncated
+    if limit is None:
+        return None
+    return _Description(
+        f"extended to {limit:,}",
+        f"replies that were cut at {run.config.max_new_tokens:,} tokens asked for again with "
+        f"{limit:,}",
+    )
+
+
 def _rule(run: RunInfo) -> _Description | None:
     parameters, plain = run.config.parameters, _plain(run).parameters
     for name in ("rule", "reading"):
@@ -406,6 +418,7 @@ _DESCRIPTIONS: Mapping[str, Callable[[RunInfo], _Description | None]] = {
     "repeats": _repeats,
     "sampling": _sampling,
     "tokens": _tokens,
+    "extension": _extension,
     "rule": _rule,
     "extractor": _extractor,
     "judge": _judge,
@@ -428,9 +441,9 @@ class _PlainSetting(NamedTuple):
 
 def _plain(run: RunInfo) -> _PlainSetting:
     """The plain setting of the run's benchmark. A data file of the user's own may have the name of
-    a registered benchmark and is none."""
-    origin = run.data.origin
-    is_file = origin is not None and origin.kind in ("own", "predictions")
+    a registered benchmark and is none; such a file has no paper."""
+    kind = run.data.origin.kind if run.data.origin is not None else ""
+    is_file = kind == "own" or (kind == "predictions" and not run.paper)
     return _UNKNOWN if is_file else _plain_setting(run.config.benchmark)
 
 

@@ -47,10 +47,13 @@ def benchmark_of(run: RunFolder) -> Benchmark:
     return _open_recorded(run.info, next(_kept_rows(run), None) or next(_data_locations(run.info)))
 
 
-def benchmark_with_data(run: RunFolder, moved: Sequence[str] = ()) -> Benchmark:
+def benchmark_with_data(
+    run: RunFolder, moved: Sequence[str] = (), info: RunInfo | None = None
+) -> Benchmark:
     """The benchmark over exactly the data of the run, by digest: searched in the files `moved`,
-    then where it was. Nothing is downloaded. Raises DataError if it is not found."""
-    return benchmark_as_recorded(run.info, (*moved, *_kept_rows(run)))
+    then where it was. `info` stands for other settings than the run's. Nothing is downloaded.
+    Raises DataError if it is not found."""
+    return benchmark_as_recorded(info or run.info, (*moved, *_kept_rows(run)))
 
 
 def _kept_rows(run: RunFolder) -> Iterator[str]:

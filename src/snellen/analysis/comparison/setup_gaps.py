@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from snellen.benchmarks.declaration.registry import RECIPE, is_registered, open_benchmark
+from snellen.benchmarks.declaration.registry import is_registered, open_benchmark
 from snellen.benchmarks.protocol.ask_config import OWN_PROMPT
 from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.ranking import is_ranking
@@ -70,8 +70,3 @@ def own_settings(run: RunInfo) -> dict[str, str]:
     if judges:
         own["judge"] = " + ".join(judges)
     return own
-
-
-def setup_name(run: RunInfo) -> str:
-    """The set-up that a run was asked by: its recipe, or `plain`."""
-    return run.config.parameters.get(RECIPE, "plain")

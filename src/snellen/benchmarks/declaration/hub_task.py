@@ -48,7 +48,7 @@ from snellen.core.request import Message
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import column_name, option_letters, parse_list
 from snellen.data.tables.cells import INDEXED_ANSWER
-from snellen.data.tables.hub import DESCRIPTION, SCHEME, DatasetName, read_description
+from snellen.data.tables.hub import DESCRIPTION, DatasetName, read_description
 from snellen.prompts.choice import DEFAULT_TEMPLATE, PromptTemplate, prompt
 from snellen.scoring import mathematics, text_scorers
 
@@ -87,7 +87,7 @@ def _declaration(
 ) -> Declaration:
     """The declaration of a task; the split, config and revision of the name take precedence over
     the task's own. Raises DataError and UnknownName."""
-    address = SCHEME + plain.name
+    address = plain.address
     config = plain.config or (task.config if task.config != "default" else None)
     parts = {"config": config, "split": plain.split or task.split, "revision": plain.revision}
     path = f"{address}?{urlencode({name: text for name, text in parts.items() if text})}"
@@ -98,7 +98,7 @@ def _declaration(
         name=(task.id or plain.name).split("/")[-1],
         version=VERSION,
         title=f"{title} ({task.id})" if len(benchmark.tasks) > 1 else title,
-        provenance=f"https://huggingface.co/datasets/{plain.name}",
+        provenance=plain.page,
         data=data,
         requires=REQUIRES_TEXT,
         scoring=RuleScoring(similarity=True),

@@ -38,6 +38,7 @@ from snellen.core.benchmark import Benchmark, BenchmarkFactory, Variant
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.request import Sampling
+from snellen.data.modelscope import SCHEME as MODELSCOPE
 from snellen.data.tables.hub import SCHEME
 from snellen.data.toml_files import read_toml
 from snellen.prompts.recipes import find_recipe
@@ -182,7 +183,7 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
 
 def _hub_task(name: str) -> Declaration | None:
     """The task of a data set's `eval.yaml`; None if it has none."""
-    if not name.startswith(SCHEME):
+    if not name.startswith((SCHEME, MODELSCOPE)):
         return None
     from snellen.benchmarks.declaration.hub_task import hub_task_declaration
 

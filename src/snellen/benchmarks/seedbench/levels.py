@@ -22,6 +22,10 @@ Version = Literal["1", "2", "2-plus", "H"]
 LEVELS: tuple[CapabilityLevel, ...] = ("L1", "L2", "L3")
 """The levels that have questions."""
 TEXT_RICH = "Text-Rich Visual Comprehension"
+ASSUMED_FORM = ("Few-shot Segmentation", "Few-shot Object Detection")
+"""Dimensions of version H whose questions the authors keep in files of their own, in a form that is
+documented nowhere public: they are read as if it were that of the other dimensions."""
+ASSUMED_MARK = "†"
 _FILE = "seed_dimensions.csv"
 
 

@@ -15,6 +15,7 @@ from msgspec import structs
 from snellen.benchmarks.protocol.ranking import SUM
 from snellen.benchmarks.seedbench.image_answers import TEXT_ACCURACY
 from snellen.benchmarks.seedbench.levels import (
+    ASSUMED_FORM,
     CapabilityLevel,
     DimensionGroup,
     Version,
@@ -107,6 +108,7 @@ def summarise_seed(
             *absent,
             *tiny,
             *_validity_notices(metrics_by_dimension),
+            *_form_notices(metrics_by_dimension),
             *(_letter_notices(records) if ranking else ()),
         ),
     )
@@ -229,6 +231,17 @@ def _validity_notices(metrics_by_dimension: Mapping[str, Metric]) -> list[str]:
         f"{name} {metric.note}"
         for name, metric in metrics_by_dimension.items()
         if metric.note.startswith(MARK)
+    ]
+
+
+def _form_notices(metrics_by_dimension: Mapping[str, Metric]) -> list[str]:
+    """A notice on the dimensions whose files had to be read without knowing their form."""
+    names = [name for name in ASSUMED_FORM if name in metrics_by_dimension]
+    if not names:
+        return []
+    return [
+        f"{' and '.join(names)}: the form of the authors' files is not documented, they were read "
+        "as those of the other dimensions; compare with the paper with care"
     ]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import (
     RUNS,
@@ -15,8 +16,10 @@ from snellen.cli.flags import (
     add_action,
     add_group,
     add_json,
-    add_moved_data,
+    add_options,
     add_plot,
+    open_runs,
+    read_options,
 )
 from snellen.core.errors import UsageError
 from snellen.report.findings.finding import Finding, print_finding, to_json
@@ -52,6 +55,7 @@ def add(parser: ArgumentParser) -> None:
         "replies that ignore the instruction, contradictory pairs, bias to yes, broken reasoning",
     )
     add_group(pairs, default="")
+    _add_budget(actions)
     _add_errors(actions)
     _add_readers(actions)
 
@@ -62,6 +66,7 @@ def _add_analysis(
     parser = add_action(actions, name, help)
     parser.add_argument("sources", nargs=least, metavar="RUN" if sources is RUNS else "SOURCE",
                         help=sources)  # fmt: skip
+    add_options(parser, SourceOptions)
     add_plot(parser)
     add_json(parser)
     return parser
@@ -109,6 +114,16 @@ def _add_languages(actions: Actions) -> None:
                         help="the column of the CSV files (default: overall)")  # fmt: skip
 
 
+def _add_budget(actions: Actions) -> None:
+    parser = _add_analysis(
+        actions, "budget", "score, and right answers per million tokens, as if replies had been "
+            "limited to fewer tokens",
+    )  # fmt: skip
+    parser.add_argument("--at", default="", metavar="N,...",
+                        help="the limits to compute, e.g. 512,2k,8k (default: powers of "
+                            "two)")  # fmt: skip
+
+
 def _add_errors(actions: Actions) -> None:
     parser = _add_analysis(
         actions, "errors", "a page to label why answers are wrong, and a summary of the "
@@ -127,7 +142,6 @@ def _add_errors(actions: Actions) -> None:
     parser.add_argument("--store", metavar="FILE", default="snellen-results/store.sqlite",
                         help="store for the judge's replies (default: "
                             "snellen-results/store.sqlite)")  # fmt: skip
-    add_moved_data(parser)
 
 
 def _add_readers(actions: Actions) -> None:
@@ -157,20 +171,29 @@ def main(arguments: Namespace) -> int:
     return COMPLETE
 
 
-def load_runs(sources: list[str]) -> tuple[list[RunFolder], list[str]]:
+def load_runs(arguments: Namespace) -> tuple[list[RunFolder], list[str]]:
     """The runs of all sources without duplicates, and a name for each."""
     from snellen.report.terminal.comparison import comparison_names
-    from snellen.store.runs import distinct_runs
 
-    runs = distinct_runs(sources)
+    runs = open_runs(arguments, arguments.sources)
     return runs, comparison_names(runs)
+
+
+def _tables(arguments: Namespace, suffixes: tuple[str, ...]) -> list[str]:
+    """The sources that are tables of numbers or labels, by these `suffixes`, and no predictions."""
+    from snellen.api.run_sources import holds_replies
+
+    if arguments.benchmark is not None:
+        return []
+    files = [path for path in arguments.sources if Path(path).suffix.lower() in suffixes]
+    return [path for path in files if not holds_replies(path)]
 
 
 def _load_single_runs(arguments: Namespace) -> tuple[list[RunFolder], list[str]]:
     """Runs whose replies are analysed one by one. Raises UsageError for runs with repeats."""
     from snellen.store.runs import require_single
 
-    runs, names = load_runs(arguments.sources)
+    runs, names = load_runs(arguments)
     require_single(runs, f"analyse {arguments.analysis}")
     return runs, names
 
@@ -186,12 +209,12 @@ def _load_scores(arguments: Namespace) -> tuple[ScoreTable, list[RunFolder]]:
     from snellen.data.tables.open_table import open_table
 
     groups = [name.strip() for name in arguments.only.split(",") if name.strip()]
-    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
+    files = _tables(arguments, _TABLE_SUFFIXES)
     if files:
         if len(arguments.sources) > 1:
             raise UsageError("give one CSV of scores, or runs, and not several sources of both")
         return select_scores(scores_from_csv(open_table(files[0])), arguments.model, groups), []
-    runs, names = load_runs(arguments.sources)
+    runs, names = load_runs(arguments)
     indices = [
         index for index, name in enumerate(names) if not arguments.model or name in arguments.model
     ]
@@ -259,9 +282,9 @@ def _languages(arguments: Namespace) -> Finding:
     from snellen.data.tables.open_table import open_table
     from snellen.report.findings.scores import language_tables, languages
 
-    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
+    files = _tables(arguments, _TABLE_SUFFIXES)
     if not files:
-        runs, _ = load_runs(arguments.sources)
+        runs, _ = load_runs(arguments)
         pairs = gains(runs, "lang", base="en")
         if not pairs:
             raise UsageError(
@@ -281,8 +304,16 @@ def _yes_no(arguments: Namespace) -> Finding:
     return yes_no_problems(*_load_single_runs(arguments), arguments.group)
 
 
+def _budget(arguments: Namespace) -> Finding:
+    from snellen.api.flags import parse_token_count
+    from snellen.report.findings.reply_budgets import reply_budgets
+
+    budgets = [parse_token_count(text) for text in arguments.at.split(",") if text.strip()]
+    return reply_budgets(*load_runs(arguments), budgets)
+
+
 def _errors(arguments: Namespace) -> Finding:
-    labels = [path for path in arguments.sources if Path(path).suffix.lower() in _LABEL_SUFFIXES]
+    labels = _tables(arguments, _LABEL_SUFFIXES)
     if not labels:
         return _error_page(arguments)
     if len(labels) < len(arguments.sources):
@@ -303,11 +334,12 @@ def _error_page(arguments: Namespace) -> Finding:
 
     runs, _ = _load_single_runs(arguments)
     page = Path(arguments.page)
+    moved = read_options(arguments, SourceOptions).data
     answers = draw_wrong_answers(runs, arguments.group, arguments.each, arguments.seed)
     proposals, notices = None, []
     if arguments.judge is not None:
         proposals, unread, without_images, missing_data = propose_labels(
-            answers, arguments.judge, arguments.store, arguments.data
+            answers, arguments.judge, arguments.store, moved
         )
         labels_file = page.with_suffix(".judge.json")
         write_error_labels(proposals, labels_file)
@@ -319,7 +351,7 @@ def _error_page(arguments: Namespace) -> Finding:
         notices += missing_data
         if unread:
             notices.append(f"{unread} of {len(answers)} replies of the judge name no type of error")
-    save(page, error_page(answers, image_urls(answers, arguments.data), proposals))
+    save(page, error_page(answers, image_urls(answers, moved), proposals))
     return sampled_errors(answers, str(page), notices)
 
 
@@ -345,6 +377,7 @@ ANALYSES: Mapping[str, Callable[[Namespace], Finding]] = {
     "radar": _radar,
     "languages": _languages,
     "yes-no": _yes_no,
+    "budget": _budget,
     "errors": _errors,
     "readers": _readers,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_common, add_format, add_json, add_runs, percent
+from snellen.cli.flags import add_common, add_format, add_json, add_runs, open_runs, percent
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
@@ -47,14 +47,13 @@ def main(arguments: Namespace) -> int:
         comparison_names,
         print_comparison,
     )
-    from snellen.store.runs import distinct_runs
 
     if not 50 <= arguments.level < 100 or not 50 <= arguments.power < 100:
         raise UsageError(
             f"--level {arguments.level:g} and --power {arguments.power:g}: expected percentages "
             "from 50 to below 100"
         )
-    runs = distinct_runs(arguments.runs)
+    runs = open_runs(arguments, arguments.runs)
     comparison = compare(
         runs,
         comparison_names(runs, shared_limit=False, siblings=arguments.siblings),

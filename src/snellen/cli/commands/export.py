@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_runs
+from snellen.cli.flags import add_runs, open_runs, print_warning, read_options
 from snellen.cli.printing import print_line
 from snellen.core.atomic_write import save
 from snellen.core.errors import StorageError, UsageError
@@ -16,7 +17,7 @@ from snellen.core.terminal_text import escape_controls
 from snellen.store.export import vlmevalkit
 from snellen.store.export.asked_passes import ExportedFile
 from snellen.store.export.every_eval_ever import RELATIONSHIPS
-from snellen.store.runs import RunFolder, distinct_runs, require_single
+from snellen.store.runs import RunFolder, require_single
 
 PAGES = "pages"
 
@@ -58,7 +59,7 @@ def main(arguments: Namespace) -> int:
     if arguments.to == PAGES:
         return _write_pages(arguments)
     _check_flags(arguments)
-    runs = distinct_runs(arguments.runs)
+    runs = open_runs(arguments, arguments.runs)
     if arguments.to in _FOLDERS:
         return _write_files(_FOLDERS[arguments.to](runs, arguments), arguments)
     content = _FORMATS[arguments.to](runs, arguments)
@@ -72,10 +73,13 @@ def main(arguments: Namespace) -> int:
 def _write_pages(arguments: Namespace) -> int:
     if arguments.output is None:
         raise UsageError("pages are a folder of files: name it with -o DIR")
+    from snellen.api.run_sources import source_folders
     from snellen.view.files import write_pages
     from snellen.view.run_view import RunLibrary
 
-    print_line(write_pages(RunLibrary(arguments.runs), Path(arguments.output)))
+    options = read_options(arguments, SourceOptions)
+    library = RunLibrary(source_folders(arguments.runs, options, print_warning), options.data)
+    print_line(write_pages(library, Path(arguments.output)))
     return COMPLETE
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_group, add_json, add_plot, add_runs
+from snellen.cli.flags import add_group, add_json, add_plot, add_runs, open_runs
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Print, and draw, what a setting is worth in these runs."""
-    from snellen.store.runs import distinct_runs
-
-    runs = distinct_runs(arguments.runs)
+    runs = open_runs(arguments, arguments.runs)
     leakages = _compute_leakages(runs, arguments.language_model)
     gains = _compute_gains(arguments, runs, required=not leakages)
     if arguments.output is not None:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_common, add_format, add_json, add_moved_data, add_runs, percent
+from snellen.cli.flags import add_common, add_format, add_json, add_runs, open_runs, percent
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
@@ -16,7 +16,6 @@ def add(parser: ArgumentParser) -> None:
     add_common(parser, "look at")
     parser.add_argument("--pictures", action="store_true",
                         help="also look for images that are near copies of others")  # fmt: skip
-    add_moved_data(parser)
     parser.add_argument(
         "--agreement", type=percent, default=95, metavar="PERCENT",
         help="share of model pairs that the smallest subset must order like the full set "
@@ -40,14 +39,13 @@ def main(arguments: Namespace) -> int:
         to_json,
         to_markdown,
     )
-    from snellen.store.runs import distinct_runs
 
     if not 50 <= arguments.agreement <= 100 or arguments.top < 1:
         raise UsageError(
             f"--agreement {arguments.agreement:g} and --top {arguments.top}: expected 50 to 100 "
             "percent, and at least 1"
         )
-    runs = distinct_runs(arguments.runs)
+    runs = open_runs(arguments, arguments.runs)
     findings = analyse_items(
         runs, comparison_names(runs), common=arguments.common, agreement=arguments.agreement / 100
     )

@@ -13,10 +13,10 @@ from snellen.analysis.parsing.unread_replies import (
     write_sheet,
 )
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_runs, fraction
+from snellen.cli.flags import add_runs, fraction, open_runs
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
-from snellen.store.runs import distinct_runs, require_single
+from snellen.store.runs import require_single
 
 
 def add(parser: ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Write a labelling sheet, or compare extractors with a filled one."""
-    runs = distinct_runs(arguments.runs)
+    runs = open_runs(arguments, arguments.runs)
     require_single(runs, "label")
     if arguments.labels is not None:
         labels = read_labels(Path(arguments.labels))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import FILTER, add_format, add_plot
+from snellen.cli.flags import FILTER, RUNS, add_format, add_options, add_plot, open_runs
 from snellen.cli.printing import print_result
 from snellen.core.errors import UsageError
 
@@ -16,9 +17,9 @@ _TABLE_SUFFIXES = (".csv", ".tsv")
 def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "sources", nargs="*", metavar="SOURCE",
-        help="run folders, a folder of runs, or a CSV of MME numbers (model, subtask, acc, "
-        "acc_plus)",
+        help=f"{RUNS}, or a CSV of MME numbers (model, subtask, acc, acc_plus)",
     )  # fmt: skip
+    add_options(parser, SourceOptions)
     parser.add_argument(
         "--suite", metavar="SUITE",
         help="one table with the average over a suite, e.g. openvlm-core, or over your "
@@ -41,7 +42,6 @@ def main(arguments: Namespace) -> int:
     from snellen.data.tables.open_table import open_table
     from snellen.report.leaderboard_export import EXPORTS
     from snellen.report.terminal.leaderboards import print_leaderboards, rank_comparable_runs
-    from snellen.store.runs import distinct_runs
 
     if arguments.top < 1:
         raise UsageError(f"--top is {arguments.top}; expected at least 1 place")
@@ -49,10 +49,10 @@ def main(arguments: Namespace) -> int:
         return _print_suite(arguments)
     if not arguments.sources:
         raise UsageError("no sources; give run folders, a folder of runs or a CSV of numbers")
-    files = [path for path in arguments.sources if Path(path).suffix.lower() in _TABLE_SUFFIXES]
+    files = [path for path in arguments.sources if _is_table(path, arguments.benchmark)]
     folders = [path for path in arguments.sources if path not in files]
     tables = [parse_printed_scores(open_table(path)) for path in files]
-    runs = distinct_runs(folders)
+    runs = open_runs(arguments, folders)
     if arguments.filter:
         from snellen.models.naming.filters import model_filter
 
@@ -78,6 +78,17 @@ def main(arguments: Namespace) -> int:
     return COMPLETE
 
 
+def _is_table(path: str, benchmark: str | None) -> bool:
+    """Whether a source is a table of numbers, not predictions of a benchmark."""
+    from snellen.api.run_sources import holds_replies
+
+    return (
+        benchmark is None
+        and Path(path).suffix.lower() in _TABLE_SUFFIXES
+        and not holds_replies(path)
+    )
+
+
 def _print_suite(arguments: Namespace) -> int:
     """Print the table of a suite, from runs and from results of elsewhere."""
     from snellen.api import report_of
@@ -89,12 +100,11 @@ def _print_suite(arguments: Namespace) -> int:
         read_imported_scores,
         suite_table,
     )
-    from snellen.store.runs import distinct_runs
 
     results = [
         result for file in arguments.results for result in read_imported_scores(open_table(file))
     ]
-    runs = distinct_runs(arguments.sources)
+    runs = open_runs(arguments, arguments.sources)
     if arguments.filter:
         from snellen.models.naming.filters import model_filter
 

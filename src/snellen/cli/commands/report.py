@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_format, add_moved_data, add_runs
+from snellen.cli.flags import add_format, add_runs, open_runs
 from snellen.cli.printing import TABLE, print_line, print_result
 from snellen.core.atomic_write import save
 from snellen.core.run import Report
-from snellen.store.runs import RunFolder, distinct_runs
+from snellen.store.runs import RunFolder
 
 RunReports = list[tuple[RunFolder, Report]]
 
@@ -24,13 +24,12 @@ def add(parser: ArgumentParser) -> None:
     add_runs(parser)
     add_format(parser, *FORMATS)
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file")
-    add_moved_data(parser)
 
 
 def main(arguments: Namespace) -> int:
     from snellen.api import report_of
 
-    runs = [(run, report_of(run)) for run in distinct_runs(arguments.runs)]
+    runs = [(run, report_of(run)) for run in open_runs(arguments, arguments.runs)]
     if arguments.format == "html":
         print_line(_write_page(runs, arguments.output, arguments.data))
     elif arguments.output is None:

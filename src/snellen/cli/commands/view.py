@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from threading import Thread
 
+from snellen.api.options import SourceOptions
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import add_moved_data, add_runs
+from snellen.cli.flags import add_runs, print_warning, read_options
 from snellen.cli.printing import print_line
 
 
@@ -20,21 +21,19 @@ def add(parser: ArgumentParser) -> None:
         help="author of annotations (default: the user of this machine)",
     )  # fmt: skip
     parser.add_argument("--open", action="store_true", help="open the browser")
-    add_moved_data(parser)
-
-
-def _print_notice(sentence: str) -> None:
-    print_line(f"snellen: {sentence}", error=True, flush=True)
 
 
 def main(arguments: Namespace) -> int:
     """Serve the pages until Ctrl-C."""
+    from snellen.api.run_sources import source_folders
     from snellen.view.run_view import RunLibrary
     from snellen.view.server import PageServer
 
+    options = read_options(arguments, SourceOptions)
+    folders = source_folders(arguments.runs, options, print_warning)
     try:
         with PageServer(
-            RunLibrary(arguments.runs, arguments.data, _print_notice),
+            RunLibrary(folders, options.data, print_warning),
             arguments.port,
             arguments.annotator,
         ) as server:

@@ -8,13 +8,12 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import option_flags
-from snellen.api.options import AskOptions
+from snellen.api.options import AskOptions, SourceOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
-from snellen.cli.flags import add_format, add_json, add_moved_data, add_options, read_options
+from snellen.cli.flags import add_format, add_json, add_options, print_warning, read_options
 from snellen.cli.printing import (
     exit_interrupted,
     line_printer,
-    print_line,
     print_result,
 )
 from snellen.core.errors import UsageError
@@ -30,15 +29,15 @@ if TYPE_CHECKING:
 def add(parser: ArgumentParser) -> None:
     parser.add_argument("first", metavar="A", help="a run folder, or a file of predictions")
     parser.add_argument("second", metavar="B", nargs="?",
-                        help="the same; one of both is a run folder. Without it, A is compared "
-                        "with the published numbers of its model")  # fmt: skip
+                        help="the same. Without it, A is compared with the published "
+                        "numbers of its model")  # fmt: skip
     parser.add_argument("--with", dest="others", action="append", default=[], metavar="C",
                         help="a run that tells causes apart, e.g. A's model with B's prompt; "
                         "repeat for several (default: such runs in the folders of A and B)",
                         )  # fmt: skip
     parser.add_argument("--examples", type=int, default=2, metavar="N",
                         help="samples shown of each cause (default: 2)")  # fmt: skip
-    add_moved_data(parser)
+    add_options(parser, SourceOptions)
     _add_ask(parser)
     add_format(parser, "json", "markdown")
     add_json(parser)
@@ -85,7 +84,7 @@ def main(arguments: Namespace) -> int:
                 else INCOMPLETE
             )
     for warning in explanation.warnings:
-        print_line(f"snellen: {warning}", error=True)
+        print_warning(warning)
     form = "json" if arguments.json else arguments.format
     print_result(form, explanation.why, print_why, WHY_EXPORTS)
     return code
@@ -98,7 +97,7 @@ def _explain_published(arguments: Namespace) -> int:
 
     if arguments.ask or arguments.others:
         raise UsageError("--ask and --with tell two runs apart; give a second run")
-    explanation = explain_against_published(arguments.first)
+    explanation = explain_against_published(arguments.first, read_options(arguments, SourceOptions))
     form = "json" if arguments.json else arguments.format
     print_result(form, explanation, print_published, PUBLISHED_EXPORTS)
     return COMPLETE
@@ -112,7 +111,7 @@ def _explain(arguments: Namespace, crossed_runs: tuple[RunFolder, ...]) -> Expla
         arguments.second,
         others=(*arguments.others, *crossed_runs),
         examples=arguments.examples,
-        moved=arguments.data,
+        sources=read_options(arguments, SourceOptions),
     )
 
 
@@ -132,7 +131,7 @@ def _ask_crossed_runs(arguments: Namespace, explanation: Explanation) -> tuple[R
         explanation.why,
         explanation.folder,
         read_options(arguments, AskOptions),
-        moved=arguments.data,
+        moved=read_options(arguments, SourceOptions).data,
         serving=None if arguments.quiet else line_printer(console),
     )
     if not open_combinations(explanation.why) and all(

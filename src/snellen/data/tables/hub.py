@@ -1,6 +1,6 @@
-"""Hugging Face data sets: from the hub (`hf://org/name?config=..&split=..&revision=..`), from a
-folder written by `save_to_disk`, or from a folder of Parquet, JSON Lines, CSV or TSV files
-(`folder?split=..`)."""
+"""Hugging Face data sets: from the hub (`hf://org/name?config=..&split=..&revision=..`), from
+ModelScope (`modelscope://org/name?..`), from a folder written by `save_to_disk`, or from a folder
+of Parquet, JSON Lines, CSV or TSV files (`folder?split=..`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ import msgspec
 
 from snellen.core.errors import DataError, MediaError, MissingExtra, UnknownName
 from snellen.core.media import digest_bytes
+from snellen.data import modelscope
 from snellen.data.media.image_cells import DatasetLocation, StoredMedium
 from snellen.data.media.sources import decode_base64, strip_data_url
 from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
-from snellen.settings import Settings
+from snellen.settings import HUB, Settings
 
 SCHEME = "hf://"
 _OPTION_NAMES = ("config", "split", "revision")
@@ -39,25 +40,45 @@ _QUOTES = "\"'"
 
 @dataclass(frozen=True, slots=True)
 class DatasetName:
-    """A data set and split. `name` is a repository on the hub, or a folder (`local`)."""
+    """A data set and split. `name` is a repository on the hub or on ModelScope, or a folder
+    (`local`)."""
 
     name: str
     local: bool
     config: str | None = None
     split: str | None = None
     revision: str | None = None
+    from_modelscope: bool = False
 
     @classmethod
     def parse(cls, spec: str) -> DatasetName:
-        """Parse `hf://org/name?option=value` or a folder. Raises UnknownName for an unknown
-        option."""
-        local = not spec.startswith(SCHEME)
-        name, _, query = spec.removeprefix(SCHEME).partition("?")
+        """Parse `hf://org/name?option=value`, `modelscope://org/name?option=value` or a folder.
+        Raises UnknownName for an unknown option."""
+        local = not spec.startswith((SCHEME, modelscope.SCHEME))
+        from_modelscope = spec.startswith(modelscope.SCHEME) or (
+            not local and Settings.from_environment().use_modelscope
+        )
+        bare = spec.removeprefix(SCHEME).removeprefix(modelscope.SCHEME)
+        name, _, query = bare.partition("?")
         options = dict(parse_qsl(query))
         for option in options:
             if option not in _OPTION_NAMES:
                 raise UnknownName("option of a data set", option, _OPTION_NAMES)
-        return cls(str(Path(name).expanduser()) if local else name.strip("/"), local, **options)
+        path = str(Path(name).expanduser()) if local else name.strip("/")
+        return cls(path, local, **options, from_modelscope=from_modelscope)
+
+    @property
+    def address(self) -> str:
+        """The name with its scheme, for messages."""
+        scheme = modelscope.SCHEME if self.from_modelscope else SCHEME
+        return self.name if self.local else f"{scheme}{self.name}"
+
+    @property
+    def page(self) -> str:
+        """The web page of a data set that is on a hub."""
+        settings = Settings.from_environment()
+        host = settings.modelscope_endpoint if self.from_modelscope else HUB
+        return f"{host}/datasets/{self.name}"
 
     def is_saved(self) -> bool:
         """Whether the `datasets` library opens it: a folder written by `save_to_disk`, or a name
@@ -137,6 +158,8 @@ def read_description(name: DatasetName) -> bytes | None:
     None if there is none or it cannot be fetched; opening the data set then reports why. Raises
     DataError for one that is too large.
     """
+    if name.from_modelscope:
+        return _fetched_description(name)
     try:
         from huggingface_hub import hf_hub_download, try_to_load_from_cache
         from huggingface_hub.errors import HfHubHTTPError, HTTPError, LocalEntryNotFoundError
@@ -154,9 +177,27 @@ def read_description(name: DatasetName) -> bytes | None:
             return None
     if path is None:
         return None
-    data = Path(path).read_bytes()
+    return _checked_description(name, Path(path).read_bytes())
+
+
+def _fetched_description(name: DatasetName) -> bytes | None:
+    """The `eval.yaml` among the files of a data set from ModelScope."""
+    try:
+        path = _modelscope_folder(name) / DESCRIPTION
+    except DataError:
+        return None
+    return _checked_description(name, path.read_bytes()) if path.is_file() else None
+
+
+@lru_cache(maxsize=8)
+def _modelscope_folder(name: DatasetName) -> Path:
+    """The folder with the tables of a data set of ModelScope, which are fetched once a process."""
+    return modelscope.fetch_dataset(name.name, name.revision, Settings.from_environment())
+
+
+def _checked_description(name: DatasetName, data: bytes) -> bytes:
     if len(data) > _MAX_DESCRIPTION:
-        raise DataError(f"{SCHEME}{name.name}: its {DESCRIPTION} has {len(data):,} bytes")
+        raise DataError(f"{name.address}: its {DESCRIPTION} has {len(data):,} bytes")
     return data
 
 
@@ -175,12 +216,20 @@ def open_arrow(name: DatasetName) -> Any:
             if isinstance(dataset, library.DatasetDict):
                 dataset = dataset[name.split]
         else:
-            dataset = library.load_dataset(
-                name.name, name.config, split=name.split, revision=name.revision
-            )
-    if not name.local and name.revision is not None and _unreachable_reason(name) is not None:
+            path, revision = _path_and_revision(name)
+            dataset = library.load_dataset(path, name.config, split=name.split, revision=revision)
+    is_of_hub = not (name.local or name.from_modelscope)
+    if is_of_hub and name.revision is not None and _unreachable_reason(name) is not None:
         _check_revision(name, name.revision, Path(dataset.cache_files[0]["filename"]))
     return dataset.with_format("arrow")
+
+
+def _path_and_revision(name: DatasetName) -> tuple[str, str | None]:
+    """What the `datasets` library opens: a repository of the hub, or a folder with fetched
+    tables."""
+    if name.from_modelscope:
+        return str(_modelscope_folder(name)), None
+    return name.name, name.revision
 
 
 def _check_revision(name: DatasetName, revision: str, file: Path) -> None:
@@ -207,10 +256,11 @@ def with_split(name: DatasetName) -> DatasetName:
         splits = _saved_splits(Path(name.name))
     else:
         with _translate_errors(name):
-            splits = library.get_dataset_split_names(name.name, name.config, revision=name.revision)
+            path, revision = _path_and_revision(name)
+            splits = library.get_dataset_split_names(path, name.config, revision=revision)
     split = _select_split(name, splits)
     path = str(Path(name.name).absolute()) if name.local else name.name
-    return DatasetName(path, name.local, name.config, split, name.revision)
+    return replace(name, name=path, split=split)
 
 
 def split_files(name: DatasetName) -> list[Path]:
@@ -249,7 +299,7 @@ def _select_split(name: DatasetName, splits: list[str]) -> str | None:
             raise UnknownName("split", name.split, splits)
         return name.split
     if len(splits) > 1:
-        where = f"{'' if name.local else SCHEME}{name.name}"
+        where = name.address
         raise DataError(
             f"{where} has the splits {', '.join(splits)}; choose one, as in "
             f"{where}?split={splits[-1]}"
@@ -275,19 +325,29 @@ def _import_datasets() -> Any:
     return datasets
 
 
+def _library_error() -> type[Exception]:
+    """The base of the library's own errors."""
+    error: type[Exception] = _import_datasets().exceptions.DatasetsError
+    return error
+
+
 @contextmanager
 def _translate_errors(name: DatasetName) -> Iterator[None]:
     """Turn the library's errors about the user's data set into one sentence."""
     offline = Settings.from_environment().offline
-    unreachable = None if name.local else "offline" if offline else _unreachable_reason(name)
+    is_here = name.local or name.from_modelscope
+    unreachable = None if is_here else "offline" if offline else _unreachable_reason(name)
     try:
         with _quiet_library(offline=unreachable is not None):
             yield
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, _library_error()) as error:
         lines = str(error).strip().splitlines() or [repr(error)]
         reason = lines[0].strip(_QUOTES)
         if unreachable is not None:
-            reason = f"it is not in the cache, and the hub cannot be asked ({unreachable})"
+            reason = (
+                f"it is not in the cache, and the hub cannot be asked ({unreachable}); with "
+                "SNELLEN_USE_MODELSCOPE=1 it is fetched from ModelScope"
+            )
         raise DataError(f"the data set {name.name} cannot be opened: {reason}") from error
 
 

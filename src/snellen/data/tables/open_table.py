@@ -123,7 +123,8 @@ class IndexedTable:
 def open_table(
     spec: str, *, columns: Mapping[str, str] | None = None, settings: Settings | None = None
 ) -> Table:
-    """Open a data file by its suffix (`.gz` allowed), or a data set by `hf://org/name` or folder.
+    """Open a data file by its suffix (`.gz` allowed), or a data set by `hf://org/name`,
+    `modelscope://org/name` or folder.
 
     `columns` maps our names to the file's, e.g. {"id": "uid", "gold": "truth", "image": "photo"};
     `a+b` joins two columns. The first opening of a file indexes it; later ones take no time. Raises
@@ -231,7 +232,8 @@ def file_suffix(path: Path) -> str:
     if suffix not in SUFFIXES:
         raise DataError(
             f"{path}: unknown kind of data file {suffix or path.name!r}; "
-            f"expected {', '.join(SUFFIXES)} (also with .gz), a folder, or hf://org/name"
+            f"expected {', '.join(SUFFIXES)} (also with .gz), a folder, hf://org/name or "
+            "modelscope://org/name"
         )
     return suffix
 

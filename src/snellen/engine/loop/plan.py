@@ -18,19 +18,29 @@ from msgspec.structs import replace
 from snellen.core.benchmark import BLIND_HINT, Benchmark, Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.flow import Flow
-from snellen.core.model import Model, abilities
+from snellen.core.model import Capabilities, Model, abilities
 from snellen.core.output import Failure
 from snellen.core.price import Price
 from snellen.core.record import Pass, Record, merge_draws
-from snellen.core.request import Compare, Draw, Generate, Rank, Request, Sampling
+from snellen.core.request import DRAWER, Compare, Draw, Generate, Rank, Request, Sampling
 from snellen.core.run import RunConfig, RunInfo
 from snellen.core.sample import Sample, sampling_key
 from snellen.engine.anytime.early_stop import StopRule
+from snellen.engine.forecast.projection import Forecast
 from snellen.engine.loop.driving import reclassify_too_long
+from snellen.engine.loop.extension import extend_truncated
+from snellen.engine.loop.joined import with_drawer
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.engine.loop.request_broker import MAIN, RequestLimits
 from snellen.engine.loop.single_image import takes_one_image, with_first_image
 from snellen.models.frequent import Frequent
+from snellen.models.joined import (
+    DESCRIBE,
+    Describe,
+    description_settings,
+    joined_capabilities,
+    role_identity,
+)
 from snellen.store.runs import find_runs
 
 
@@ -64,6 +74,20 @@ class RunPlan:
     """Sampling by role; a role that is absent is sampled as the benchmark declares."""
     setup_sampling: Sampling | None = None
     """How the model is sampled in what `sampling` leaves open, by its maker's set-up."""
+    describe: Describe = DESCRIBE[0]
+    """With a `DRAWER` among the roles: for which prompts the model describes what is drawn."""
+    extend_truncated: int | None = None
+    """Token limit with which replies that were cut at a lower one are asked for again."""
+    warned: Callable[[str], object] | None = None
+    """Called with a sentence that the user should read while the run goes on."""
+    on_forecast: Callable[[Forecast], object] | None = None
+    """Called once, when the first samples of a new run have ended, with what the others take."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What is taken and given: of the model, or of it and its drawer."""
+        own = self.model.capabilities
+        return joined_capabilities(own) if DRAWER in self.roles else own
 
 
 def bind_to_data(plan: RunPlan) -> RunPlan:
@@ -121,7 +145,10 @@ def _missing_question_error(row: str, table: Table) -> DataError:
 def run_config(plan: RunPlan, table: Table) -> RunConfig:
     return RunConfig(
         identity=plan.model.identity,
-        roles={role: model.identity for role, model in plan.roles.items()},
+        roles={
+            role: role_identity(model.identity, plan.describe) if role == DRAWER else model.identity
+            for role, model in plan.roles.items()
+        },
         benchmark=plan.benchmark.name,
         version=plan.benchmark.version,
         parameters=dict(plan.benchmark.parameters),
@@ -134,6 +161,7 @@ def run_config(plan: RunPlan, table: Table) -> RunConfig:
         repeats=plan.repeats,
         fresh=plan.fresh,
         sampling=recorded_sampling(plan),
+        extend_truncated=plan.extend_truncated,
     )
 
 
@@ -151,11 +179,16 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     if the model cannot take it. A recording answers by row, so that it supports every sample."""
     unsupported_reason, prepare = plan.benchmark.unsupported_reason, plan.benchmark.prepare
     asked_flow = plan.benchmark.flow
+    # A recording has one reply to each row, whatever the limit.
+    if plan.extend_truncated is not None and not abilities(plan.model).by_row:
+        asked_flow = extend_truncated(asked_flow, plan.extend_truncated)
+    if DRAWER in plan.roles:
+        asked_flow = with_drawer(asked_flow, plan.describe, description_settings(plan.model))
     if plan.setup_sampling is not None:
         asked_flow = partial(_sampled_flow, asked_flow, plan.setup_sampling)
     repeated_flow = repeat_flow(asked_flow, plan.repeats, plan.sampling)
     is_recording = abilities(plan.model).by_row
-    is_text_only = _is_text_only(plan.model)
+    is_text_only = _is_text_only(plan.capabilities)
     if takes_one_image(plan.model):
         repeated_flow = with_first_image(repeated_flow)
     if is_recording or not (unsupported_reason or prepare or is_text_only):
@@ -164,7 +197,7 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     def flow(sample: Sample) -> Flow:
         """Ask a sample with its prepared images; a sample that the model cannot take is recorded as
         unsupported."""
-        reason = unsupported_reason(sample, plan.model.capabilities) if unsupported_reason else None
+        reason = unsupported_reason(sample, plan.capabilities) if unsupported_reason else None
         prepared = prepare(sample) if prepare is not None and reason is None else sample
         if reason is None and is_text_only and prepared.media:
             reason = f"it is asked with images, which the model does not take; {BLIND_HINT}"
@@ -193,16 +226,15 @@ def build_flow(plan: RunPlan) -> Callable[[Sample], Flow]:
     return flow
 
 
-def _is_text_only(model: Model) -> bool:
+def _is_text_only(capabilities: Capabilities) -> bool:
     """Whether a model declares that it takes and gives text only."""
-    capabilities = model.capabilities
     return not capabilities.inputs & {"image", "video"} and "image" not in capabilities.outputs
 
 
 def images_reason(plan: RunPlan, table: Table, selected: Collection[str]) -> str:
     """Why no selected sample can be asked: all have images, and the model takes none; "" if some
     can. For data files of the user, which may or may not have images."""
-    if not _is_text_only(plan.model) or abilities(plan.model).by_row or not selected:
+    if not _is_text_only(plan.capabilities) or abilities(plan.model).by_row or not selected:
         return ""
     samples = [each for each in plan.benchmark.samples(table) if each.id in selected]
     if not all(any(ref.kind == "image" for ref in each.media) for each in samples):
@@ -247,6 +279,7 @@ def _draw_once(flow: Flow, index: int, repeats: int, sampling: Mapping[str, Samp
             role_sampling = sampling.get(request.to)
             if request.to == MAIN:
                 _check_repeatable(request, repeats, role_sampling)
+            if request.to in (MAIN, DRAWER):
                 request = _set_repeat(request, index)
             output = yield _apply_sampling(request, index, role_sampling or _DEFAULT_SAMPLING)
             request = flow.send(output)
@@ -313,7 +346,7 @@ def check_fresh(name: str | None) -> None:
 def fresh_name(plans: Sequence[RunPlan]) -> str:
     """The name that `LATEST` stands for: that of the last command of these runs if one of its runs
     is unfinished, so that the command continues it; else a new name."""
-    supported = [plan for plan in plans if not plan.benchmark.requires(plan.model.capabilities)]
+    supported = [plan for plan in plans if not plan.benchmark.requires(plan.capabilities)]
     named_runs = [dict(_generated_runs(plan)) for plan in supported]
     started = {name: run.created for runs in named_runs for name, run in runs.items()}
     if started:

@@ -10,7 +10,7 @@ from snellen.core.event_loop import run_coroutine
 from snellen.core.media import InlineSource, digest_bytes
 from snellen.core.model import CheckableModel, Model, RemoteModel
 from snellen.core.output import Failure, Output
-from snellen.core.request import Compare, Generate, Generation, Ref, Request, Text, user
+from snellen.core.request import DRAWER, Compare, Generate, Generation, Ref, Request, Text, user
 from snellen.engine.loop.request_broker import ModelClient, disconnect
 from snellen.store.responses import ResponseStore
 
@@ -23,7 +23,8 @@ PROBE = Generate(
 
 
 def check_roles(roles: Mapping[str, Model]) -> None:
-    """Send one small request to each extractor and judge, or call its own check.
+    """Send one small request to each extractor and judge, or call its own check, if it has one.
+    A model that draws is sent nothing.
 
     Raises UsageError if one fails; the content of its reply does not matter.
     """
@@ -31,6 +32,8 @@ def check_roles(roles: Mapping[str, Model]) -> None:
         if isinstance(model, CheckableModel):
             run_coroutine(model.check())
             continue
+        if role == DRAWER:
+            continue  # a picture takes too long for a probe
         output = run_coroutine(_ask_probe(model))
         if isinstance(output, Failure):
             raise UsageError(

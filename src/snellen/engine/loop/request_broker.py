@@ -236,6 +236,8 @@ class RequestBroker:
         self._unreadable_before = len(store.unreadable)
         self.on_reused: Callable[[bytes], object] = lambda digest: None
         """Called with the digest of each request that the store answered."""
+        self.on_sent: Callable[[Request, Output], object] = lambda request, output: None
+        """Called with each request that was sent, and its output."""
         self.on_spent: Callable[[], object] = lambda: None
         """Called after each request that was sent has ended."""
         self.concurrent_runs: ConcurrentRuns | None = None
@@ -303,6 +305,7 @@ class RequestBroker:
                     self.abort_signal.abort("replies cannot be stored any more", 0.0)
                     raise
             client.add_output(request, output)
+            self.on_sent(request, output)
             self.on_spent()
             future.set_result(output)
             return output

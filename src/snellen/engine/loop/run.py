@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -16,8 +16,10 @@ from snellen.benchmarks.protocol.repeats import summary_of, with_never_asked
 from snellen.core.benchmark import Table
 from snellen.core.errors import RunLocked, StorageError, UsageError
 from snellen.core.event_loop import run_coroutine
-from snellen.core.model import RemoteModel, SelfReportingModel, abilities
-from snellen.core.record import Record
+from snellen.core.model import EnvironmentModel, RemoteModel, SelfReportingModel, abilities
+from snellen.core.output import Output
+from snellen.core.record import Record, every_pass
+from snellen.core.request import Request
 from snellen.core.run import (
     Counts,
     DataInfo,
@@ -33,6 +35,7 @@ from snellen.core.served_identity import ServedIdentity, append_served
 from snellen.data.media.sources import BrokenSource
 from snellen.engine.anytime.early_stop import StopMonitor
 from snellen.engine.limits.spending import UsageCounter, add_killed_start
+from snellen.engine.limits.truncation import TruncationMonitor
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.environment import (
@@ -42,6 +45,7 @@ from snellen.engine.loop.environment import (
     reset_peak_memory,
     versions,
 )
+from snellen.engine.loop.extension import extension_remark
 from snellen.engine.loop.plan import (
     RunPlan,
     build_flow,
@@ -49,6 +53,7 @@ from snellen.engine.loop.plan import (
     run_config,
     select_ids,
 )
+from snellen.engine.loop.probe import Probe, open_probe
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
 from snellen.engine.loop.single_image import first_image_remark, takes_one_image
 from snellen.store.responses import ResponseStore
@@ -84,7 +89,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     A complete run is only summarised again. A run that its request limits aborted is kept as
     interrupted, with the reason. Raises UsageError subclasses, and RunInterrupted on Ctrl-C.
     """
-    missing = plan.benchmark.requires(plan.model.capabilities)
+    missing = plan.benchmark.requires(plan.capabilities)
     if missing:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     table = plan.benchmark.open()
@@ -133,6 +138,7 @@ def _drive(plan: RunPlan, samples: Iterator[Sample], store: ResponseStore, state
                 model.reset_served()
         broker = RequestBroker(models, store, plan.limits, plan.prices, plan.fresh)
         state.broker = broker
+        broker.on_sent = state.note_sent
         broker.on_spent = state.note_spent
         concurrent_runs = broker.concurrent_runs = ConcurrentRuns(store)
         broker.on_reused = partial(state.note_reused, store)
@@ -267,7 +273,9 @@ class RunState:
         self.stop_monitor: StopMonitor | None = None
         self.start_time = time.monotonic()
         reset_peak_memory()
-        self._image_remark = ""
+        self._extra_remarks: tuple[str, ...] = ()
+        self._probe: Probe | None = None
+        self._truncation_monitor = _truncation_monitor(plan, info)
         self._saved = 0
         self._written_at = 0.0
         self._earlier_spent = info.spent
@@ -287,6 +295,13 @@ class RunState:
         samples = self._with_positions(self.plan.benchmark.samples(table))
         plan, rule = self.plan, self.plan.stop_rule
         if rule is None:
+            if plan.on_forecast is not None and not self.done:
+                # A run that goes on has samples that were measured already.
+                self._probe = open_probe(plan, table, pending)
+            if self._probe is not None:
+                samples = self._probe.first(
+                    lambda: self._with_positions(plan.benchmark.samples(table))
+                )
             return (sample for sample in samples if sample.id in pending)
         selected_samples = [sample for sample in samples if sample.id in selected]
         self.stop_monitor = rule.start_monitor(
@@ -308,6 +323,8 @@ class RunState:
         record = msgspec.structs.replace(record, position=self._positions.pop(record.id, None))
         if self.stop_monitor is not None:
             self.stop_monitor.add_record(record)
+        if self._truncation_monitor is not None:
+            self._truncation_monitor.add_passes(every_pass(record))
         if record.is_retryable:
             self.failed += 1
             self.writer.append_failure(record)
@@ -327,6 +344,24 @@ class RunState:
         )
         if time.monotonic() - self._written_at > _WRITE_INTERVAL:
             self.write_info("running")
+
+        self._note_end(record)
+
+    def note_sent(self, request: Request, output: Output) -> None:
+        """Count what the samples of the probe take."""
+        if self._probe is not None:
+            self._probe.ledger.add_output(request, output)
+
+    def _note_end(self, record: Record) -> None:
+        """Call `on_forecast` once the samples of the probe have ended."""
+        if self._probe is None or self.plan.on_forecast is None:
+            return
+        self._probe.add_end(record.id)
+        if self._probe.ledger.is_complete:
+            expected = self._probe.forecast()
+            self._probe = None
+            if expected is not None:
+                self.plan.on_forecast(expected)
 
     def note_spent(self) -> None:
         """Write what was spent so far. Called after each reply, so that a kill loses nothing."""
@@ -371,7 +406,7 @@ class RunState:
             reused=self._reused,
             address=abilities(self.plan.model).address if self._usage().sent else self.info.address,
             served=self._served_models(),
-            remarks=(*abilities(self.plan.model).remarks, *filter(None, (self._image_remark,))),
+            remarks=(*abilities(self.plan.model).remarks, *self._extra_remarks),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
@@ -382,8 +417,7 @@ class RunState:
         self.plan.progress.on_finish(status)
         records = self.writer.records()
         self._saved = sum(record.saved for record in records)
-        if takes_one_image(self.plan.model):
-            self._image_remark = first_image_remark(records)
+        self._extra_remarks = tuple(_remarks_on(self.plan, records, RunFolder(self.writer.path)))
         self.write_info(status)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
         if self.stop_monitor is not None:
@@ -428,8 +462,11 @@ class RunState:
         served = dict(self._earlier_served)
         for role, model in {MAIN: self.plan.model, **self.plan.roles}.items():
             if isinstance(model, SelfReportingModel) and self.broker is not None:
-                starts = append_served(served.get(role, ()), model.served_identity())
+                report = model.served_identity()
+                starts = append_served(served.get(role, ()), report)
                 served |= {role: starts} if starts else {}
+                if report.lock and isinstance(model, EnvironmentModel):
+                    self.writer.write_environment(report.lock, model.environment_files())
         return served
 
     def _counts(self) -> Counts:
@@ -453,6 +490,23 @@ class RunState:
             device_memory=memory.device,
             largest_batch=abilities(self.plan.model).largest_batch,
         )
+
+
+def _truncation_monitor(plan: RunPlan, info: RunInfo) -> TruncationMonitor | None:
+    """A monitor of cut replies; None if nobody is told, and for recorded replies."""
+    if plan.warned is None or abilities(plan.model).by_row:
+        return None
+    name = f"{plan.model_name} on {plan.benchmark.name}"
+    return TruncationMonitor(name, info.config.longest_reply, plan.warned)
+
+
+def _remarks_on(plan: RunPlan, records: Sequence[Record], folder: RunFolder) -> Iterator[str]:
+    """What readers should know about how these records came about."""
+    if takes_one_image(plan.model) and (remark := first_image_remark(records)):
+        yield remark
+    if plan.extend_truncated is not None:
+        # From the file: the records at hand have no replies.
+        yield extension_remark(folder.records(), plan.extend_truncated)
 
 
 def initial_info(
@@ -492,7 +546,7 @@ def initial_info(
         paper=plan.benchmark.paper,
         source=plan.benchmark.provenance,
         headline=plan.benchmark.headline,
-        capabilities=plan.model.capabilities,
+        capabilities=plan.capabilities,
     )
 
 

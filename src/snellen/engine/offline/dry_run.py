@@ -16,6 +16,8 @@ from snellen.core.output import CandidateScore, Compared, Drawn, Generated, Outp
 from snellen.core.record import Record
 from snellen.core.request import Compare, Draw, Generate, Media, Rank, Request, Text, request_digest
 from snellen.core.sample import Sample
+from snellen.engine.forecast.probe_samples import sample_size
+from snellen.engine.forecast.sample_costs import RoleCost, SampleCost
 from snellen.engine.loop.plan import RunPlan, build_flow
 from snellen.engine.loop.request_broker import MAIN, ModelClient
 from snellen.models.naming.image_tokens import ImageTokenRule
@@ -52,6 +54,14 @@ class DryRunCounts:
     correct_passes: int = 0
     scored_passes: int = 0
     """Passes with a stored reply and a score; of these, `correct_passes` are right."""
+    other_sizes: dict[str, list[RequestSize]] = field(default_factory=lambda: defaultdict(list))
+    """Sizes of the pending requests to extractors and judges, by role."""
+    measured: list[SampleCost] = field(default_factory=list)
+    """What the samples took whose replies are all stored."""
+    pending_samples: list[float] = field(default_factory=list)
+    """Sizes of the samples none of whose replies is stored."""
+    begun_samples: int = 0
+    """Samples some of whose replies are stored."""
     digests: set[bytes] = field(default_factory=set)
     """Digests of the pending requests."""
     passes: Counter[int] = field(default_factory=Counter)
@@ -99,6 +109,8 @@ class DryRun:
         """Drive the flow of one sample, and count its requests."""
         flow = self._flow(sample)
         is_stored: list[bool] = []
+        stored_costs: dict[str, RoleCost] = {}
+        missing = False
         pending = repeat = 0
         try:
             request = next(flow)
@@ -114,12 +126,25 @@ class DryRun:
                     )
                 elif stored is None:
                     self.counts.other_roles[request.to] += 1
+                    self.counts.other_sizes[request.to].append(self._request_size(request))
+                missing = missing or stored is None
+                if stored is not None:
+                    stored_costs.setdefault(request.to, RoleCost()).add(stored)
                 request = flow.send(_likely_output(request, sample) if stored is None else stored)
         except StopIteration as end:
             self._count_record(end.value, is_stored)
+            self._count_sample(sample_size(sample), stored_costs, missing)
         except MediaError:
             # Its images cannot be read: the run will record a failure without a request.
             return
+
+    def _count_sample(self, size: float, stored: Mapping[str, RoleCost], missing: bool) -> None:
+        if missing and stored:
+            self.counts.begun_samples += 1
+        elif missing:
+            self.counts.pending_samples.append(size)
+        elif stored:
+            self.counts.measured.append(SampleCost(size, stored))
 
     def image_tokens_text(self) -> str:
         if not self._tokens_by_image:

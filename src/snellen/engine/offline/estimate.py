@@ -10,12 +10,15 @@ import msgspec
 from msgspec import Struct
 
 from snellen.benchmarks.declaration.published_sizes import PublishedSize
-from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked
+from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked, Usage
 from snellen.core.sample import Sample
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.anytime.forecast import comparison_forecast, expected_stop
 from snellen.engine.anytime.sample_order import SampleLinks, headline_weights, stratified_order
+from snellen.engine.forecast.projection import Capacity, Forecast, forecast
 from snellen.engine.loop.plan import RunPlan, select_ids
+from snellen.engine.loop.probe import capacity_of
+from snellen.engine.loop.request_broker import MAIN
 from snellen.engine.offline.dry_run import DryRun, DryRunCounts
 from snellen.models.naming.image_tokens import ImageTokenRule
 from snellen.scoring.accuracy import cluster_samples
@@ -58,6 +61,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
     """Samples that the model cannot take."""
     asked_of_others: dict[str, int]
     """Upper bound of the requests to extractors and judges, by role."""
+    tokens_of_others: dict[str, Usage] = {}
+    """Tokens of these requests, by role: expected ones with a forecast, else at most."""
     prompt_tokens: float
     completion_tokens: float
     seconds: float | None
@@ -65,6 +70,17 @@ class Estimate(Struct, frozen=True, kw_only=True):
     store_bytes: float
     said: tuple[str, ...]
     """What each number is based on."""
+    forecast: Forecast | None = None
+    """Tokens, cost and time with intervals, over all roles; None if too few samples are stored."""
+
+
+class MeasuredPace(NamedTuple):
+    """How fast samples end."""
+
+    replicas: int = 1
+    """Copies of the model."""
+    seconds_per_sample: float | None = None
+    """Seconds between two ends of samples, as a probe measured them."""
 
 
 def estimate(
@@ -72,7 +88,7 @@ def estimate(
     store: ResponseStore,
     assumptions: Assumptions,
     image_rule: ImageTokenRule | None = None,
-    concurrency: int = 1,
+    pace: MeasuredPace = MeasuredPace(),  # noqa: B008 - frozen
     stop_rule: PrecisionRule | ComparisonRule | None = None,
 ) -> Estimate:
     """Estimate a run by driving its flows without asking any model.
@@ -82,7 +98,7 @@ def estimate(
     """
     table = plan.benchmark.open()
     selected = select_ids(plan, table)
-    inputs = _EstimateInputs(plan, store, assumptions, image_rule, concurrency)
+    inputs = _EstimateInputs(plan, store, assumptions, image_rule, pace)
     samples = (sample for sample in plan.benchmark.samples(table) if sample.id in selected)
     if stop_rule is None:
         return _build_estimate(inputs, _drive_samples(inputs, samples), len(selected))
@@ -166,7 +182,7 @@ class _EstimateInputs(NamedTuple):
     store: ResponseStore
     assumptions: Assumptions
     image_rule: ImageTokenRule | None
-    concurrency: int
+    pace: MeasuredPace
 
 
 class _DryRunResult(NamedTuple):
@@ -234,12 +250,20 @@ def _build_estimate(
     )
     answered = [reply for reply in replies if not isinstance(reply, Failure)]
     tokens = _estimate_tokens(counts, answered, assumptions, pass_rate, dry_run.image_tokens_text)
-    if max_requests:
-        sentences.append(f"tokens: {tokens.basis}")
+    projected = _forecast(inputs, counts, known_counts)
+    others = _tokens_of_others(counts, assumptions, projected)
+    capacity = _capacity(inputs)
+    concurrency = capacity.concurrency[capacity.accounts[MAIN]]
     times = [reply.seconds for reply in answered if reply.seconds]
-    seconds = expected * sum(times) / len(times) / inputs.concurrency if times else None
-    if max_requests and times:
-        sentences.append(f"time: from {len(times)} stored replies, {inputs.concurrency} at a time")
+    seconds = expected * sum(times) / len(times) / concurrency if times else None
+    if projected is not None and MAIN in projected.roles:
+        main = projected.roles[MAIN]
+        tokens = _TokenEstimate(main.prompt_tokens.expected, main.completion_tokens.expected, "")
+        seconds = seconds if projected.seconds is None else projected.seconds.expected
+    elif max_requests:
+        sentences.append(f"tokens: {tokens.basis}")
+        if times:
+            sentences.append(f"time: from {len(times)} stored replies, {concurrency} at a time")
     size = float(assumptions.reply_bytes)
     if answered:
         size = sum(len(msgspec.json.encode(reply)) for reply in answered) / len(answered)
@@ -251,12 +275,56 @@ def _build_estimate(
         equal=counts.equal,
         unsupported=counts.unsupported,
         asked_of_others=dict(counts.other_roles),
+        tokens_of_others=others,
         prompt_tokens=tokens.prompt,
         completion_tokens=tokens.completion,
         seconds=seconds if max_requests else 0.0,
         store_bytes=expected * (size + _ROW_BYTES),
         said=tuple(sentences),
+        forecast=projected,
     )
+
+
+def _forecast(
+    inputs: _EstimateInputs, counts: DryRunCounts, known_counts: DryRunCounts
+) -> Forecast | None:
+    """A projection of pending samples from those whose replies are all stored; None if there are
+    too few of these, or samples of which some replies are stored, which take less than others."""
+    if not counts.pending_samples or counts.begun_samples:
+        return None
+    return forecast(
+        known_counts.measured,
+        counts.pending_samples,
+        inputs.plan.prices,
+        _capacity(inputs),
+        inputs.pace.seconds_per_sample,
+    )
+
+
+def _capacity(inputs: _EstimateInputs) -> Capacity:
+    plan = inputs.plan
+    return capacity_of({MAIN: plan.model, **plan.roles}, inputs.pace.replicas)
+
+
+def _tokens_of_others(
+    counts: DryRunCounts, assumptions: Assumptions, projected: Forecast | None
+) -> dict[str, Usage]:
+    """Tokens of extractors and judges, by role: as projected, or at most as many as assumed."""
+    if projected is not None:
+        return {
+            role: Usage(round(part.prompt_tokens.expected), round(part.completion_tokens.expected))
+            for role, part in projected.roles.items()
+            if role != MAIN
+        }
+    return {
+        role: Usage(
+            round(
+                sum(size.characters / CHARACTERS_PER_TOKEN + size.image_tokens for size in sizes)
+            ),
+            len(sizes) * assumptions.reply_tokens,
+        )
+        for role, sizes in counts.other_sizes.items()
+    }
 
 
 def _estimate_tokens(

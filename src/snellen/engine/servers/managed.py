@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import http.client
 import json
@@ -14,6 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
+
+import msgspec
 
 from snellen.core.errors import ModelError, UsageError
 from snellen.core.event_loop import run_coroutine
@@ -30,11 +33,23 @@ from snellen.core.model import (
 from snellen.core.output import Failure, Output
 from snellen.core.request import Request, Sampling
 from snellen.core.served_identity import ServedIdentity
+from snellen.engine.servers.environments import (
+    ServerEnvironment,
+    installed_packages,
+    server_environment,
+)
 from snellen.engine.servers.process import HOST, Launch, Notify, ServerProcess, quote_log
 from snellen.models.hf.checkpoint import folder_digest
+from snellen.models.naming.environments import PROVIDER as ENVIRONMENT
+from snellen.models.naming.environments import (
+    check_environment_file,
+    environment_file,
+    environment_recipes,
+)
 from snellen.models.naming.maker_names import GENERIC_PROVIDER
 from snellen.models.naming.registry import ModelSpec, open_model, split_spec
-from snellen.models.naming.revisions import REVISION
+from snellen.models.naming.revisions import HUB_PROVIDERS, REVISION, split_revision
+from snellen.models.naming.routes import find_environment, takes_one_image_there
 from snellen.models.naming.spec import split_options
 from snellen.models.remote.options import OPTIONS as SERVER_OPTIONS
 
@@ -71,13 +86,16 @@ class ManagedModel(RemoteModel):
         server: ServerProcess,
         connect: Callable[[str], RemoteModel],
         identify: Callable[[Identity], Identity],
+        environment: ServerEnvironment | None = None,
     ) -> None:
         """`connect` opens the model at the URL of its server; `identify` replaces its identity by
-        one without that URL."""
+        one without that URL; `environment` is that of a one-file server."""
         self.name = name
         """The model's name in runs; for a folder, its name without the path."""
         self._server = server
         self._connect = connect
+        self._environment = environment
+        self._packages: dict[str, str] = {}
         # Placeholder address, to which no request is sent: identity and capabilities do not depend
         # on the address.
         self._inner = connect(f"http://{HOST}:9/v1")
@@ -108,11 +126,18 @@ class ManagedModel(RemoteModel):
             self._inner.reset_served()
 
     def served_identity(self) -> ServedIdentity:
-        return (
+        report = (
             self._inner.served_identity()
             if isinstance(self._inner, SelfReportingModel)
             else ServedIdentity()
         )
+        if self._environment is None or not self._packages:
+            return report
+        lock = self._environment.lock_digest()
+        return msgspec.structs.replace(report, packages=self._packages, lock=lock)
+
+    def environment_files(self) -> Mapping[str, bytes]:
+        return self._environment.files() if self._environment is not None else {}
 
     def cannot_sample(self, sampling: Sampling) -> str | None:
         return (
@@ -136,6 +161,8 @@ class ManagedModel(RemoteModel):
         if address != self._address:
             self._address, self._inner = address, self._connect(address)
             self.reset_served()
+            if self._environment is not None:
+                self._packages = await asyncio.to_thread(installed_packages, address)
 
     def _server_failure(self) -> Failure | None:
         reason = self._server.exit_reason()
@@ -185,6 +212,8 @@ class Servers:
         model_spec = split_spec(spec)
         if ADDRESS_OPTION in model_spec.options or not model_spec.name:
             return None
+        if model_spec.provider == ENVIRONMENT:
+            return self._open_shipped(spec, model_spec)
         launch = presets(self._gpus).get(model_spec.provider)
         if launch is None:
             return None
@@ -203,11 +232,15 @@ class Servers:
         Raises UsageError.
         """
         assert self.serve is not None
+        file = _one_file(self.serve)
         if spec is None:
-            return self._open_single(self.serve)
+            return self._open_single(self.serve, file)
         model_spec = split_spec(spec)
         if ADDRESS_OPTION in model_spec.options:
             raise UsageError(f"--serve starts a server, and {spec!r} names a running one; drop one")
+        if file is not None:
+            model = self._open_environment(spec, model_spec, file)
+            return model.name, model
         preset = presets().get(model_spec.provider)
         if preset is None and model_spec.provider != GENERIC_PROVIDER:
             stem = f"{model_spec.provider}/{model_spec.name}".rstrip("/")
@@ -261,7 +294,56 @@ class Servers:
         for server in self._servers.values():
             server.stop()
 
-    def _open(self, spec: str, model_spec: ModelSpec, launch: Launch) -> ManagedModel:
+    def _open_shipped(self, spec: str, model_spec: ModelSpec) -> ManagedModel:
+        """The model behind the one-file server that comes with Snellen for its checkpoint.
+
+        Raises UsageError if there is none, or if the user has not let the checkpoint's own code and
+        its authors' packages run.
+        """
+        name = model_spec.name
+        recipe = find_environment(name)
+        if not recipe:
+            raise UsageError(
+                f"{spec}: no environment is known for {name}; write a one-file server, and give it "
+                f"with -m {name} --serve FILE.py"
+            )
+        file = environment_file(recipe)
+        facts = environment_recipes()[recipe]
+        if facts.own_code and model_spec.options.get(OWN_CODE_OPTION) != "yes":
+            raise UsageError(
+                f"{spec} runs code of the checkpoint or of its authors, which {file} names: read "
+                f"it, then give -m {ENVIRONMENT}/{name}:{OWN_CODE_OPTION}=yes"
+            )
+        if takes_one_image_there(name):
+            options = {"images": "first", **model_spec.options}
+            model_spec = model_spec._replace(options=options)
+        return self._open_environment(spec, model_spec, file)
+
+    def _open_environment(self, spec: str, model_spec: ModelSpec, file: Path) -> ManagedModel:
+        """The model behind a one-file server, whose checkpoint is that of the spec."""
+        if model_spec.provider != ENVIRONMENT:
+            name = model_spec.name
+            if model_spec.provider not in HUB_PROVIDERS:
+                name = f"{model_spec.provider}/{name}".rstrip("/")
+            name, pinned = split_revision(name)
+            options = _server_options(spec, model_spec.options)
+            if pinned:
+                options = {REVISION: pinned, **options}
+            model_spec = ModelSpec(ENVIRONMENT, name, options)
+        options = dict(model_spec.options)
+        own_code = options.pop(OWN_CODE_OPTION, "no") == "yes"
+        revision = options.get(REVISION, "")
+        environment = server_environment(file)
+        launch = environment.launch(revision, own_code, model_spec.name)
+        return self._open(spec, model_spec._replace(options=options), launch, environment)
+
+    def _open(
+        self,
+        spec: str,
+        model_spec: ModelSpec,
+        launch: Launch,
+        environment: ServerEnvironment | None = None,
+    ) -> ManagedModel:
         if spec not in self._models:
             folder = _model_folder(model_spec.name)
             name = str(folder) if folder else model_spec.name
@@ -270,12 +352,18 @@ class Servers:
                 spec.replace(model_spec.name, folder.name) if folder else spec,
                 server,
                 functools.partial(_open_remote, model_spec.provider, name, model_spec.options),
-                functools.partial(_managed_identity, folder=folder, serve=self.serve),
+                functools.partial(
+                    _managed_identity, folder=folder, serve=self.serve, environment=environment
+                ),
+                environment,
             )
         return self._models[spec]
 
-    def _open_single(self, serve: str) -> tuple[str, ManagedModel]:
-        server = self._add_server(serve, "", Launch(command=serve))
+    def _open_single(self, serve: str, file: Path | None) -> tuple[str, ManagedModel]:
+        """The only model that the server of `--serve` lists; the server is started for that."""
+        environment = server_environment(file) if file is not None else None
+        launch = environment.launch("", False, "") if environment else Launch(command=serve)
+        server = self._add_server(serve, "", launch)
         listed = _list_models(run_coroutine(server.ensure_ready()))
         if len(listed) != 1:
             listing = f"lists {', '.join(listed)}" if listed else "lists no models"
@@ -287,8 +375,13 @@ class Servers:
         model = ManagedModel(
             folder.name if folder else name,
             server,
-            functools.partial(_open_remote, GENERIC_PROVIDER, name, {}),
-            functools.partial(_managed_identity, folder=folder, serve=serve),
+            functools.partial(
+                _open_remote, ENVIRONMENT if environment else GENERIC_PROVIDER, name, {}
+            ),
+            functools.partial(
+                _managed_identity, folder=folder, serve=serve, environment=environment
+            ),
+            environment,
         )
         self._models[serve] = model
         return model.name, model
@@ -348,15 +441,31 @@ def _open_remote(provider: str, name: str, options: Mapping[str, str], address: 
     return model
 
 
-def _managed_identity(inner: Identity, folder: Path | None, serve: str | None) -> Identity:
+def _managed_identity(
+    inner: Identity,
+    folder: Path | None,
+    serve: str | None,
+    environment: ServerEnvironment | None = None,
+) -> Identity:
     """The identity of a managed model: a model folder by its content, not its path; a `--serve`
-    command with its flags, which may change replies (before port and address are filled in)."""
+    command with its flags, which may change replies (before port and address are filled in); a
+    one-file server by its content."""
     facts = dict(inner.facts)
     if folder is not None:
         facts["revision"] = f"sha256:{folder_digest(folder)}"
-    if serve is not None:
+    if environment is not None:
+        facts["server"] = environment.file.name
+        facts["server_code"] = environment.code_digest
+    elif serve is not None:
         facts["server"] = serve
     return Identity(inner.provider, folder.name if folder else inner.name, facts)
+
+
+def _one_file(serve: str) -> Path | None:
+    """The one-file server that `--serve` names; None for a command. Raises UsageError."""
+    if not serve.endswith(".py") or "{" in serve:
+        return None
+    return check_environment_file(Path(serve))
 
 
 def _model_folder(name: str) -> Path | None:

@@ -18,8 +18,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from snellen.core.errors import StorageError, UsageError
@@ -36,6 +36,7 @@ _NOTICE_INTERVAL = 10.0
 _TAIL_BYTES = 64 * 1024
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PORT = "{port}"
+_UV = "{uv}"
 
 Notify = Callable[[str], object]
 
@@ -56,6 +57,10 @@ class Launch:
     """What stands for `{model}` where a `{revision}` is pinned."""
     own_code: str = ""
     """What is added to the command where the user consents to the checkpoint's own code."""
+    title: str = ""
+    """What messages name instead of the command."""
+    exit_meanings: Mapping[int, str] = field(default_factory=dict)
+    """What the server's own exit codes mean, as the end of a sentence about it."""
 
     def with_own_code(self) -> Launch:
         """The launch of a server that may run the checkpoint's own code."""
@@ -191,7 +196,7 @@ class ServerProcess:
                 f"{error.strerror or error}"
             ) from error
         self._base_url = f"http://{HOST}:{port}/v1"
-        self._notify(f"starting a server: {shlex.join(self.command)}")
+        self._notify(f"starting a server: {self._title}")
         self._notify(f"its log: {self.log}")
 
     async def _wait_for_health(self, began: float) -> None:
@@ -202,7 +207,8 @@ class ServerProcess:
         while True:
             code = _exit_code(self._process)
             if code is not None:
-                raise self._not_started_error(f"ended before it was ready ({_exit_text(code)})")
+                ended = f"ended before it was ready ({_exit_text(code)})"
+                raise self._not_started_error(self._launch.exit_meanings.get(code, ended))
             if await asyncio.to_thread(_is_healthy, port, self._launch.health):
                 self._healthy = True
                 return
@@ -220,8 +226,12 @@ class ServerProcess:
 
     def _not_started_error(self, what: str) -> ServerNotStarted:
         return ServerNotStarted(
-            f"the server {shlex.join(self.command)} {what}; {quote_log(self.tail(), self.log)}"
+            f"the server {self._title} {what}; {quote_log(self.tail(), self.log)}"
         )
+
+    @property
+    def _title(self) -> str:
+        return self._launch.title or shlex.join(self.command)
 
 
 def quote_log(lines: Sequence[str], log: Path) -> str:
@@ -247,6 +257,8 @@ def build_command(launch: Launch, model: str, port: int) -> tuple[str, ...]:
             "e.g. --port {port}"
         )
     filled = {_PORT: str(port), "{host}": HOST, "{model}": model}
+    if _UV in parts:
+        filled[_UV] = _find_program("uv", launch)
     for name, value in filled.items():
         parts = [part.replace(name, value) for part in parts]
     return (_find_program(parts[0], launch), *parts[1:])

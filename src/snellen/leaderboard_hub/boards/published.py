@@ -40,37 +40,11 @@ class BoardRow(Struct, frozen=True, omit_defaults=True):
     """Its scores on earlier versions of the benchmark, the latest first."""
 
 
-class Board(Struct, frozen=True):
-    """The rows of a benchmark, the highest headline first."""
-
-    benchmark: str
-    title: str
-    version: int
-    is_hidden: bool
-    samples: int
-    protocol: dict[str, Any]
-    rows: tuple[BoardRow, ...]
-
-
 class PublishedScore(NamedTuple):
     """A row, and the stored score that it was made of: never shown itself."""
 
     row: BoardRow
     stored: SubmissionScore
-
-
-def read_board(session: Session, benchmark: HostedBenchmark, limits: HiddenSplits) -> Board:
-    """The board of a benchmark, in two queries however many submissions there are."""
-    published = read_published(session, benchmark, limits)
-    return Board(
-        benchmark=benchmark.name,
-        title=benchmark.title,
-        version=benchmark.version,
-        is_hidden=benchmark.is_hidden,
-        samples=benchmark.rows,
-        protocol=benchmark.protocol,
-        rows=tuple(one.row for one in published),
-    )
 
 
 def read_published(

@@ -224,9 +224,11 @@ def _notices(
     group: SeedGroup, rows: Sequence[BoardRow], standings: Sequence[_Standing]
 ) -> tuple[str, ...]:
     """What gates the table, and whom it leaves out."""
+    count = len(group.dimensions)
+    where = "its dimension" if count == 1 else f"all {count} dimensions"
     gate = (
         f"a model stands here if it declares {group.level} or more, or declares nothing, and has "
-        f"valid answers in all {len(group.dimensions)} dimensions"
+        f"valid answers in {where}"
     )
     absent: dict[str, list[str]] = {}
     for row, standing in zip(rows, standings, strict=True):

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from fastapi import (
     APIRouter,
-    Depends,
     File,
     Form,
     HTTPException,
@@ -16,7 +15,6 @@ from fastapi import (
     Response,
     UploadFile,
 )
-from fastapi import Path as PathParameter
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
@@ -28,22 +26,24 @@ from snellen.leaderboard_hub.boards.published import latest_scores
 from snellen.leaderboard_hub.config import HiddenSplits
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedMedium, Submission
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.intake import ModelFacts, NewSubmission, take_submission
+from snellen.leaderboard_hub.intake import (
+    ModelFacts,
+    NewSubmission,
+    check_rate,
+    store_replies,
+    take_submission,
+)
 from snellen.leaderboard_hub.public_scores import as_json, public_score
 from snellen.leaderboard_hub.publishing import publish_submission, withdraw_submission
 from snellen.leaderboard_hub.reported_numbers.other_numbers import read_other_numbers
 from snellen.leaderboard_hub.samples.versions import score_history
-from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require
+from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.downloads import send_data
+from snellen.leaderboard_hub.web.parameters import AnyToken, BoardName, HubOf, PublicId, SubmitToken
 
 router = APIRouter(prefix="/api/v1")
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-Anyone = Annotated[Caller | None, Depends(identify)]
-Submitter = Annotated[Caller, Depends(require("submit"))]
-Name = Annotated[str, PathParameter(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
-PublicId = Annotated[str, PathParameter(pattern=r"^[0-9a-f]{16}$")]
 _RUN_BYTES = 1_000_000
 
 
@@ -56,14 +56,14 @@ def list_benchmarks(hub: HubOf) -> list[dict[str, Any]]:
 
 
 @router.get("/benchmarks/{name}")
-def show_benchmark(name: Name, hub: HubOf) -> dict[str, Any]:
+def show_benchmark(name: BoardName, hub: HubOf) -> dict[str, Any]:
     """One benchmark."""
     with hub.database.reading() as session:
         return _describe(find_benchmark(session, name))
 
 
 @router.get("/benchmarks/{name}/data")
-def download_data(name: Name, hub: HubOf) -> Response:
+def download_data(name: BoardName, hub: HubOf) -> Response:
     """The data without answers, if they are offered; the complete data of an open benchmark. With
     the pictures beside them, if there are any, as a zip."""
     with hub.database.reading() as session:
@@ -76,9 +76,9 @@ def download_data(name: Name, hub: HubOf) -> Response:
 @router.post("/benchmarks/{name}/submissions", status_code=201)
 def submit(
     request: Request,
-    name: Name,
+    name: BoardName,
     hub: HubOf,
-    identity: Submitter,
+    identity: SubmitToken,
     model: Annotated[str, Form(min_length=1, max_length=200)],
     predictions: Annotated[UploadFile, File()],
     facts: Annotated[str, Form(max_length=10_000)] = "{}",
@@ -94,13 +94,18 @@ def submit(
         facts=_decode(facts, ModelFacts, "facts"),
         run=_decode(run, dict[str, Any], "run"),
     )
+    limits = hub.config.submissions
+    with hub.database.reading() as session:
+        benchmark = find_benchmark(session, name)
+        check_rate(session, benchmark, identity.account_id, limits)
+    stored = store_replies(hub.storage, benchmark, new, limits)
     with hub.database.writing() as session:
         benchmark = find_benchmark(session, name)
         earlier = _own_submission(session, replaces, identity) if replaces else None
         if earlier is not None and earlier.benchmark_id != benchmark.id:
             raise HTTPException(422, f"{replaces} is a submission to another benchmark")
-        row = take_submission(session, hub.storage, benchmark, identity.account_id, new,
-                              hub.config.submissions, replaces=earlier,
+        row = take_submission(session, hub.storage, benchmark, identity.account_id, new, limits,
+                              stored=stored, replaces=earlier,
                               hidden=hub.config.hidden)  # fmt: skip
         note_action(session, "submit", account_id=identity.account_id,
                     address=client_address(request), subject=row.public_id,
@@ -109,7 +114,7 @@ def submit(
 
 
 @router.get("/submissions")
-def list_submissions(hub: HubOf, identity: Submitter) -> list[dict[str, Any]]:
+def list_submissions(hub: HubOf, identity: SubmitToken) -> list[dict[str, Any]]:
     """The submissions of the account, the latest first."""
     with hub.database.reading() as session:
         query = (
@@ -123,7 +128,7 @@ def list_submissions(hub: HubOf, identity: Submitter) -> list[dict[str, Any]]:
 
 
 @router.get("/submissions/{public_id}")
-def show_submission(public_id: PublicId, hub: HubOf, identity: Anyone) -> dict[str, Any]:
+def show_submission(public_id: PublicId, hub: HubOf, identity: AnyToken) -> dict[str, Any]:
     """A submission that is published, or of the account, with its numbers on every version of the
     benchmark and what changed between them."""
     with hub.database.reading() as session:
@@ -138,7 +143,7 @@ def show_submission(public_id: PublicId, hub: HubOf, identity: Anyone) -> dict[s
 
 @router.post("/submissions/{public_id}/publish")
 def publish(
-    request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
+    request: Request, public_id: PublicId, hub: HubOf, identity: SubmitToken
 ) -> dict[str, Any]:
     """Show a scored submission on the board."""
     return _change(request, hub, identity, public_id, "published", publish_submission)
@@ -146,7 +151,7 @@ def publish(
 
 @router.post("/submissions/{public_id}/withdraw")
 def withdraw(
-    request: Request, public_id: PublicId, hub: HubOf, identity: Submitter
+    request: Request, public_id: PublicId, hub: HubOf, identity: SubmitToken
 ) -> dict[str, Any]:
     """Take a submission off the board. Its history is kept, and it counts for the limits."""
     return _change(request, hub, identity, public_id, "withdrawn", withdraw_submission)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
-from fastapi import Path as PathParameter
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -21,13 +20,11 @@ from snellen.leaderboard_hub.boards.radar import radar_chart
 from snellen.leaderboard_hub.boards.suite_members import find_hosted_suite
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.conditional import not_modified, validators
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 
 board_router = APIRouter(prefix="/api/v1")
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-BoardName = Annotated[str, PathParameter(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 Form = Annotated[str, Query(pattern="^(json|csv|parquet)$")]
 Moment = Annotated[str, Query(alias="as-of", max_length=40)]
 ModelName = Annotated[str, Query(max_length=200, pattern=r"^[^\x00]+$")]
@@ -76,32 +73,34 @@ def show_history(name: BoardName, hub: HubOf) -> Response:
     return _json(history)
 
 
+class RadarQuery(NamedTuple):
+    """Which models a radar shows, on which axes, of which moment."""
+
+    models: list[str]
+    axes: list[str]
+    as_of: str
+
+
+def radar_query(models: ModelNames, axes: AxisKeys = "", as_of: Moment = "") -> RadarQuery:
+    """A dependency. Raises UsageError for a moment that is none."""
+    return RadarQuery(models, _keys(axes), parse_query({"as-of": as_of}).as_of)
+
+
+RadarOf = Annotated[RadarQuery, Depends(radar_query)]
+
+
 @board_router.get("/benchmarks/{name}/radar")
-def show_radar(
-    name: BoardName,
-    hub: HubOf,
-    models: ModelNames,
-    axes: AxisKeys = "",
-    as_of: Moment = "",
-) -> Response:
+def show_radar(name: BoardName, hub: HubOf, query: RadarOf) -> Response:
     """Chosen models of a benchmark on the same axes, as shares and with the real values."""
     with hub.database.reading() as session:
-        page = read_tables(session, hub, find_benchmark(session, name), _moment(as_of))
-    return _json(radar_chart(page, models, _keys(axes)))
+        return _radar(session, hub, find_benchmark(session, name), query)
 
 
 @board_router.get("/suites/{name}/radar")
-def show_suite_radar(
-    name: BoardName,
-    hub: HubOf,
-    models: ModelNames,
-    axes: AxisKeys = "",
-    as_of: Moment = "",
-) -> Response:
+def show_suite_radar(name: BoardName, hub: HubOf, query: RadarOf) -> Response:
     """Chosen models of a suite on the same axes, as shares and with the real values."""
     with hub.database.reading() as session:
-        page = read_tables(session, hub, find_suite_row(session, name), _moment(as_of))
-    return _json(radar_chart(page, models, _keys(axes)))
+        return _radar(session, hub, find_suite_row(session, name), query)
 
 
 @board_router.get("/models")
@@ -167,12 +166,15 @@ def _board(
     return Response(page_parquet(page), media_type=_PARQUET, headers=headers)
 
 
+def _radar(
+    session: Session, hub: Hub, board: HostedBenchmark | HostedSuite, query: RadarQuery
+) -> Response:
+    page = read_tables(session, hub, board, query.as_of)
+    return _json(radar_chart(page, query.models, query.axes))
+
+
 def _keys(text: str) -> list[str]:
     return [key for key in (part.strip() for part in text.split(",")) if key]
-
-
-def _moment(text: str) -> str:
-    return parse_query({"as-of": text}).as_of
 
 
 def _json(value: object) -> Response:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from snellen.leaderboard_hub.boards.feeds import ChangeFeed, change_feed
-from snellen.leaderboard_hub.web.board_api import BoardName, HubOf, find_benchmark, find_suite_row
+from snellen.leaderboard_hub.web.board_api import find_benchmark, find_suite_row
 from snellen.leaderboard_hub.web.conditional import not_modified, validators
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 
 feed_router = APIRouter()
 

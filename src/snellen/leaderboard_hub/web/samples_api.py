@@ -27,15 +27,13 @@ from snellen.leaderboard_hub.samples.browsing import (
 )
 from snellen.leaderboard_hub.samples.flags import MAX_REASON, flag_json, raise_flag, read_flags
 from snellen.leaderboard_hub.samples.replies import RepliesReader, StoredReply
-from snellen.leaderboard_hub.web.access import client_address, require
-from snellen.leaderboard_hub.web.api import HubOf, Name
+from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.downloads import send_medium
 from snellen.leaderboard_hub.web.item_addresses import item_path, medium_path
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf, SubmitToken
 
 samples_router = APIRouter()
-
-Submitter = Annotated[Caller, Depends(require("submit"))]
 
 
 class NewFlag(BaseModel):
@@ -77,7 +75,7 @@ Asked = Annotated[SampleQuery, Depends(sample_query)]
 
 @samples_router.get("/api/v1/benchmarks/{name}/samples")
 def list_samples(
-    name: Name, hub: HubOf, reader: Reader, query: Asked, replies: bool = False
+    name: BoardName, hub: HubOf, reader: Reader, query: Asked, replies: bool = False
 ) -> Response:
     """Questions of a public split, 50 a page, each with what the published submissions made of it;
     with `replies` also how the replies of the best 20 begin. `q` searches, `category` selects,
@@ -111,7 +109,7 @@ def list_samples(
 
 
 @samples_router.get("/api/v1/benchmarks/{name}/samples/{item:path}")
-def show_sample(name: Name, item: str, hub: HubOf, reader: Reader) -> Response:
+def show_sample(name: BoardName, item: str, hub: HubOf, reader: Reader) -> Response:
     """One question with the reply of every published submission."""
     with hub.database.reading() as session:
         benchmark = find_benchmark(session, name)
@@ -126,7 +124,7 @@ def show_sample(name: Name, item: str, hub: HubOf, reader: Reader) -> Response:
 
 
 @samples_router.get("/benchmarks/{name}/media/{digest}", include_in_schema=False)
-def show_medium(request: Request, name: Name, digest: str, hub: HubOf) -> Response:
+def show_medium(request: Request, name: BoardName, digest: str, hub: HubOf) -> Response:
     """A picture or video of a public split."""
     with hub.database.reading() as session:
         medium = find_medium(session, find_benchmark(session, name), digest[:64])
@@ -135,7 +133,7 @@ def show_medium(request: Request, name: Name, digest: str, hub: HubOf) -> Respon
 
 @samples_router.post("/api/v1/benchmarks/{name}/flags", status_code=201)
 def add_flag(
-    request: Request, name: Name, hub: HubOf, identity: Submitter, flag: NewFlag
+    request: Request, name: BoardName, hub: HubOf, identity: SubmitToken, flag: NewFlag
 ) -> dict[str, Any]:
     """Flag an item of a public split: `kind` is `wrong-answer`, `ambiguous`, `broken-image`,
     `text-only` or `duplicate`, `reason` a short sentence. Once per account and item."""
@@ -146,7 +144,7 @@ def add_flag(
 
 
 @samples_router.get("/api/v1/benchmarks/{name}/flags")
-def list_flags(name: Name, hub: HubOf, identity: Submitter) -> Response:
+def list_flags(name: BoardName, hub: HubOf, identity: SubmitToken) -> Response:
     """The open flags by item for the hub's owner; for others those that they raised, with what
     became of them."""
     with hub.database.reading() as session:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi import Path as PathParameter
 from sqlalchemy import select
 
 from snellen.leaderboard_hub.accounts.access import now
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.accounts.random_secrets import secret_digest
-from snellen.leaderboard_hub.accounts.roles import Caller
 from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.database.tables import AccessToken
-from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import client_address, hub_of, identify, require, token_of
+from snellen.leaderboard_hub.web.access import client_address, token_of
+from snellen.leaderboard_hub.web.parameters import AnyToken, HubOf, ReadToken
 
 token_router = APIRouter(prefix="/api/v1")
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-Anyone = Annotated[Caller | None, Depends(identify)]
-Reader = Annotated[Caller, Depends(require("read"))]
-
 
 @token_router.get("/tokens")
-def list_tokens(request: Request, hub: HubOf, identity: Reader) -> list[dict[str, Any]]:
+def list_tokens(request: Request, hub: HubOf, identity: ReadToken) -> list[dict[str, Any]]:
     """The tokens of the account that are not revoked, the latest first. None is shown itself."""
     own = secret_digest(token_of(request))
     with hub.database.reading() as session:
@@ -52,7 +47,7 @@ def list_tokens(request: Request, hub: HubOf, identity: Reader) -> list[dict[str
 def delete_token(
     request: Request,
     hub: HubOf,
-    identity: Anyone,
+    identity: AnyToken,
     number: Annotated[int, PathParameter(ge=1, lt=2**31)],
 ) -> None:
     """Revoke a token of the account. Any token may revoke itself; others need the scope submit."""

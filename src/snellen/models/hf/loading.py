@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from snellen.core.errors import MissingExtra, UsageError
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
+from snellen.models.hf.own_code_loading import finish_construction, restore_buffers
 from snellen.models.hf.placement import is_placed, merge_adapter, placement_arguments
 from snellen.models.hf.processor import first_line, load_processor
 from snellen.models.hf.profile import profiles
@@ -19,6 +21,8 @@ from snellen.models.hf.profile import profiles
 _SINGLE_THREAD_PARAMETERS = 30_000_000
 """Parameters below which one thread is as fast as two, and many times faster on a busy machine,
 because waiting threads spin."""
+
+_LIBRARY_LOCK = threading.RLock()
 
 
 def require(what: str, *libraries: str) -> None:
@@ -149,6 +153,12 @@ def load_weights(
     from safetensors import SafetensorError
 
     arguments: dict[str, Any] = {"trust_remote_code": options.remote_code}
+    errors: tuple[type[Exception], ...] = (
+        ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError
+    )  # fmt: skip
+    if options.remote_code:
+        # Code for another version of transformers, which lacks what it names or asserts.
+        errors += (AttributeError, TypeError, AssertionError, IndexError)
     if options.attention is not None:
         arguments["attn_implementation"] = options.attention
     try:
@@ -157,6 +167,8 @@ def load_weights(
             if auto_class
             else _auto_class(checkpoint, folder, options)
         )
+        if options.remote_code:
+            finish_construction(checkpoint.config, folder)
         model, report = auto.from_pretrained(
             folder,
             dtype=getattr(torch, options.dtype),
@@ -164,10 +176,12 @@ def load_weights(
             **arguments,
             **placement_arguments(options, device),
         )
+        if options.remote_code:
+            restore_buffers(model, getattr(torch, options.dtype))
         if options.adapter is not None:
             model = merge_adapter(model, options.adapter)
         model = (model if is_placed(options) else model.to(device)).eval()
-    except (ImportError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+    except errors as error:
         architecture = ", ".join(checkpoint.config.get("architectures") or ["unknown"])
         raise UsageError(
             f"{checkpoint.name} ({architecture}) cannot be loaded: {first_line(error)}"
@@ -239,7 +253,16 @@ def use_greedy_decoding(model: Any, tokenizer: Any, eos_token_ids: frozenset[int
 @contextmanager
 def silence_library(library: str = "transformers") -> Iterator[None]:
     """Turn off progress bars and advice of a Hugging Face library inside a `with` block; whatever
-    matters is raised."""
+    matters is raised.
+
+    One thread at a time is inside: the libraries load weights under a changed default of torch, and
+    what a second thread loads meanwhile would lack its numbers.
+    """
+    with _LIBRARY_LOCK:
+        yield from _suppress_output(library)
+
+
+def _suppress_output(library: str) -> Iterator[None]:
     logging = importlib.import_module(f"{library}.utils.logging")
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()

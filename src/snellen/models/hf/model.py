@@ -9,6 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import msgspec
 
 from snellen.core.errors import MediaError, UsageError
+from snellen.core.media import pixel_digest
 from snellen.core.model import Identity, Model, ModelDefaults, RenderedPrompt
 from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
@@ -126,11 +127,12 @@ class HuggingFace(ModelDefaults):
         return tuple(filter(None, (self.route_remark, sharing)))
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
-        """The prompt after the chat template, and the images' sizes before the processor."""
+        """The prompt after the chat template, and the images before the processor."""
         if isinstance(request, Compare):
             return None
         prompt = render(request, self.load(), self._image_cache, self._images)
-        return RenderedPrompt(prompt.text, tuple(image.size for image in prompt.images))
+        pixels = tuple(map(pixel_digest, prompt.images))
+        return RenderedPrompt(prompt.text, tuple(image.size for image in prompt.images), pixels)
 
     def prepare(self, request: Request) -> None:
         """Tokenise a request that will be due soon, while the model is busy with others."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from snellen.core.errors import UsageError
 from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.naming.catalog import CatalogEntry, find_entry
+from snellen.models.naming.environments import environment_recipes
 from snellen.models.naming.routes import (
     SERVERS,
     Route,
@@ -26,6 +27,8 @@ from snellen.models.naming.routes import (
 
 _CONSENT = "trust_remote_code"
 _REVISION = "revision"
+_WITHOUT_OWN_CODE = ("twin", "server", "environment")
+"""Routes in which the checkpoint's own code does not run in this process."""
 
 
 class NoRoute(UsageError):
@@ -132,7 +135,7 @@ def _check_version(name: str, type: str, routes: Sequence[Route]) -> None:
 
 def _other_ways(name: str, routes: Sequence[Route]) -> str:
     """The ways besides the checkpoint's own code, in front of another piece of advice."""
-    ways = _ways(name, [route for route in routes if route.kind in ("twin", "server")])
+    ways = _ways(name, [route for route in routes if route.kind in _WITHOUT_OWN_CODE])
     return f"take another way: {ways}; or " if ways else ""
 
 
@@ -163,7 +166,7 @@ def _advice(name: str, routes: Sequence[Route]) -> str:
     ways = _ways(name, routes)
     if ways:
         return f"transformers does not load {name} by itself; what does: {ways}"
-    reason = next(route.note for route in reversed(routes) if route.note)
+    reason = next(route.note for route in routes if route.kind == "none")
     return (
         f"there is no way to {name} yet: {reason}; serve it with its authors' code, and name the "
         "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made elsewhere "
@@ -181,7 +184,15 @@ def command_of(entry: CatalogEntry) -> str:
         return f"-m {entry.name}:{_CONSENT}=yes"
     if best.kind == "server":
         return f"-m {best.target}/{entry.name}:{_CONSENT}=yes"
+    if best.kind == "environment":
+        return f"-m {_in_environment(best.target, entry.name)}"
     return f"-m {entry.name}"
+
+
+def _in_environment(recipe: str, name: str) -> str:
+    """The spec of a model behind the one-file server of a recipe."""
+    consent = f":{_CONSENT}=yes" if environment_recipes()[recipe].own_code else ""
+    return f"environment/{name}{consent}"
 
 
 def _ways(name: str, routes: Sequence[Route]) -> str:
@@ -199,4 +210,10 @@ def _ways(name: str, routes: Sequence[Route]) -> str:
     if named:
         others = f"; {' and '.join(named[1:])} too" if named[1:] else ""
         ways.append(f"-m {named[0]}/{name}:{_CONSENT}=yes (a server that Snellen starts{others})")
+    own = next((route for route in routes if route.kind == "environment"), None)
+    if own is not None:
+        ways.append(
+            f"-m {_in_environment(own.target, name)} (a one-file server with an environment of its "
+            f"own: {own.note})"
+        )
     return "; ".join(ways)

@@ -16,6 +16,7 @@ _MODULES = {
     "diffusers": "snellen.models.diffusers",
     "frequent": "snellen.models.frequent",
     "hf": "snellen.models.hf.model",
+    "join": "snellen.models.joined",
     "random": "snellen.models.random",
     # Of the engine, since it reads data files, which nothing in `models` may import.
     "replay": "snellen.engine.offline.replay",

@@ -57,7 +57,7 @@ FILTER_FIELDS: dict[str, FilterField] = {
     "released": FilterField("date, e.g. released>=2025", lambda entry: _as_values(entry.released)),
     "licence": FilterField("licence", lambda entry: _as_values(entry.licence)),
     "route": FilterField(
-        "its best route: transformers, twin, code, server, api, pipeline or none",
+        "its best route: transformers, twin, code, server, environment, api, pipeline or none",
         lambda entry: (routes_of(entry)[0].kind,),
     ),
     "server": FilterField(

@@ -10,7 +10,7 @@ REVISION = "revision"
 HUB_PROVIDERS = frozenset(
     {
         "hf", "clip", "diffusers", "vllm", "vllm-local", "sglang", "lmdeploy", "transformers",
-        "server",
+        "environment", "server",
     }
 )  # fmt: skip
 """Providers whose models are named by their id on the Hugging Face hub."""

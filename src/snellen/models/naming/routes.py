@@ -1,5 +1,5 @@
 """Where each model's name leads: transformers, a converted twin, the checkpoint's own code, a
-server that Snellen starts, an API, or the reason why nowhere (`routes/*.toml`).
+server that Snellen starts, a one-file server, an API, or the reason why nowhere (`routes/*.toml`).
 
 Checkpoints are known by their id on the hub (`families.toml`); folders and unknown ids by what
 their config.json declares (`types.toml`, `lists.toml`).
@@ -19,12 +19,15 @@ from msgspec import Struct
 
 from snellen.models.hf.own_code.adapter import Tried, adapter_names, code_adapters
 from snellen.models.naming.catalog import CatalogEntry, FactSource
+from snellen.models.naming.environments import environment_of, environment_recipes
 
 FOLDER = Path(__file__).with_suffix("")
 SERVERS = ("vllm", "sglang", "lmdeploy")
 """Servers that Snellen starts with a hub id, in the order in which they are named."""
 
-RouteKind = Literal["transformers", "twin", "code", "server", "api", "pipeline", "none"]
+RouteKind = Literal[
+    "transformers", "twin", "code", "server", "environment", "api", "pipeline", "none"
+]
 
 
 class Route(Struct, frozen=True):
@@ -32,7 +35,8 @@ class Route(Struct, frozen=True):
 
     kind: RouteKind
     target: str
-    """What answers: a hub id, an adapter, a server or a provider; "" for `none`."""
+    """What answers: a hub id, an adapter, a server, a one-file server or a provider; "" for
+    `none`."""
     tried: Tried
     source: str
     """Short name of its source in `routes/sources.toml`."""
@@ -45,6 +49,7 @@ class Route(Struct, frozen=True):
             "twin": f"twin {self.target}",
             "code": f"own code ({self.target})",
             "server": self.target,
+            "environment": f"environment ({self.target})",
             "api": f"API of {self.target}",
             "pipeline": "diffusers",
             "none": "none",
@@ -172,7 +177,7 @@ def _family_routes(family: ModelFamily, id: str) -> Iterator[Route]:
         converted = _native_route(family.twin_type, twin, source, family.needs)
         if converted is not None:
             yield Route("twin", twin, converted.tried, source, converted.note)
-    yield from layout_routes(family.type)
+    yield from layout_routes(family.type, id)
     if native is None or family.reason:
         reason = family.reason or _package_reason(family)
         if reason:
@@ -192,8 +197,9 @@ def _native_route(type: str, id: str, source: str, needs: str) -> Route | None:
     return Route("transformers", id, tried, source, f"needs {needs}" if needs else "")
 
 
-def layout_routes(type: str) -> Iterator[Route]:
-    """The routes by the checkpoint's own code and by servers, for a layout or a model type."""
+def layout_routes(type: str, id: str = "") -> Iterator[Route]:
+    """The routes by the checkpoint's own code, by servers and by environments, for a layout or a
+    model type, or for a hub id."""
     lists, layout = model_lists(), layouts().get(type)
     own_code = list(_own_code_route(type, layout))
     if layout is None or not layout.below:
@@ -204,10 +210,16 @@ def layout_routes(type: str) -> Iterator[Route]:
     servers = [name for name in SERVERS if is_served(name, architecture or "")]
     for server in servers:
         yield Route("server", server, "local server", server)
+    environment = environment_of(id, type)
+    if environment:
+        recipe = environment_recipes()[environment]
+        note = f"uv installs {recipe.installs}"
+        yield Route("environment", environment, recipe.tried, recipe.source, note)
+    can_be_asked = bool(servers or environment)
+    if layout is not None and not can_be_asked and (layout.below or not own_code):
+        yield Route("none", "", "read", layout.source, _code_reason(layout, bool(own_code)))
     if layout is not None and layout.below:
         yield from own_code
-    if layout is not None and not own_code and not servers:
-        yield Route("none", "", "read", layout.source, _code_reason(layout))
 
 
 def _own_code_route(type: str, layout: CheckpointLayout | None) -> Iterator[Route]:
@@ -240,7 +252,10 @@ def _package_reason(family: ModelFamily) -> str:
     return f"only its authors' package {family.package} loads it ({family.repository})"
 
 
-def _code_reason(layout: CheckpointLayout) -> str:
+def _code_reason(layout: CheckpointLayout, has_adapter: bool) -> str:
+    """Why the checkpoint's own code is no way to it here, whether or not an adapter has it."""
+    if has_adapter:
+        return f"only its own code loads it, which needs transformers before {layout.below}"
     wanted = f", written for transformers {layout.written_for}" if layout.written_for else ""
     return f"only its own code loads it{wanted}, and there is no adapter for that yet"
 
@@ -261,6 +276,35 @@ def config_type(config: Mapping[str, Any]) -> str:
     type = str(config.get("model_type") or "")
     lists = model_lists()
     return type if type in lists.pictures or type in lists.text else ""
+
+
+def checkpoint_layout(name: str, config: Mapping[str, Any]) -> str:
+    """The layout or model type of a checkpoint: that of its hub id, or that which its config.json
+    declares; "" if neither is known."""
+    family = find_family(name)
+    return (family.type if family else "") or config_type(config)
+
+
+def find_environment(name: str) -> str:
+    """The one-file server for a folder or a hub id, by its name in `environments.toml`; "" if there
+    is none."""
+    return environment_of(name, _named_layout(name))
+
+
+def takes_one_image_there(name: str) -> bool:
+    """Whether a folder or hub id takes one picture at most behind its one-file server."""
+    adapter = adapter_names().get(_named_layout(name))
+    recipe = environment_recipes().get(find_environment(name))
+    limited = adapter is not None and code_adapters()[adapter].max_images == 1
+    return limited or (recipe is not None and recipe.one_image)
+
+
+def _named_layout(name: str) -> str:
+    """The layout of a folder, by its config.json, or of a hub id."""
+    file = Path(name).expanduser() / "config.json"
+    if file.is_file():
+        return config_type(msgspec.json.decode(file.read_bytes()))
+    return checkpoint_layout(name, {})
 
 
 def too_new_for(type: str, version: str) -> str:

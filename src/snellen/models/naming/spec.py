@@ -16,6 +16,11 @@ _QUERY = re.compile(r"://(?:[^/?#]*@)?([^/?#@:,]*)[^?#,]*\?")
 _VARIABLE = re.compile(r"[:,]key_env=(\w+)")
 
 
+JOIN = "join"
+"""The name of a model that is joined from two: `join:text=MODEL,draw=MODEL`."""
+JOIN_OPTIONS = ("text", "draw", "describe")
+_JOIN_PART = re.compile(rf"(?:^|,)({'|'.join(JOIN_OPTIONS)})=")
+
 SERVICE_OPTIONS = frozenset(
     {
         "base_url", "key_env", "concurrency", "timeout", "first_timeout", "max_reply_mb", "stream",
@@ -33,6 +38,8 @@ def short_name(spec: str) -> str:
         stem, options = split_options(spec)
     except UsageError:
         return spec
+    if stem == JOIN:
+        return f"{JOIN}:{','.join(f'{name}={short_name(part)}' for name, part in options.items())}"
     kept = ",".join(
         f"{name}={value}" for name, value in options.items() if name not in SERVICE_OPTIONS
     )
@@ -42,7 +49,21 @@ def short_name(spec: str) -> str:
 def split_options(spec: str) -> tuple[str, dict[str, str]]:
     """Split a name and its options. Raises UsageError for a malformed option."""
     stem, *options = _OPTIONS_START.split(spec.strip(), maxsplit=1)
+    if stem == JOIN and options:
+        return stem, _parse_join(spec, options[0])
     return stem, _parse_options(spec, options[0]) if options else {}
+
+
+def _parse_join(spec: str, text: str) -> dict[str, str]:
+    """The models of a join, each with its own options, which may hold commas."""
+    before, *parts = _JOIN_PART.split(text)
+    options = dict(zip(parts[::2], parts[1::2], strict=True))
+    if before or not all(options.values()) or len(options) < len(parts) // 2:
+        raise UsageError(
+            f"model {spec!r}: expected {JOIN}:text=MODEL,draw=MODEL, each part once and with a "
+            "model's name"
+        )
+    return options
 
 
 def _parse_options(spec: str, text: str) -> dict[str, str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from snellen.core.errors import ModelError
 from snellen.core.output import Generated, StopReason, Usage
-from snellen.core.request import GREEDY, Draw, Generate, Generation, Message, Part, Text
+from snellen.core.request import GREEDY, Draw, Generate, Generation, Media, Message, Part, Text
 from snellen.models.remote.dialect import (
     Body,
     Call,
@@ -28,6 +29,7 @@ from snellen.models.remote.dialect import (
 )
 from snellen.models.remote.errors import error_in_body
 from snellen.models.remote.json_reply import quote
+from snellen.models.remote.media import frames_url
 from snellen.models.remote.options import set_field
 from snellen.models.remote.profile import has_fixed_sampling
 
@@ -107,7 +109,10 @@ class Chat:
 def messages_of(request: Any, media: MediaByDigest, config: RemoteModelConfig) -> list[Body]:
     """The conversation in OpenAI's format; a message without media is a plain string."""
     messages = apply_image_policy(request.messages, config.setup.images)
-    return [{"role": message.role, "content": _parts(message, media)} for message in messages]
+    as_video = config.setup.images == "video"
+    return [
+        {"role": message.role, "content": _parts(message, media, as_video)} for message in messages
+    ]
 
 
 def with_extra(body: Body, config: RemoteModelConfig) -> Body:
@@ -123,10 +128,23 @@ def _deep_merge(base: Body, override: Reply) -> Body:
     return merged
 
 
-def _parts(message: Message, media: MediaByDigest) -> str | list[Body]:
+def _parts(message: Message, media: MediaByDigest, as_video: bool) -> str | list[Body]:
+    """The parts of a message; `as_video` makes one video of images that follow each other."""
     if not message.media():
         return message.text()
-    return [_part(part, media) for part in merge_texts(message.parts)]
+    parts: list[Body] = []
+    for is_image, group in groupby(merge_texts(message.parts), _is_image):
+        members = list(group)
+        if as_video and is_image and len(members) > 1:
+            frames = [media[part.digest] for part in members if isinstance(part, Media)]
+            parts.append({"type": "video_url", "video_url": {"url": frames_url(frames)}})
+        else:
+            parts += [_part(part, media) for part in members]
+    return parts
+
+
+def _is_image(part: Part) -> bool:
+    return isinstance(part, Media) and part.kind == "image"
 
 
 def _part(part: Part, media: MediaByDigest) -> Body:

@@ -108,6 +108,8 @@ def _check(provider: str, profile: ProviderProfile, setup: Setup) -> None:
         )
     if setup.native_video and profile.video == "none":
         raise UsageError(f"option video=native: {provider} takes no whole videos, only frames")
+    if setup.images == "video" and (profile.video == "none" or profile.dialect != "chat"):
+        raise UsageError(f"option images=video: {provider} takes no frames as a video")
     if profile.dialect != "chat" and (setup.endpoint != "chat" or setup.rank != "off"):
         raise UsageError(f"{provider} has one endpoint and ranks nothing; leave out endpoint, rank")
 

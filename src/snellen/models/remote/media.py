@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -13,7 +13,7 @@ import pybase64
 from msgspec import Raw
 
 from snellen.core.errors import MediaError
-from snellen.core.media import Source, decode_image
+from snellen.core.media import Source, decode_image, image_size
 from snellen.core.request import Media
 from snellen.settings import max_image_pixels
 
@@ -54,15 +54,34 @@ class EncodedMedia(NamedTuple):
 
     def data_url(self) -> Raw:
         """JSON string of the data URL, with a placeholder for the data."""
-        return Raw(f'"data:{self.mime};base64,{self._placeholder()}"'.encode())
+        return Raw(f'"data:{self.mime};base64,{self.placeholder()}"'.encode())
 
     def base64(self) -> Raw:
         """JSON string of the data, as a placeholder."""
-        return Raw(f'"{self._placeholder()}"'.encode())
+        return Raw(f'"{self.placeholder()}"'.encode())
 
-    def _placeholder(self) -> str:
+    def size(self) -> tuple[int, int]:
+        """Width and height of an image in pixels. Raises MediaError."""
+        return image_size(pybase64.b64decode(self.data), max_image_pixels())
+
+    def placeholder(self) -> str:
         """Placeholder of the data. JSON text contains no other zero bytes."""
         return f"\0{self.digest}\0"
+
+
+def frames_url(frames: Sequence[EncodedMedia]) -> Raw:
+    """JSON string of one data URL that holds the frames of a video, as vLLM reads it: their base64
+    texts, separated by commas (vllm.multimodal.media.video). Frames stay images, so that no pixel
+    changes. Raises MediaError if they differ in size."""
+    sizes = list(dict.fromkeys(frame.size() for frame in frames))
+    if len(sizes) > 1:
+        (width, height), (other_width, other_height) = sizes[:2]
+        raise MediaError(
+            f"images of {width} x {height} and of {other_width} x {other_height} pixels are no "
+            "frames of one video, which have one size; leave out images=video"
+        )
+    data = ",".join(frame.placeholder() for frame in frames)
+    return Raw(f'"data:video/jpeg;base64,{data}"'.encode())
 
 
 def encode_body(body: Mapping[str, object], media: Mapping[str, EncodedMedia]) -> bytes:

@@ -220,8 +220,8 @@ def capabilities_of(config: RemoteModelConfig) -> Capabilities:
     return Capabilities(
         inputs=frozenset(inputs),
         outputs=frozenset(outputs),
-        many_images=setup.images == "native" and "image" in inputs,
-        interleaved=setup.images == "native" and "image" in inputs,
+        many_images=setup.images in ("native", "video") and "image" in inputs,
+        interleaved=setup.images in ("native", "video") and "image" in inputs,
         log_likelihood=setup.rank != "off",
         interleaved_output=setup.draws,
     )

@@ -42,8 +42,9 @@ OPTIONS = (
     ),
     ModelOption(
         "images",
-        "first: only the first image; none: the model takes text alone",
-        ("native", "first", "none"),
+        "first: only the first image; none: the model takes text alone; video: images that follow "
+        "each other are the frames of one video (vLLM)",
+        ("native", "first", "none", "video"),
     ),
     ModelOption("image_size", "longest edge in pixels; larger images are shrunk", kind="count"),
     ModelOption("video", "native: whole videos are sent; default frames", ("frames", "native")),

@@ -17,6 +17,9 @@ from snellen.report import format as fmt
 from snellen.report.terminal.protocol_card import card_lines
 from snellen.report.terminal.repeats import draws_text
 
+_MODEL = "model"
+"""The role of the model that is measured."""
+
 
 class ReportFact(NamedTuple):
     name: str
@@ -45,6 +48,7 @@ def fact_sections(report: Report, folder: Path) -> list[FactSection]:
         FactSection("Run", tuple(_run(run, folder))),
         FactSection("Resources", tuple(_resources(run))),
         FactSection("Versions", tuple(_sort_facts(run.versions))),
+        *_environments(run),
         FactSection("Hardware", tuple(_sort_facts(run.hardware))),
     )
     return [group for group in groups if group.facts]
@@ -81,6 +85,16 @@ def _benchmark(run: RunInfo) -> Iterator[ReportFact]:
         yield ReportFact("paper", run.paper)
     if run.source:
         yield ReportFact("source", run.source)
+
+
+def _environments(run: RunInfo) -> Iterator[FactSection]:
+    """What was installed in the environments that Snellen made for servers, by role."""
+    for role, starts in run.served.items():
+        latest = next((start for start in reversed(starts) if start.packages), None)
+        if latest is not None:
+            lock = ReportFact("lock digest", latest.lock, True)
+            title = "Environment of the server" + (f" ({role})" if role != _MODEL else "")
+            yield FactSection(title, (lock, *_sort_facts(latest.packages)))
 
 
 def _published_facts(report: Report) -> Iterator[ReportFact]:
@@ -159,7 +173,11 @@ def _scoring(report: Report) -> Iterator[ReportFact]:
         )
     if report.run.config.repeats > 1 or report.run.config.sampling:
         yield ReportFact("draws", draws_text(report))
-    yield ReportFact("most new tokens", fmt.count_text(report.run.config.max_new_tokens))
+    config = report.run.config
+    limit = fmt.count_text(config.max_new_tokens)
+    if config.extend_truncated is not None:
+        limit += f"; {fmt.count_text(config.extend_truncated)} for replies that were cut there"
+    yield ReportFact("most new tokens", limit)
     yield ReportFact("seed", str(report.run.config.seed))
 
 

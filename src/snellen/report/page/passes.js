@@ -94,6 +94,7 @@ const passesView = ({ outcomes, picture, facts, verdict, goldText, valueText }) 
   /** The extractor's reply and the judges' verdicts, folded. */
   const helpers = (turn) => {
     const parts = [];
+    if (turn.cut_reply) parts.push(make("details", { class: "helper" }, make("summary", {}, `First reply, cut at ${turn.cut_at.toLocaleString("en")} tokens`), reply(turn.cut_reply)));
     if (turn.extraction) parts.push(make("details", { class: "helper" }, make("summary", {}, "Extractor: ", make("b", {}, reading(turn) || "nothing")), reply(turn.extraction)));
     for (const each of turn.verdicts ?? []) {
       const grades = Object.entries(each.values).map(([name, value]) => `${words(name)} ${value}`);

@@ -209,7 +209,19 @@ def _describe_pass(turn: Pass, options: dict[str, str]) -> dict[str, Any]:
         "credit": turn.credit,
         "options": options,
         "row": turn.row,
+        **_describe_cut_reply(turn),
         **_describe_helpers(turn),
+    }
+
+
+def _describe_cut_reply(turn: Pass) -> dict[str, Any]:
+    """The reply that was cut, if the model was asked again with a larger limit."""
+    if turn.cut_reply is None:
+        return {}
+    cut = msgspec.structs.replace(turn, output=turn.cut_reply.output, answer=None)
+    return {
+        "cut_reply": _describe_output(cut, {}),
+        "cut_at": turn.cut_reply.max_new_tokens,
     }
 
 

@@ -133,7 +133,7 @@ def rank_comparable_runs(
     return results
 
 
-_OF_ROWS = ("tokens", "sampling", "replies")
+_OF_ROWS = ("tokens", "extension", "sampling", "replies")
 """Deviations in which the runs of one ranking may differ; the names of models say them."""
 _NOT_IN_TITLES = frozenset({*_OF_ROWS, "model_options", "extent"})
 """Deviations that a title does not have, or says otherwise."""

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from snellen.benchmarks.seedbench.levels import (
+    ASSUMED_FORM,
+    ASSUMED_MARK,
     DimensionGroup,
     Version,
     average,
@@ -39,9 +41,9 @@ def seed_table(runs: Sequence[Report]) -> str:
         group.name: group for group in (*group_by_level(selected), *group_by_part(selected))
     }
     order = [name for name in ("L1", "part-2", "L2", "part-3", "L3") if name in by_level]
-    single = [DimensionGroup(dimension.name, (dimension.name,)) for dimension in selected]
+    single = [DimensionGroup(_heading(dimension.name), (dimension.name,)) for dimension in selected]
     marked = {
-        (name, dimension)
+        (name, _heading(dimension))
         for name, report in _labelled_reports(runs)
         for dimension, metric in report.summary.groups.get(DIMENSION, {}).items()
         if metric.note.startswith(MARK)
@@ -53,6 +55,11 @@ def seed_table(runs: Sequence[Report]) -> str:
         _table("Dimensions", values, single, marked),
     )
     note = f"{MARK} at most half of the answers are valid; - a dimension has no value."
+    if any(dimension in ASSUMED_FORM for cells in values.values() for dimension in cells):
+        note += (
+            f" {ASSUMED_MARK} the form of the authors' files of this dimension is not documented; "
+            "they are read as those of the others."
+        )
     return "\n".join((*tables, literal(note), ""))
 
 
@@ -96,6 +103,11 @@ def _labelled_reports(runs: Sequence[Report]) -> Iterable[tuple[str, Report]]:
             name += f" ({report.run.config.parameters['protocol']})"
         seen[name] = seen.get(name, 0) + 1
         yield (name if seen[name] == 1 else f"{name} #{seen[name]}"), report
+
+
+def _heading(dimension: str) -> str:
+    """The dimension's name, marked if the form of its files is not documented."""
+    return f"{dimension}{ASSUMED_MARK if dimension in ASSUMED_FORM else ''}"
 
 
 def _declared_level(report: Report) -> str:

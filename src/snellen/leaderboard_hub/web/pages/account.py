@@ -6,7 +6,7 @@ import math
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -28,30 +28,25 @@ from snellen.leaderboard_hub.accounts.random_secrets import secret_digest
 from snellen.leaderboard_hub.accounts.roles import SCOPES, scopes_of
 from snellen.leaderboard_hub.database.tables import AccessToken, Account, SignIn
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import client_address, hub_of
+from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.browser import (
     Browser,
-    require_browser,
-    require_form,
     sign_in_browser,
     sign_out_browser,
 )
 from snellen.leaderboard_hub.web.pages.forms import (
     FormState,
+    PostedForm,
     Sentence,
-    read_form,
     render_form,
     sentence,
 )
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.pages.sign_in import check_new_password
+from snellen.leaderboard_hub.web.parameters import HubOf, ReaderBrowser, ReaderForm
 
 router = APIRouter(include_in_schema=False)
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-PostedForm = Annotated[FormState, Depends(read_form)]
-Reader = Annotated[Browser, Depends(require_browser("read"))]
-Sender = Annotated[Browser, Depends(require_form("read"))]
 Done = Annotated[str, Query(max_length=20)]
 
 _DONE = {
@@ -64,7 +59,7 @@ _TOKENS = 50
 
 
 @router.get("/account")
-def account_page(request: Request, hub: HubOf, browser: Reader, done: Done = "") -> Response:
+def account_page(request: Request, hub: HubOf, browser: ReaderBrowser, done: Done = "") -> Response:
     """Who one is, and every browser that is signed in."""
     with hub.database.reading() as session:
         account = _own_account(session, browser)
@@ -81,7 +76,7 @@ def account_page(request: Request, hub: HubOf, browser: Reader, done: Done = "")
 
 
 @router.post("/account/sign-ins/{handle}/end")
-def end_sign_in(request: Request, hub: HubOf, browser: Sender, handle: str) -> Response:
+def end_sign_in(request: Request, hub: HubOf, browser: ReaderForm, handle: str) -> Response:
     """Sign one browser of the account out."""
     with hub.database.writing() as session:
         rows = session.scalars(
@@ -100,7 +95,7 @@ def end_sign_in(request: Request, hub: HubOf, browser: Sender, handle: str) -> R
 
 
 @router.post("/account/sign-out-everywhere")
-def end_all_sign_ins(request: Request, hub: HubOf, browser: Sender) -> Response:
+def end_all_sign_ins(request: Request, hub: HubOf, browser: ReaderForm) -> Response:
     """Sign every browser of the account out, this one too."""
     with hub.database.writing() as session:
         sign_out_everywhere(session, browser.caller.account_id)
@@ -111,7 +106,7 @@ def end_all_sign_ins(request: Request, hub: HubOf, browser: Sender) -> Response:
 
 
 @router.get("/account/password")
-def password_page(request: Request, hub: HubOf, browser: Reader) -> Response:
+def password_page(request: Request, hub: HubOf, browser: ReaderBrowser) -> Response:
     """The form to change the password."""
     with hub.database.reading() as session:
         account = _own_account(session, browser)
@@ -119,7 +114,9 @@ def password_page(request: Request, hub: HubOf, browser: Reader) -> Response:
 
 
 @router.post("/account/password")
-def change_password(request: Request, hub: HubOf, browser: Sender, form: PostedForm) -> Response:
+def change_password(
+    request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm
+) -> Response:
     """Change the password, which needs the present one; other browsers are signed out."""
     with hub.database.reading() as session:
         account = _own_account(session, browser)
@@ -140,7 +137,7 @@ def change_password(request: Request, hub: HubOf, browser: Sender, form: PostedF
 
 
 @router.get("/account/delete")
-def delete_page(request: Request, hub: HubOf, browser: Reader) -> Response:
+def delete_page(request: Request, hub: HubOf, browser: ReaderBrowser) -> Response:
     """What is deleted with the account and what stays, and the form to do it."""
     with hub.database.reading() as session:
         account = _own_account(session, browser)
@@ -148,7 +145,7 @@ def delete_page(request: Request, hub: HubOf, browser: Reader) -> Response:
 
 
 @router.post("/account/delete")
-def send_delete(request: Request, hub: HubOf, browser: Sender, form: PostedForm) -> Response:
+def send_delete(request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm) -> Response:
     """Delete one's own account, which needs the password."""
     with hub.database.reading() as session:
         account = _own_account(session, browser)
@@ -171,13 +168,13 @@ def send_delete(request: Request, hub: HubOf, browser: Sender, form: PostedForm)
 
 
 @router.get("/account/tokens")
-def tokens_page(request: Request, hub: HubOf, browser: Reader, done: Done = "") -> Response:
+def tokens_page(request: Request, hub: HubOf, browser: ReaderBrowser, done: Done = "") -> Response:
     """The account's tokens, and the form for a new one."""
     return _tokens_page(request, hub, browser, FormState(), done=_DONE.get(done))
 
 
 @router.post("/account/tokens")
-def make_token(request: Request, hub: HubOf, browser: Sender, form: PostedForm) -> Response:
+def make_token(request: Request, hub: HubOf, browser: ReaderForm, form: PostedForm) -> Response:
     """Make a token and show it, this once."""
     label = form.value("label")
     scopes = frozenset(scope for scope in SCOPES if form.value(f"scope-{scope}"))
@@ -207,7 +204,7 @@ def make_token(request: Request, hub: HubOf, browser: Sender, form: PostedForm) 
 
 
 @router.post("/account/tokens/{number}/revoke")
-def revoke_token(request: Request, hub: HubOf, browser: Sender, number: int) -> Response:
+def revoke_token(request: Request, hub: HubOf, browser: ReaderForm, number: int) -> Response:
     """End a token of the account."""
     with hub.database.writing() as session:
         query = select(AccessToken).where(

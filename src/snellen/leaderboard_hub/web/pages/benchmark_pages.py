@@ -1,4 +1,4 @@
-"""The protocol card of a benchmark, and the history of its board."""
+"""The protocol card of a benchmark, and the histories of boards."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.published import iso_time
 from snellen.leaderboard_hub.boards.tables import BoardCell, BoardTable, TableRow
-from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
+from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import hub_of
-from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark
+from snellen.leaderboard_hub.web.board_api import find_benchmark, find_suite_row
 from snellen.leaderboard_hub.web.pages.board_context import board_path
 from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
@@ -22,11 +21,11 @@ from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board
 from snellen.leaderboard_hub.web.pages.protocol_view import card_facts, find_card, scoring_facts
 from snellen.leaderboard_hub.web.pages.scales import number_text, range_text
 from snellen.leaderboard_hub.web.pages.timeline import TimedScore, draw_timeline, mark_best
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 
 router = APIRouter(include_in_schema=False)
 
 _CHANGES = 60
-HubOf = Annotated[Hub, Depends(hub_of)]
 
 
 class VersionLine(NamedTuple):
@@ -70,37 +69,70 @@ def protocol_page(request: Request, name: BoardName, hub: HubOf) -> Response:
     return public_page(request, draw)
 
 
-@router.get("/benchmarks/{name}/history")
-def history_page(
-    request: Request,
-    name: BoardName,
-    hub: HubOf,
+class HistoryQuery(NamedTuple):
+    """Which table of a board a history is of, and by which day."""
+
+    table: str
+    by: str
+
+
+def history_query(
     table: Annotated[str, Query(max_length=120)] = "",
     by: Annotated[str, Query(pattern="^(released|published)?$")] = "",
-) -> Response:
+) -> HistoryQuery:
+    """A dependency."""
+    return HistoryQuery(table, by)
+
+
+HistoryOf = Annotated[HistoryQuery, Depends(history_query)]
+
+
+@router.get("/benchmarks/{name}/history")
+def history_page(request: Request, name: BoardName, hub: HubOf, query: HistoryOf) -> Response:
     """Scores by the day when a model was released, or its score published."""
+    return public_page(
+        request,
+        lambda session: _draw_history(request, session, hub, find_benchmark(session, name), query),
+    )
 
-    def draw(session: Session) -> Response:
-        benchmark = find_benchmark(session, name)
-        page = read_board_page(request, session, hub, benchmark)
-        chosen = page.table(table) or page.tables[0]
-        days = by or ("released" if _has_release_dates(chosen) else "published")
-        rows = _history_rows(chosen, days)
-        return render(
-            request,
-            "history.html",
-            page=page,
-            changes=latest_changes(session, _CHANGES, benchmark),
-            path=board_path(page),
-            table=chosen,
-            by=days,
-            rows=rows,
-            timeline=draw_timeline([one for one, _ in rows]),
-            lines=[_line(one, row, chosen, days) for one, row in reversed(rows)],
-            undated=sum(_value(row, chosen) is not None for row in chosen.rows) - len(rows),
-        )
 
-    return public_page(request, draw)
+@router.get("/suites/{name}/history")
+def suite_history_page(request: Request, name: BoardName, hub: HubOf, query: HistoryOf) -> Response:
+    """Averages by the day when a model was released, and what changed in the benchmarks."""
+    return public_page(
+        request,
+        lambda session: _draw_history(request, session, hub, find_suite_row(session, name), query),
+    )
+
+
+def _draw_history(
+    request: Request,
+    session: Session,
+    hub: Hub,
+    board: HostedBenchmark | HostedSuite,
+    query: HistoryQuery,
+) -> Response:
+    page = read_board_page(request, session, hub, board)
+    chosen = page.table(query.table) or page.tables[0]
+    # The rows of a suite are averages of several submissions, with no day of publication.
+    is_suite = isinstance(board, HostedSuite)
+    days = "released" if is_suite else query.by
+    days = days or ("released" if _has_release_dates(chosen) else "published")
+    rows = _history_rows(chosen, days)
+    return render(
+        request,
+        "history.html",
+        page=page,
+        changes=latest_changes(session, _CHANGES, board),
+        path=board_path(page),
+        table=chosen,
+        by=days,
+        has_days=not is_suite,
+        rows=rows,
+        timeline=draw_timeline([one for one, _ in rows]),
+        lines=[_line(one, row, chosen, days) for one, row in reversed(rows)],
+        undated=sum(_value(row, chosen) is not None for row in chosen.rows) - len(rows),
+    )
 
 
 def _versions(session: Session, benchmark: HostedBenchmark) -> list[VersionLine]:

@@ -247,7 +247,7 @@ def _downloads(page: BoardPage, query: BoardQuery) -> list[tuple[str, str]]:
 
 def _page_links(page: BoardPage, path: str) -> list[tuple[str, str]]:
     if page.kind == "suite":
-        return []
+        return [("History", f"{path}/history")]
     links = [("Protocol", f"{path}/protocol"), ("History", f"{path}/history")]
     if not page.samples:
         # A board of reported numbers alone.

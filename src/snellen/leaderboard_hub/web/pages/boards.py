@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from msgspec.structs import replace
 from sqlalchemy.orm import Session
 
@@ -12,8 +10,7 @@ from snellen.leaderboard_hub.boards.queries import BoardQuery, parse_query
 from snellen.leaderboard_hub.boards.tables import BoardPage
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import hub_of
-from snellen.leaderboard_hub.web.board_api import BoardName, find_benchmark, find_suite_row
+from snellen.leaderboard_hub.web.board_api import find_benchmark, find_suite_row
 from snellen.leaderboard_hub.web.pages.board_context import (
     board_context,
     chosen_table,
@@ -22,10 +19,9 @@ from snellen.leaderboard_hub.web.pages.board_context import (
 from snellen.leaderboard_hub.web.pages.board_view import address
 from snellen.leaderboard_hub.web.pages.frame import redirect, render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 
 router = APIRouter(include_in_schema=False)
-
-HubOf = Annotated[Hub, Depends(hub_of)]
 
 
 @router.get("/benchmarks/{name}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
-from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark
+from snellen.leaderboard_hub.database.tables import BoardChange, HostedBenchmark, HostedSuite
 from snellen.leaderboard_hub.web.pages.scales import number_text
 
 _KINDS = {
@@ -36,17 +36,21 @@ class ChangeLine(NamedTuple):
 
 
 def latest_changes(
-    session: Session, limit: int, benchmark: HostedBenchmark | None = None
+    session: Session, limit: int, board: HostedBenchmark | HostedSuite | None = None
 ) -> list[ChangeLine]:
-    """The latest changes of all boards, or of one, the last one first."""
+    """The latest changes of all boards, of a benchmark's or of those of a suite's members, the
+    last one first."""
     query = (
         select(BoardChange)
         .options(joinedload(BoardChange.benchmark), joinedload(BoardChange.submission))
         .order_by(BoardChange.id.desc())
         .limit(limit)
     )
-    if benchmark is not None:
-        query = query.where(BoardChange.benchmark_id == benchmark.id)
+    if isinstance(board, HostedBenchmark):
+        query = query.where(BoardChange.benchmark_id == board.id)
+    elif board is not None:
+        names = [member["benchmark"] for member in board.members]
+        query = query.join(BoardChange.benchmark).where(HostedBenchmark.name.in_(names))
     return [_change_line(change) for change in session.scalars(query)]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
@@ -17,11 +17,11 @@ from snellen.leaderboard_hub.boards.tables import BoardPage
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.public_scores import PublicNumber
-from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
 from snellen.leaderboard_hub.web.pages.radar_picture import RadarPicture, draw_radar
 from snellen.leaderboard_hub.web.pages.score_view import NumberRow, number_row
+from snellen.leaderboard_hub.web.parameters import HubOf
 from snellen.report import format as fmt
 
 router = APIRouter(include_in_schema=False)
@@ -86,7 +86,7 @@ class ComparedBenchmark(NamedTuple):
 @router.get("/compare")
 def compare_page(
     request: Request,
-    hub: Annotated[Hub, Depends(hub_of)],
+    hub: HubOf,
     s: Annotated[list[str] | None, Query(max_length=60)] = None,
     by: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 
 from snellen.leaderboard_hub.web.browser import browser_of, keep_visitor, visitor_csrf
 from snellen.leaderboard_hub.web.pages.frame import render
@@ -52,6 +52,9 @@ async def read_form(request: Request) -> FormState:
     return FormState(
         {name: text[:_LONGEST] for name, text in form.items() if isinstance(text, str)}
     )
+
+
+PostedForm = Annotated[FormState, Depends(read_form)]
 
 
 def render_form(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.leaderboard_hub.boards.tables import BoardPage
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, HostedSuite
-from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.pages.board_context import SmallRow, best_rows, board_path
 from snellen.leaderboard_hub.web.pages.change_lines import latest_changes
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page, read_board_page
+from snellen.leaderboard_hub.web.parameters import HubOf
 
 router = APIRouter(include_in_schema=False)
 
@@ -38,7 +37,7 @@ class BoardCard(NamedTuple):
 
 
 @router.get("/")
-def home(request: Request, hub: Annotated[Hub, Depends(hub_of)]) -> Response:
+def home(request: Request, hub: HubOf) -> Response:
     """Everything that the hub holds."""
 
     def draw(session: Session) -> Response:

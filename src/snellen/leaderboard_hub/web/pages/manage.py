@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import joinedload
 
@@ -17,17 +17,13 @@ from snellen.leaderboard_hub.database.tables import (
     Submission,
     WrongLabelFlag,
 )
-from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import client_address, hub_of
-from snellen.leaderboard_hub.web.browser import Browser, require_browser, require_form
+from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.pages.forms import FormState, render_form
 from snellen.leaderboard_hub.web.pages.frame import redirect
+from snellen.leaderboard_hub.web.parameters import HubOf, OwnerBrowser, OwnerForm
 
 router = APIRouter(include_in_schema=False)
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-Owner = Annotated[Browser, Depends(require_browser("admin"))]
-Sender = Annotated[Browser, Depends(require_form("admin"))]
 Text = Annotated[str, Query(max_length=200)]
 _ENTRIES = 100
 _JOBS = 200
@@ -43,7 +39,7 @@ class BenchmarkCounts(NamedTuple):
 
 
 @router.get("/manage")
-def manage_page(request: Request, hub: HubOf, browser: Owner) -> Response:
+def manage_page(request: Request, hub: HubOf, browser: OwnerBrowser) -> Response:
     """What the hub holds, in numbers."""
     with hub.database.reading() as session:
         counts = {
@@ -63,7 +59,7 @@ def manage_page(request: Request, hub: HubOf, browser: Owner) -> Response:
 
 
 @router.get("/manage/benchmarks")
-def benchmarks_page(request: Request, hub: HubOf, browser: Owner) -> Response:
+def benchmarks_page(request: Request, hub: HubOf, browser: OwnerBrowser) -> Response:
     """The benchmarks with the numbers of their submissions."""
     with hub.database.reading() as session:
         benchmarks = session.scalars(select(HostedBenchmark).order_by(HostedBenchmark.name)).all()
@@ -83,7 +79,10 @@ def benchmarks_page(request: Request, hub: HubOf, browser: Owner) -> Response:
 
 @router.get("/manage/jobs")
 def jobs_page(
-    request: Request, hub: HubOf, browser: Owner, done: Annotated[str, Query(max_length=20)] = ""
+    request: Request,
+    hub: HubOf,
+    browser: OwnerBrowser,
+    done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """The jobs that failed, with the problem that submitters of a hidden split do not see, and
     those that wait."""
@@ -104,7 +103,7 @@ def jobs_page(
 
 
 @router.post("/manage/jobs/{number}/retry")
-def retry_job(request: Request, hub: HubOf, browser: Sender, number: int) -> Response:
+def retry_job(request: Request, hub: HubOf, browser: OwnerForm, number: int) -> Response:
     """Let workers try a failed job again."""
     with hub.database.writing() as session:
         job = session.get(ScoringJob, number, with_for_update=True) if number < 2**31 else None
@@ -123,7 +122,7 @@ def retry_job(request: Request, hub: HubOf, browser: Sender, number: int) -> Res
 def audit_page(
     request: Request,
     hub: HubOf,
-    browser: Owner,
+    browser: OwnerBrowser,
     action: Text = "",
     account: Text = "",
     subject: Text = "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
@@ -21,23 +21,20 @@ from snellen.leaderboard_hub.accounts.password_resets import create_reset
 from snellen.leaderboard_hub.accounts.roles import ROLES
 from snellen.leaderboard_hub.database.tables import Account, Invitation, Submission
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import client_address, hub_of
-from snellen.leaderboard_hub.web.browser import Browser, require_browser, require_form
+from snellen.leaderboard_hub.web.access import client_address
+from snellen.leaderboard_hub.web.browser import Browser
 from snellen.leaderboard_hub.web.pages.forms import (
     FormState,
+    PostedForm,
     Sentence,
-    read_form,
     render_form,
     sentence,
 )
 from snellen.leaderboard_hub.web.pages.frame import redirect
+from snellen.leaderboard_hub.web.parameters import HubOf, OwnerBrowser, OwnerForm
 
 router = APIRouter(include_in_schema=False)
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-PostedForm = Annotated[FormState, Depends(read_form)]
-Owner = Annotated[Browser, Depends(require_browser("admin"))]
-Sender = Annotated[Browser, Depends(require_form("admin"))]
 _PER_PAGE = 100
 _DONE = {
     "role": "The role is changed; the account signs in again.",
@@ -52,7 +49,7 @@ _DONE = {
 def accounts_page(
     request: Request,
     hub: HubOf,
-    browser: Owner,
+    browser: OwnerBrowser,
     name: Annotated[str, Query(max_length=64)] = "",
     page: Annotated[int, Query(ge=1, le=10_000)] = 1,
     done: Annotated[str, Query(max_length=20)] = "",
@@ -74,7 +71,7 @@ def accounts_page(
 def manage_account_page(
     request: Request,
     hub: HubOf,
-    browser: Owner,
+    browser: OwnerBrowser,
     number: int,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
@@ -86,7 +83,7 @@ def manage_account_page(
 
 @router.post("/manage/accounts/{number}")
 def change_account(
-    request: Request, hub: HubOf, browser: Sender, number: int, form: PostedForm
+    request: Request, hub: HubOf, browser: OwnerForm, number: int, form: PostedForm
 ) -> Response:
     """Change the role of an account, disable, enable or delete it, or make a link for a new
     password."""
@@ -131,7 +128,7 @@ def change_account(
 def invitations_page(
     request: Request,
     hub: HubOf,
-    browser: Owner,
+    browser: OwnerBrowser,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """The invitations that nobody has used, and the form for a new one."""
@@ -139,7 +136,7 @@ def invitations_page(
 
 
 @router.post("/manage/invitations")
-def make_invitation(request: Request, hub: HubOf, browser: Sender, form: PostedForm) -> Response:
+def make_invitation(request: Request, hub: HubOf, browser: OwnerForm, form: PostedForm) -> Response:
     """Make an invitation and show its link, this once."""
     role = form.value("role")
     if role not in ROLES:
@@ -154,7 +151,7 @@ def make_invitation(request: Request, hub: HubOf, browser: Sender, form: PostedF
 
 
 @router.post("/manage/invitations/{handle}/withdraw")
-def withdraw_invitation(request: Request, hub: HubOf, browser: Sender, handle: str) -> Response:
+def withdraw_invitation(request: Request, hub: HubOf, browser: OwnerForm, handle: str) -> Response:
     """End an invitation that nobody has used."""
     with hub.database.writing() as session:
         row = next((row for row in _open_invitations(session) if _handle(row) == handle), None)

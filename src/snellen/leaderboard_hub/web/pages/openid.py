@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from snellen.core.errors import UsageError
@@ -34,7 +34,7 @@ from snellen.leaderboard_hub.accounts.openid_client import (
 )
 from snellen.leaderboard_hub.config import OpenIdProvider
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import client_address, hub_of
+from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.browser import (
     checked_target,
     delete_hub_cookie,
@@ -44,11 +44,11 @@ from snellen.leaderboard_hub.web.browser import (
 )
 from snellen.leaderboard_hub.web.pages.frame import redirect
 from snellen.leaderboard_hub.web.pages.sign_in import end_replaced_sign_in
+from snellen.leaderboard_hub.web.parameters import HubOf
 from snellen.settings import read_secret
 
 router = APIRouter(include_in_schema=False)
 
-HubOf = Annotated[Hub, Depends(hub_of)]
 _COOKIE = "snellen_openid"
 _STARTS = 60
 """Sign-ins that one address starts in 15 minutes."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple
 
-from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
-from fastapi import Path as PathParameter
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
@@ -21,17 +20,14 @@ from snellen.leaderboard_hub.publishing import (
     publish_submission,
     withdraw_submission,
 )
-from snellen.leaderboard_hub.web.access import client_address, hub_of
-from snellen.leaderboard_hub.web.browser import Browser, require_browser, require_form
+from snellen.leaderboard_hub.web.access import client_address
+from snellen.leaderboard_hub.web.browser import Browser
 from snellen.leaderboard_hub.web.pages.forms import FormState, render_form
 from snellen.leaderboard_hub.web.pages.frame import redirect
+from snellen.leaderboard_hub.web.parameters import HubOf, PublicId, SubmitterBrowser, SubmitterForm
 
 router = APIRouter(include_in_schema=False)
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-Submitter = Annotated[Browser, Depends(require_browser("submit"))]
-Sender = Annotated[Browser, Depends(require_form("submit"))]
-PublicId = Annotated[str, PathParameter(pattern=r"^[0-9a-f]{16}$")]
 _PER_PAGE = 50
 _DONE = {
     "published": "It is published: everybody sees it on the board.",
@@ -52,7 +48,7 @@ class OwnSubmission(NamedTuple):
 def submissions_page(
     request: Request,
     hub: HubOf,
-    browser: Submitter,
+    browser: SubmitterBrowser,
     page: Annotated[int, Query(ge=1, le=10_000)] = 1,
 ) -> Response:
     """The account's submissions, the latest first."""
@@ -79,7 +75,7 @@ def submissions_page(
 def own_submission_page(
     request: Request,
     hub: HubOf,
-    browser: Submitter,
+    browser: SubmitterBrowser,
     public_id: PublicId,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
@@ -98,20 +94,26 @@ def own_submission_page(
 
 
 @router.get("/account/submissions/{public_id}/status")
-def own_submission_status(hub: HubOf, browser: Submitter, public_id: PublicId) -> dict[str, str]:
+def own_submission_status(
+    hub: HubOf, browser: SubmitterBrowser, public_id: PublicId
+) -> dict[str, str]:
     """Whether it still waits, for the script of its page."""
     with hub.database.reading() as session:
         return {"status": find_own(session, browser, public_id).status}
 
 
 @router.post("/account/submissions/{public_id}/publish")
-def send_publish(request: Request, hub: HubOf, browser: Sender, public_id: PublicId) -> Response:
+def send_publish(
+    request: Request, hub: HubOf, browser: SubmitterForm, public_id: PublicId
+) -> Response:
     """Show a scored submission on its board."""
     return _change(request, hub, browser, public_id, "published", publish_submission)
 
 
 @router.post("/account/submissions/{public_id}/withdraw")
-def send_withdraw(request: Request, hub: HubOf, browser: Sender, public_id: PublicId) -> Response:
+def send_withdraw(
+    request: Request, hub: HubOf, browser: SubmitterForm, public_id: PublicId
+) -> Response:
     """Take a submission off its board."""
     return _change(request, hub, browser, public_id, "withdrawn", withdraw_submission)
 

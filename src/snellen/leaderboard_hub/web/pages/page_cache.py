@@ -7,23 +7,26 @@ that is not published goes in here.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from fastapi import Request, Response
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from snellen.leaderboard_hub.boards.changes import change_count
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.tables import BoardPage
 from snellen.leaderboard_hub.database.connection import Database
 from snellen.leaderboard_hub.database.tables import Account, HostedBenchmark, HostedSuite
+from snellen.leaderboard_hub.errors import HubUnavailable
 from snellen.leaderboard_hub.hub import Hub
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import SIGN_IN_COOKIE, browser_of, local_target
@@ -43,6 +46,8 @@ _STALE = 2.0
 Value = TypeVar("Value")
 State = tuple[int, ...]
 """Differs whenever anything differs that a public page shows."""
+PageKey = tuple[str, str, str]
+"""Path and query, language, theme."""
 
 
 class StateCache(Generic[Value]):
@@ -63,6 +68,11 @@ class StateCache(Generic[Value]):
                 return None
             self._values.move_to_end(key)
             return found[1]
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a value of any state."""
+        with self._lock:
+            return key in self._values
 
     def put(self, key: Any, state: State, value: Value) -> None:
         with self._lock:
@@ -88,12 +98,15 @@ class LatestState:
     """The state of the boards, read from the database at most a few times a second.
 
     What this process writes shows at once, what others write after `_FRESH` seconds. While one
-    request reads the state anew, others go on with the one before.
+    request reads the state anew, others go on with the one before, or wait for it together.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = Lock()
+        # Its own, so that it never waits behind uploads.
+        self._thread = ThreadPoolExecutor(1, "board-state")
+        self._reading: asyncio.Future[State] | None = None
         self._state: State | None = None
         self._read_at = 0.0
         self._writes = -1
@@ -109,6 +122,33 @@ class LatestState:
             self._is_being_read = True
             return None
         return self._state
+
+    async def wait(self) -> State:
+        """The state, for which all requests that need it now read the database once.
+
+        Raises HubUnavailable.
+        """
+        if self._reading is not None:
+            # It may have begun before a write that this request must see.
+            await asyncio.shield(self._reading)
+            state = self.peek()
+            if state is not None:
+                return state
+        if self._reading is None:
+            loop = asyncio.get_running_loop()
+            self._reading = loop.run_in_executor(self._thread, self._read_alone)
+            self._reading.add_done_callback(self._forget_reading)
+        return await asyncio.shield(self._reading)
+
+    def _forget_reading(self, reading: asyncio.Future[State]) -> None:
+        self._reading = None
+        if not reading.cancelled():
+            # Also where nobody waits any more: else it is logged as an error that nobody saw.
+            reading.exception()
+
+    def _read_alone(self) -> State:
+        with self._database.reading() as session:
+            return self.read(session)
 
     def read(self, session: Session) -> State:
         """The state, from the database if it is not fresh."""
@@ -132,23 +172,71 @@ class HubCaches(NamedTuple):
 
 
 class KeptPages:
-    """Answers with kept pages before anything else of the application runs."""
+    """Answers with kept pages before anything else of the application runs.
+
+    Once the boards have changed, one request draws a page anew and the others wait for it.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._cookie = f"{SIGN_IN_COOKIE}=".encode()
+        self._drawing: dict[PageKey, asyncio.Event] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "GET" and not self._is_signed_in(scope):
-            request = Request(scope)
-            caches = caches_of(request)
-            state = caches.state.peek()
-            kept = None if state is None else caches.pages.get(_page_key(request), state)
-            if kept is not None:
-                scope["route"] = kept.route
-                await _answer(request, kept)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http" or scope["method"] != "GET" or self._is_signed_in(scope):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        caches, key = caches_of(request), _page_key(request)
+        if key not in caches.pages:
+            # Perhaps no page at all: it must not wait for a database that it may not need.
+            await self._app(scope, receive, send)
+            return
+        try:
+            kept = await self._find_page(caches, key)
+        except HubUnavailable:
+            # The application says so.
+            kept = None
+        if kept is not None:
+            scope["route"] = kept.route
+            await _answer(request, kept)(scope, receive, send)
+        elif key in self._drawing:
+            await self._app(scope, receive, send)
+        else:
+            await self._draw(key, scope, receive, send)
+
+    async def _draw(self, key: PageKey, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the application draw a page, for which others wait."""
+        drawing = self._drawing[key] = asyncio.Event()
+
+        async def send_after_drawing(message: Message) -> None:
+            # Nobody waits for the client of this request, which may be slow.
+            end_drawing()
+            await send(message)
+
+        def end_drawing() -> None:
+            if self._drawing.get(key) is drawing:
+                del self._drawing[key]
+            drawing.set()
+
+        try:
+            await self._app(scope, receive, send_after_drawing)
+        finally:
+            end_drawing()
+
+    async def _find_page(self, caches: HubCaches, key: PageKey) -> KeptPage | None:
+        """The page of the latest state, if need be from the request that is drawing it.
+
+        Raises HubUnavailable.
+        """
+        state = caches.state.peek() or await caches.state.wait()
+        kept = caches.pages.get(key, state)
+        drawing = self._drawing.get(key)
+        if kept is None and drawing is not None:
+            await drawing.wait()
+            state = caches.state.peek() or await caches.state.wait()
+            kept = caches.pages.get(key, state)
+        return kept
 
     def _is_signed_in(self, scope: Scope) -> bool:
         """Whether a browser says that it is signed in, which is checked elsewhere."""
@@ -178,7 +266,7 @@ def public_page(request: Request, draw: Callable[[Session], Response]) -> Respon
     return _answer(request, kept)
 
 
-def _page_key(request: Request) -> tuple[str, str, str]:
+def _page_key(request: Request) -> PageKey:
     return local_target(request), language_of(request), theme_of(request)
 
 

@@ -30,7 +30,6 @@ from snellen.leaderboard_hub.samples.flags import (
 )
 from snellen.leaderboard_hub.samples.replies import ReplyResult, StoredPass, StoredReply
 from snellen.leaderboard_hub.web.access import client_address
-from snellen.leaderboard_hub.web.api import HubOf, Name
 from snellen.leaderboard_hub.web.board_api import find_benchmark
 from snellen.leaderboard_hub.web.browser import (
     Browser,
@@ -40,6 +39,7 @@ from snellen.leaderboard_hub.web.browser import (
 )
 from snellen.leaderboard_hub.web.item_addresses import item_path, medium_path
 from snellen.leaderboard_hub.web.pages.frame import redirect, render
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf
 from snellen.leaderboard_hub.web.samples_api import (
     Asked,
     NewFlag,
@@ -96,7 +96,7 @@ class ReplyPart(NamedTuple):
 @router.get("/benchmarks/{name}/samples")
 def samples_page(
     request: Request,
-    name: Name,
+    name: BoardName,
     hub: HubOf,
     reader: Reader,
     query: Asked,
@@ -140,7 +140,9 @@ def samples_page(
 
 
 @router.get("/benchmarks/{name}/samples/{item:path}")
-def sample_page(request: Request, name: Name, item: str, hub: HubOf, reader: Reader) -> Response:
+def sample_page(
+    request: Request, name: BoardName, item: str, hub: HubOf, reader: Reader
+) -> Response:
     """One question, and how every published submission answered it."""
     browser = browser_of(request)
     with hub.database.reading() as session:
@@ -166,7 +168,7 @@ def sample_page(request: Request, name: Name, item: str, hub: HubOf, reader: Rea
 @router.post("/benchmarks/{name}/flags")
 def flag_item(
     request: Request,
-    name: Name,
+    name: BoardName,
     hub: HubOf,
     browser: Annotated[Browser, Depends(require_form("read"))],
     item: Annotated[str, Form(min_length=1, max_length=200)],

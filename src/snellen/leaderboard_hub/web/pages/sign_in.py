@@ -28,7 +28,7 @@ from snellen.leaderboard_hub.accounts.password_resets import open_reset, use_res
 from snellen.leaderboard_hub.accounts.passwords import LONGEST, SHORTEST
 from snellen.leaderboard_hub.database.tables import Account
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.web.access import client_address, hub_of
+from snellen.leaderboard_hub.web.access import client_address
 from snellen.leaderboard_hub.web.browser import (
     Browser,
     browser_of,
@@ -39,16 +39,15 @@ from snellen.leaderboard_hub.web.browser import (
 )
 from snellen.leaderboard_hub.web.pages.forms import (
     FormState,
-    read_form,
+    PostedForm,
     render_form,
     sentence,
 )
 from snellen.leaderboard_hub.web.pages.frame import redirect
+from snellen.leaderboard_hub.web.parameters import HubOf
 
 router = APIRouter(include_in_schema=False)
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-PostedForm = Annotated[FormState, Depends(read_form)]
 _VISITOR = [Depends(require_visitor_form)]
 _SIGN_UPS = 5
 """New accounts from one address in 24 hours."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Response
-from fastapi import Path as PathParameter
+from fastapi import APIRouter, HTTPException, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,7 +19,6 @@ from snellen.leaderboard_hub.reported_numbers.other_numbers import (
     read_other_numbers,
 )
 from snellen.leaderboard_hub.samples.versions import score_history
-from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of
 from snellen.leaderboard_hub.web.pages.frame import render
 from snellen.leaderboard_hub.web.pages.page_cache import public_page
@@ -32,17 +30,15 @@ from snellen.leaderboard_hub.web.pages.score_view import (
     run_facts,
     safe_link,
 )
+from snellen.leaderboard_hub.web.parameters import HubOf, PublicId
 
 router = APIRouter(include_in_schema=False)
 
-PublicId = Annotated[str, PathParameter(pattern=r"^[0-9a-f]{16}$")]
 _FACTS = ("organisation", "parameters", "weights", "released", "route", "capability", "notes")
 
 
 @router.get("/submissions/{public_id}")
-def submission_page(
-    request: Request, public_id: PublicId, hub: Annotated[Hub, Depends(hub_of)]
-) -> Response:
+def submission_page(request: Request, public_id: PublicId, hub: HubOf) -> Response:
     """A submission that is published; others are shown to their own account alone."""
     with hub.database.reading() as session:
         row = _visible(request, session, public_id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
-from fastapi import Path as PathParameter
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.datastructures import UploadFile
@@ -16,13 +15,19 @@ from snellen.leaderboard_hub.accounts.access import one_line
 from snellen.leaderboard_hub.accounts.audit import note_action
 from snellen.leaderboard_hub.database.tables import HostedBenchmark, Submission
 from snellen.leaderboard_hub.hub import Hub
-from snellen.leaderboard_hub.intake import NewSubmission, TooManySubmissions, take_submission
-from snellen.leaderboard_hub.web.access import client_address, hub_of
-from snellen.leaderboard_hub.web.browser import Browser, require_browser, require_form
+from snellen.leaderboard_hub.intake import (
+    NewSubmission,
+    TooManySubmissions,
+    check_rate,
+    store_replies,
+    take_submission,
+)
+from snellen.leaderboard_hub.web.access import client_address
+from snellen.leaderboard_hub.web.browser import Browser
 from snellen.leaderboard_hub.web.pages.forms import (
     FormState,
+    PostedForm,
     Sentence,
-    read_form,
     render_form,
     sentence,
 )
@@ -33,13 +38,10 @@ from snellen.leaderboard_hub.web.pages.model_form import (
     read_model_name,
 )
 from snellen.leaderboard_hub.web.pages.own_submissions import find_own
+from snellen.leaderboard_hub.web.parameters import BoardName, HubOf, SubmitterBrowser, SubmitterForm
 
 router = APIRouter(include_in_schema=False)
 
-HubOf = Annotated[Hub, Depends(hub_of)]
-Submitter = Annotated[Browser, Depends(require_browser("submit"))]
-Sender = Annotated[Browser, Depends(require_form("submit"))]
-Name = Annotated[str, PathParameter(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 _ID = r"^([0-9a-f]{16})?$"
 
 
@@ -66,8 +68,8 @@ async def sent_file(request: Request) -> SentFile:
 def submit_page(
     request: Request,
     hub: HubOf,
-    browser: Submitter,
-    name: Name,
+    browser: SubmitterBrowser,
+    name: BoardName,
     replaces: Annotated[str, Query(pattern=_ID)] = "",
 ) -> Response:
     """The form to submit predictions, or to replace a submission."""
@@ -82,9 +84,9 @@ def submit_page(
 def send_submission(
     request: Request,
     hub: HubOf,
-    browser: Sender,
-    name: Name,
-    form: Annotated[FormState, Depends(read_form)],
+    browser: SubmitterForm,
+    name: BoardName,
+    form: PostedForm,
     sent: Annotated[SentFile, Depends(sent_file)],
 ) -> Response:
     """Take a submission. What is wrong with it stands beside the field, and nothing typed is
@@ -103,11 +105,15 @@ def send_submission(
             form.refuse("predictions", sentence("choose the file again: browsers do not keep it"))
         return _page(request, hub, form, benchmark, earlier)
     new = NewSubmission(model=model, file_name=sent.name, content=content, facts=facts)
+    limits = hub.config.submissions
     try:
+        with hub.database.reading() as session:
+            check_rate(session, benchmark, browser.caller.account_id, limits)
+        stored = store_replies(hub.storage, benchmark, new, limits)
         with hub.database.writing() as session:
             replaced = _earlier(session, browser, benchmark, form.value("replaces"))
             row = take_submission(session, hub.storage, _open_benchmark(session, name),
-                                  browser.caller.account_id, new, hub.config.submissions,
+                                  browser.caller.account_id, new, limits, stored=stored,
                                   replaces=replaced, hidden=hub.config.hidden)  # fmt: skip
             note_action(session, "submit", account_id=browser.caller.account_id,
                         address=client_address(request), subject=row.public_id,
@@ -115,7 +121,7 @@ def send_submission(
     except TooManySubmissions:
         form.refuse("", sentence("{n} submissions to a benchmark in 24 hours are all that an "
                                  "account may make; try again later",
-                                 n=hub.config.submissions.per_day))  # fmt: skip
+                                 n=limits.per_day))  # fmt: skip
         return _page(request, hub, form, benchmark, earlier, 429)
     except UsageError as error:
         form.refuse("predictions", Sentence(str(error), {}))

@@ -18,7 +18,9 @@ Tried = Literal["small model", "same interface", "local server", "read"]
 another model by the same interface; a server of the same protocol; nothing but reading."""
 
 
-class CodeAdapter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CodeAdapter(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """How one layout of checkpoints is asked by its own code."""
 
     title: str
@@ -30,6 +32,8 @@ class CodeAdapter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Auto class of transformers that loads the model."""
     processor: str = ""
     """Auto class that loads what prepares pictures; "": a tokenizer alone."""
+    attributes: dict[str, str] = {}
+    """Attributes of the model that are set once it is loaded: `$tokenizer` or `$processor`."""
     method: str = "chat"
     """Method of the model that is called for each request."""
     arguments: dict[str, Any] = {}
@@ -38,22 +42,30 @@ class CodeAdapter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     call: str = ""
     """A module of `own_code/calls` with a function `ask`, for code that one call does not ask; then
     `method` and `arguments` are not used."""
+    reply: str = ""
+    """The key of the reply's text, for code that returns a dict."""
     pictures: PictureForm
     """How pictures are given: as normalised tiles, inside of messages, as a list, or as files."""
     one: str = ""
     """What stands in the text for the only picture of a conversation."""
     several: str = ""
-    """What stands there for each of several; {n} is its number, from 1."""
+    """What stands there for each of several. In both {n} is its number, from 1, and {file} the path
+    of the picture as a file."""
     reserved: tuple[str, ...] = ()
     """Marks of pictures, which no question may contain."""
     max_images: int | None = None
     """Maximum of pictures in a conversation; None: no limit."""
+    words_alone: bool = True
+    """Whether it can be asked without any picture."""
     greedy: dict[str, Any] = {}
     """Settings without sampling."""
     drawn: dict[str, Any] = {}
     """Settings with sampling, besides temperature and top_p."""
     max_tokens: str = "max_new_tokens"
     """Name of the setting for the longest reply."""
+    takes: tuple[str, ...] = ()
+    """Names of the only settings that the code knows; (): any that `generate` of transformers
+    does."""
     options: dict[str, Any] = {}
     """Sizes of the tiles and the like, in place of those in the configuration."""
     tried: Tried = "read"
@@ -61,10 +73,10 @@ class CodeAdapter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def digest(self) -> str:
-        """Eight hexadecimal digits over the fields that can change a reply."""
+        """Eight hexadecimal digits over the fields that are set and can change a reply."""
         fields = msgspec.to_builtins(self)
         for name in ("title", "source", "layouts", "tried", "note"):
-            fields.pop(name)
+            fields.pop(name, None)
         return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()[:8]
 
 

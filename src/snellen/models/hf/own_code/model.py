@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -27,8 +24,9 @@ from snellen.models.hf.loading import (
 )
 from snellen.models.hf.options import identity_facts
 from snellen.models.hf.own_code.adapter import CodeAdapter, code_adapters
+from snellen.models.hf.own_code.asking import ask_own_code, count_tokens, set_attributes
 from snellen.models.hf.own_code.turns import Conversation, Turn, read_turns
-from snellen.models.hf.own_code.values import OwnCode, RequestValues
+from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.hf.placement import is_placed
 from snellen.models.hf.processor import first_line
 from snellen.models.hf.routing import own_code_fails
@@ -131,32 +129,14 @@ class OwnCodeModel(ModelDefaults):
         conversation = read_turns(messages, images, adapter)
         # Before each reply, so that the other requests cannot change it.
         torch.manual_seed(int.from_bytes(hashlib.sha256(request_digest(request, "")).digest()[:7]))
-        reply = _call(own, adapter, conversation, settings)
-        return _as_generated(reply, own.tokenizer, settings.stop, settings.max_new_tokens)
+        reply = ask_own_code(own, adapter, conversation, settings)
+        tokens = count_tokens(own, reply)
+        return _as_generated(reply, tokens, settings.stop, settings.max_new_tokens)
 
 
-def _call(
-    own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> Any:
-    """What the checkpoint's code returns for a conversation."""
-    import torch
-
-    with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
-        if adapter.call:
-            module = import_module(f"{__package__}.calls.{adapter.call}")
-            return module.ask(own, conversation, settings, Path(folder))
-        values = RequestValues(own, adapter, conversation, settings, Path(folder))
-        return getattr(own.model, adapter.method)(**values.arguments())
-
-
-def _as_generated(reply: Any, tokenizer: Any, stop: Sequence[str], longest: int) -> Generated:
-    """A reply of the checkpoint's code, its first part where it returns several, cut at the stop
-    strings. It ended by its length if it has as many tokens as were allowed."""
-    while isinstance(reply, tuple | list):
-        reply = reply[0]
-    if not isinstance(reply, str):
-        raise TypeError(f"the checkpoint's code returned {type(reply).__name__}, expected text")
-    tokens = len(tokenizer(reply, add_special_tokens=False)["input_ids"])
+def _as_generated(reply: str, tokens: int, stop: Sequence[str], longest: int) -> Generated:
+    """A reply of the checkpoint's code, cut at the stop strings. It ended by its length if it has
+    as many tokens as were allowed."""
     reason: StopReason = "length" if tokens >= longest else "stop"
     cuts = [index for text in stop if (index := reply.find(text)) >= 0]
     if cuts:
@@ -189,7 +169,8 @@ def _load(checkpoint: Checkpoint, options: LoadOptions, adapter: CodeAdapter) ->
     if is_placed(options):
         device = str(model.device)
     threads = thread_count(model, options, device)
-    own = OwnCode(model, tokenizer, processor, device, threads)
+    own = OwnCode(model, tokenizer, processor, device, threads, options.thinking)
+    set_attributes(own, adapter)
     _try_once(own, checkpoint, adapter)
     return own
 
@@ -202,7 +183,7 @@ def _try_once(own: OwnCode, checkpoint: Checkpoint, adapter: CodeAdapter) -> Non
     question = Conversation("", (Turn("user", (Image.new("RGB", (56, 56), "grey"), "?")),))
     try:
         with silence_library():
-            _call(own, adapter, question, Generation(max_new_tokens=1))
+            ask_own_code(own, adapter, question, Generation(max_new_tokens=1))
     except MODEL_ERRORS as error:
         type = config_type(checkpoint.config)
         raise own_code_fails(checkpoint.name, type, first_line(error)) from error

@@ -1,0 +1,119 @@
+"""Score, and right answers per million tokens, over the token budget of a reply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from snellen.analysis.findings.reply_budgets import BudgetPoint
+from snellen.core.summary import Interval
+from snellen.report.plots.figure import (
+    DASHES,
+    MARKERS,
+    PALETTE,
+    add_legend,
+    add_tooltip,
+    cycle,
+    new_plot,
+    plot_style,
+)
+from snellen.report.ticks import round_ticks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WIDTH, _HEIGHT = 5.6, 2.3
+_GAP = 0.3
+"""Space between the two panels, as a fraction of their height."""
+
+
+class BudgetSeries(NamedTuple):
+    """The curve of one run, and by budget the score of another run with exactly that limit."""
+
+    name: str
+    points: Sequence[BudgetPoint]
+    measured: Mapping[int, float | None]
+
+
+@plot_style()
+def budget_plot(title: str, series: Sequence[BudgetSeries]) -> Figure:
+    """Two panels over one axis of budgets, which is logarithmic: points with their intervals.
+
+    Raises MissingExtra without matplotlib.
+    """
+    from matplotlib.lines import Line2D
+
+    figure, scores = new_plot(_WIDTH, _HEIGHT, title)
+    rates = figure.add_axes((0, -1 - _GAP, 1, 1))
+    for spine in rates.spines.values():
+        spine.set_visible(False)
+    keys = []
+    for index, (name, points, measured) in enumerate(series):
+        colour, marker = cycle(PALETTE, index), cycle(MARKERS, index)
+        style = {"color": colour, "linestyle": cycle(DASHES, index)}
+        _draw(scores, name, [(p.budget, p.score, p.score_interval) for p in points], marker, style)
+        _draw(
+            rates,
+            name,
+            [(p.budget, p.right_per_million, p.right_interval) for p in points],
+            marker,
+            style,
+        )
+        for budget, score in measured.items():
+            if score is not None:
+                (mark,) = scores.plot(
+                    [math.log2(budget)], [score], marker=marker, markersize=9, color="none",
+                    markeredgecolor=colour, clip_on=False,
+                )  # fmt: skip
+                add_tooltip(mark, f"measured with {budget:,} tokens: {score:.1f}")
+        keys.append(
+            Line2D(
+                [], [], marker=marker, markersize=6, markeredgecolor="white", label=name, **style
+            )
+        )
+    if any(score is not None for each in series for score in each.measured.values()):
+        keys.append(Line2D([], [], linestyle="none", marker="o", markersize=9, color="none",
+                           markeredgecolor="black", label="a run with this limit"))  # fmt: skip
+    budgets = sorted({point.budget for each in series for point in each.points})
+    _label_axes(scores, budgets, "points, with 95 % intervals", 100.0)
+    _label_axes(rates, budgets, "right per million tokens", None)
+    scores.tick_params(axis="x", labelbottom=False)
+    rates.set_xlabel("tokens of a reply, at most")
+    add_legend(figure, keys, below=0.6 + (1 + _GAP) * _HEIGHT)
+    return figure
+
+
+def _draw(
+    axes: Axes,
+    name: str,
+    points: Sequence[tuple[int, float, Interval | None]],
+    marker: str,
+    style: Mapping[str, Any],
+) -> None:
+    places = [math.log2(budget) for budget, _, _ in points]
+    colour = style["color"]
+    axes.plot(places, [value for _, value, _ in points], lw=1.4, **style)
+    for place, (budget, value, interval) in zip(places, points, strict=True):
+        if interval is not None:
+            axes.plot([place] * 2, [interval.low, interval.high], color=colour, lw=3.5, alpha=0.25)
+        (mark,) = axes.plot(
+            [place], [value], color=colour, marker=marker, markersize=6, markeredgecolor="white",
+            markeredgewidth=0.6, clip_on=False,
+        )  # fmt: skip
+        add_tooltip(mark, f"{name}, {budget:,} tokens: {value:,.1f}")
+
+
+def _label_axes(axes: Axes, budgets: Sequence[int], label: str, end: float | None) -> None:
+    """Ticks at the budgets and at round values; `end` is the highest value that can occur."""
+    low, high = axes.get_ylim()
+    ticks = round_ticks(min(0.0, low) if low < 0.3 * high else low, high, end)
+    ticks = [tick for tick in ticks if tick >= 0]
+    axes.set_ylim(ticks[0], ticks[-1])
+    axes.set_yticks(ticks, [f"{tick:,g}" for tick in ticks])
+    places = [math.log2(budget) for budget in budgets]
+    axes.set_xticks(places, [f"{budget:,}" for budget in budgets])
+    axes.tick_params(axis="x", labelsize=8)
+    axes.set_ylabel(label)
+    axes.grid(axis="y")

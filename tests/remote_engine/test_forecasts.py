@@ -1,0 +1,332 @@
+"""What a run is expected to take, held against what it took on servers of known behaviour."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from remote_runs import QUICK, asked_about
+from standin_server import StandIn, chat_reply, running
+
+from snellen import Variant, evaluate
+from snellen.api.planning import plan
+from snellen.api.resolve import resolve_benchmark
+from snellen.cli.main import main
+from snellen.core.output import Failure
+from snellen.core.price import Price
+from snellen.engine.forecast.probe_samples import SampleSize, choose_probe, probe_count
+from snellen.engine.forecast.projection import Capacity, Forecast, Projected, forecast
+from snellen.engine.forecast.sample_costs import RoleCost, SampleCost
+from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.request_broker import RequestLimits
+from snellen.engine.loop.run import run
+from snellen.models.naming.registry import open_model
+from snellen.store.responses import ResponseStore
+
+PRICES = {"model": Price(100.0, 200.0), "judge": Price(300.0, 900.0),
+          "extractor": Price(300.0, 900.0)}  # fmt: skip
+ASKED = 160
+CONCURRENCY = 8
+
+
+@dataclass
+class Server:
+    """How long a server takes for a reply, and how many it computes at once."""
+
+    draws: random.Random
+    seconds_per_token: float = 0.0005
+    tokens: Callable[[random.Random, int], int] = lambda draws, number: 40
+    slots: int = 1000
+    per_second: float = 0.0
+    """Requests a second above which it says 429; 0: no limit."""
+    refused: int = 0
+    _allowance: float = 5.0
+    _at: float = field(default_factory=time.monotonic)
+    _gate: asyncio.Semaphore | None = None
+
+    async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if self.per_second and not self._may_pass():
+            self.refused += 1
+            error = {"error": {"message": "slow down"}}
+            return web.json_response(error, status=429, headers={"Retry-After": "0.05"})
+        self._gate = self._gate or asyncio.Semaphore(self.slots)
+        is_helper = body["model"] == "helper"
+        text = str(body["messages"])
+        if "Reply with the single letter A" in text:
+            return web.json_response(chat_reply("A"))
+        prompt = 10 + len(text) // 4
+        tokens = 12 if is_helper else self.tokens(self.draws, asked_about(body))
+        async with self._gate:
+            await asyncio.sleep((tokens + prompt / 10) * self.seconds_per_token)
+        reply = chat_reply("1.0" if is_helper else self._reply(asked_about(body)))
+        usage = {"prompt_tokens": prompt, "completion_tokens": tokens}
+        return web.json_response({**reply, "usage": usage})
+
+    def _reply(self, number: int) -> str:
+        return "A" if number % 2 else "It looks azure to me"
+
+    def _may_pass(self) -> bool:
+        now = time.monotonic()
+        self._allowance = min(5.0, self._allowance + (now - self._at) * self.per_second)
+        self._at = now
+        if self._allowance < 1:
+            return False
+        self._allowance -= 1
+        return True
+
+
+def thoughts(draws: random.Random, number: int) -> int:
+    return int(draws.lognormvariate(3.5, 0.8))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    helper: str = ""
+    long_prompts: bool = False
+    server: dict[str, Any] = field(default_factory=dict)
+
+
+SCENARIOS = {
+    "constant replies": Scenario(),
+    "thoughts of any length": Scenario(server={"tokens": thoughts}),
+    "four slots": Scenario(server={"slots": 4}),
+    "100 requests a second": Scenario(server={"per_second": 100.0}),
+    "prompts of any length": Scenario(long_prompts=True),
+    "a judge": Scenario(helper="judge", server={"tokens": thoughts}),
+    "a reader": Scenario(helper="extractor", server={"tokens": thoughts}),
+}
+
+
+def write_questions(folder: Path, scenario: Scenario, seed: int) -> str:
+    draws = random.Random(seed)
+    path = folder / "questions.tsv"
+    is_open = scenario.helper == "judge"
+    rows = ["index\tquestion\tanswer" if is_open else "index\tquestion\tA\tB\tanswer"]
+    for number in range(ASKED):
+        words = int(draws.lognormvariate(3, 1.2)) if scenario.long_prompts else 5
+        question = f"What is {number}? {'word ' * min(words, 2000)}"
+        rows.append(f"{number}\t{question}\t" + ("red" if is_open else "one\ttwo\tA"))
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    expected: Forecast
+    tokens: float
+    cost: float
+    seconds: float
+
+    def pairs(self) -> dict[str, tuple[Projected, float]]:
+        assert self.expected.cost is not None
+        assert self.expected.seconds is not None
+        return {
+            "tokens": (self.expected.tokens, self.tokens),
+            "cost": (self.expected.cost, self.cost),
+            "time": (self.expected.seconds, self.seconds),
+        }
+
+
+def outcome(server: StandIn, folder: Path, scenario: Scenario, seed: int = 0) -> Outcome:
+    """A run, with what was expected after the first samples and what the others took."""
+    folder.mkdir(parents=True, exist_ok=True)
+    server.models = ["tiny", "helper"]
+    server.handler = Server(random.Random(seed), **scenario.server)
+    data = write_questions(folder, scenario, seed)
+    helper, is_judge = scenario.helper, scenario.helper == "judge"
+    variant = Variant(
+        data=data if is_judge else None, judges=int(is_judge), extractor=helper == "extractor"
+    )
+    notes: list[tuple[Forecast, float, set[str]]] = []
+
+    def note(expected: Forecast) -> None:
+        (lines,) = (folder / "out").glob("*/samples.jsonl")
+        ended = {line.split('"id":"')[1].split('"')[0] for line in lines.read_text().splitlines()}
+        notes.append((expected, time.monotonic(), ended))
+
+    run_plan = RunPlan(
+        model=open_model(f"{server.url}#tiny:concurrency={CONCURRENCY}"),
+        model_name="tiny",
+        benchmark=resolve_benchmark("mm-vet" if is_judge else data, variant, {}),
+        out=folder / "out",
+        roles={helper: open_model(f"{server.url}#helper:concurrency={CONCURRENCY}")}
+        if helper
+        else {},
+        limits=RequestLimits(retries=QUICK),
+        prices=PRICES,
+        on_forecast=note,
+    )
+    with ResponseStore(folder / "store.sqlite") as store:
+        done = run(run_plan, store)
+    ((expected, at, ended),) = notes
+    seconds = time.monotonic() - at
+    tokens = cost = 0.0
+    for record in done.records():
+        if record.id in ended:
+            continue
+        for turn in record.passes:
+            outputs = [("model", turn.output), ("extractor", turn.extraction)]
+            outputs += [("judge", verdict.output) for verdict in turn.verdicts]
+            for role, output in outputs:
+                if output is None or isinstance(output, Failure) or output.usage is None:
+                    continue
+                taken = RoleCost()
+                taken.add(output)
+                tokens += taken.tokens
+                cost += taken.cost(PRICES[role])
+    return Outcome(expected, tokens, cost, seconds)
+
+
+def within(projected: Projected, truth: float) -> bool:
+    return projected.low <= truth <= projected.high
+
+
+def test_intervals_contain_what_most_runs_took(tmp_path: Path) -> None:
+    """Seven servers: of tokens and cost, and of time, at most one interval misses; expected tokens
+    are off by 25 % at most."""
+    misses: dict[str, list[str]] = {"tokens": [], "cost": [], "time": []}
+    for name, scenario in SCENARIOS.items():
+        with running() as server:
+            result = outcome(server, tmp_path / name.replace(" ", "-"), scenario)
+        for what, (projected, truth) in result.pairs().items():
+            error = projected.expected / truth - 1
+            print(f"{name} | {what} | {error:+.0%} | {within(projected, truth)}"
+                  f" | {projected} | {truth:.2f}")  # fmt: skip
+            if not within(projected, truth):
+                misses[what].append(name)
+            if what != "time":
+                assert abs(error) < 0.25, name
+        if scenario.helper:
+            assert set(result.expected.roles) == {"model", scenario.helper}
+    assert all(len(names) <= 1 for names in misses.values()), misses
+
+
+def projected_tokens(sizes: list[float], taken: list[int], count: int, seed: int) -> Projected:
+    ids = choose_probe([SampleSize(str(i), size) for i, size in enumerate(sizes)], count, seed)
+    measured = [SampleCost(sizes[int(i)], {"model": RoleCost(1, taken[int(i)])}) for i in ids]
+    pending = [size for i, size in enumerate(sizes) if str(i) not in set(ids)]
+    capacity = Capacity(accounts={"model": "one"}, concurrency={"one": 8})
+    expected = forecast(measured, pending, {}, capacity)
+    assert expected is not None
+    return expected.tokens
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0])
+def test_intervals_hold_over_many_populations(spread: float) -> None:
+    """Prompts and replies of any length: 85 of 100 intervals of nominally 95 contain the sum."""
+    held = 0
+    for seed in range(100):
+        draws = random.Random(seed)
+        sizes = [draws.lognormvariate(5, 1) for _ in range(600)]
+        taken = [int(2 * size + draws.lognormvariate(5, spread)) for size in sizes]
+        ids = choose_probe([SampleSize(str(i), each) for i, each in enumerate(sizes)], 24, seed)
+        truth = sum(tokens for i, tokens in enumerate(taken) if str(i) not in set(ids))
+        held += within(projected_tokens(sizes, taken, 24, seed), truth)
+    assert held >= 85
+
+
+def test_a_probe_has_the_longest_prompt_and_every_size_in_an_order_that_does_not_change() -> None:
+    sizes = [SampleSize(str(number), float(number)) for number in range(400)]
+    ids = choose_probe(sizes, 21, 0)
+    assert ids == choose_probe(reversed(sizes), 21, 0)
+    assert ids != choose_probe(sizes, 21, 1)
+    assert len(set(ids)) == 21
+    assert "399" in ids
+    tenths = {int(name) // 40 for name in ids}
+    assert tenths == set(range(10))
+
+
+def test_the_longest_prompt_does_not_stand_for_the_others() -> None:
+    sizes = [100.0] * 399 + [1e6]
+    taken = [10] * 399 + [100_000]
+    assert projected_tokens(sizes, taken, 24, 0).expected == pytest.approx(10 * (400 - 24))
+
+
+@pytest.mark.parametrize(
+    ("pending", "concurrency", "count"), [(47, 8, 0), (48, 8, 12), (1000, 8, 24), (1000, 16, 48),
+                                          (9000, 64, 128)],
+)  # fmt: skip
+def test_small_runs_are_not_projected(pending: int, concurrency: int, count: int) -> None:
+    assert probe_count(pending, concurrency) == count
+
+
+def test_the_first_start_of_a_paid_run_says_what_the_rest_takes(
+    server: StandIn, tmp_path: Path
+) -> None:
+    server.handler = Server(random.Random(0), tokens=thoughts)
+    data = write_questions(tmp_path, Scenario(), 0)
+    lines: list[str] = []
+    name = f"{server.url}#tiny"
+    for limit in (100, None):
+        evaluate(name, data, out=tmp_path / "out", html=False, limit=limit, serving=lines.append,
+                 prices=["tiny:input=100,output=200"])  # fmt: skip
+    assert len(lines) == 2
+    assert "tiny on questions: by the first 25, the other " in lines[0]
+    assert " USD" in lines[0]
+    evaluate(name, data, out=tmp_path / "free", html=False, serving=lines.append)
+    assert len(lines) == 2
+
+
+def questions_asked(server: StandIn) -> int:
+    return sum("What is" in str(body) for body in server.asked)
+
+
+def test_a_plan_with_a_probe_asks_what_the_run_then_need_not(
+    server: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.models.append("helper")
+    server.handler = Server(random.Random(0), tokens=thoughts)
+    data = write_questions(tmp_path, Scenario(), 0)
+    given: dict[str, Any] = {
+        "out": tmp_path / "out", "extractors": [f"{server.url}#helper:concurrency=8"],
+        "prices": ["tiny:input=100,output=200", "helper:input=300,output=900"],
+    }  # fmt: skip
+    name = f"{server.url}#tiny:concurrency=8"
+    (before,) = plan(name, data, **given).lines
+    assert questions_asked(server) == 0
+    assert before.estimate is not None
+    assert before.estimate.forecast is None
+    (line,) = plan(name, data, probe=True, **given).lines
+    asked_by_probe = questions_asked(server)
+    assert line.estimate is not None
+    expected = line.estimate.forecast
+    assert expected is not None
+    assert expected.cost is not None
+    assert expected.seconds is not None
+    assert (expected.measured, expected.samples) == (24, ASKED - 24)
+    assert 24 < asked_by_probe < 48
+    # A second plan asks nothing, and expects the same.
+    (again,) = plan(name, data, **given).lines
+    assert again.estimate is not None
+    assert again.estimate.forecast is not None
+    assert again.estimate.forecast.tokens == expected.tokens
+    assert line.dollars == pytest.approx(expected.cost.expected, rel=0.01)
+    roles = ("model", "extractor")
+    started = time.monotonic()
+    (done,) = evaluate(name, data, html=False, **given).runs
+    seconds = time.monotonic() - started
+    spent = done.info.spent
+    assert sum(spent[role].answered for role in roles) == (questions_asked(server) - asked_by_probe)
+    assert spent["model"].answered == ASKED - 24
+    paid = sum(spent[role].cost or 0.0 for role in roles)
+    assert within(expected.cost, paid)
+    assert seconds < 3 * expected.seconds.high
+    command = ["plan", "-m", name, "-b", data, "--out", str(tmp_path / "other"), "--probe", "-q"]
+    assert main([*command, "--price", "tiny:input=100,output=200", "--budget", "1tok"]) == 0
+
+
+def test_a_probe_of_a_dead_server_asks_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write_questions(tmp_path, Scenario(), 0)
+    command = ["plan", "-m", "http://127.0.0.1:9/v1#tiny", "-b", data, "--probe", "--out"]
+    assert main([*command, str(tmp_path / "out")]) == 2
+    assert "missing model: " in capsys.readouterr().out
+    assert not (tmp_path / "out").exists()
