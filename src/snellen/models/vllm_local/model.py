@@ -136,7 +136,7 @@ class VllmLocal(ModelDefaults):
         return await thread.submit(self._render_text(thread, request))
 
     async def _render_text(self, thread: EngineThread, request: Generate | Rank) -> RenderedPrompt:
-        messages = self._shown_messages(request)
+        messages = self._messages_of(request)
         images = [
             await self._decode(self._images.get, part, request)
             for message in messages
@@ -163,7 +163,7 @@ class VllmLocal(ModelDefaults):
             return _failure(error)
 
     async def _generate(self, thread: EngineThread, request: Generate) -> Output:
-        messages = self._shown_messages(request)
+        messages = self._messages_of(request)
         result = await self._run(thread, request, messages, generation_params(request))
         tokenizer = thread.engine.get_tokenizer()
         reply = read_reply(result, request.settings, tokenizer)
@@ -177,7 +177,7 @@ class VllmLocal(ModelDefaults):
         context and scored from the end of the token prefix that all of them share."""
         if not request.candidates:
             raise Unsupported("a ranking request without candidates")
-        messages = self._shown_messages(request)
+        messages = self._messages_of(request)
         context = await self._render(thread, request, messages, cached=False)
         results = await asyncio.gather(
             *(
@@ -285,7 +285,7 @@ class VllmLocal(ModelDefaults):
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._decoder, decode, part.digest, request.media)
 
-    def _shown_messages(self, request: Generate | Rank) -> Sequence[Message]:
+    def _messages_of(self, request: Generate | Rank) -> Sequence[Message]:
         if self._options.images == "first":
             return first_image(request.messages)
         return tuple(request.messages)
