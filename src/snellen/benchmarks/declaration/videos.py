@@ -59,7 +59,7 @@ VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
 class VideoOptions:
     """How a video is shown to the model."""
 
-    shown_as: str
+    form: str
     """`frames`, `clip` or `native`."""
     sampling: FrameSampling
     show_times: bool
@@ -71,7 +71,7 @@ class VideoOptions:
     @property
     def native(self) -> bool:
         """Whether the file is handed over as it is."""
-        return self.shown_as == "native"
+        return self.form == "native"
 
 
 def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
@@ -112,14 +112,14 @@ def split_video_options(
     }
     if not allow_shots and other_options.get("shots", "0") != "0":
         raise UsageError("shots are not shown before questions about videos")
-    shown_as = chosen["video"]
+    form = chosen["video"]
     recorded = tuple(defaults_by_name)
-    if shown_as == "native":
+    if form == "native":
         recorded = ("video", "subtitles")
-    elif shown_as == "clip" and chosen["times"] == "on":
+    elif form == "clip" and chosen["times"] == "on":
         raise UsageError("video=clip hands the times over with the frames; leave out times=on")
     watching = VideoOptions(
-        shown_as=shown_as,
+        form=form,
         sampling=sampling,
         show_times=chosen["times"] == "on",
         subtitles=chosen["subtitles"],
@@ -162,7 +162,7 @@ def show_videos(
 def _video_requirements(video: VideoOptions) -> Requirement:
     if video.native:
         return requires("text", "video")
-    if video.shown_as == "clip":
+    if video.form == "clip":
         return _requires_clips
     return requires("text", "image")
 
@@ -197,7 +197,7 @@ def _replace_videos(sample: Sample, video: VideoOptions) -> Sample:
             continue
         frames = _frames(ref, video)
         first = len(media) + 1
-        if video.shown_as == "clip":
+        if video.form == "clip":
             media.append(clip_medium(frames, _start(ref)))
         else:
             media += [frame.ref for frame in frames]
@@ -260,7 +260,7 @@ def _unsupported_reason(
             return own(sample, capabilities) if own else None
         if video.native:
             return _unsupported_native(videos, capabilities)
-        if video.shown_as == "clip":
+        if video.form == "clip":
             return _requires_clips(capabilities)
         if "image" not in capabilities.inputs:
             return "the model takes no image input, as which the frames of a video are shown"

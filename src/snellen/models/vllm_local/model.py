@@ -118,7 +118,9 @@ class VllmLocal(ModelDefaults):
         """The output of one request; as many as `concurrency` may be awaited at once."""
         if not isinstance(request, Generate | Rank):
             return Failure("unsupported", "vLLM gives text; it neither draws nor compares images")
-        thread = self._thread or await asyncio.to_thread(self.load)
+        thread = self._thread
+        if thread is None:
+            thread = await asyncio.to_thread(self.load)
         started = time.perf_counter()
         output = await thread.submit(self._answer(thread, request))
         if not isinstance(output, Generated | Ranked):
@@ -134,15 +136,15 @@ class VllmLocal(ModelDefaults):
         return await thread.submit(self._render_text(thread, request))
 
     async def _render_text(self, thread: EngineThread, request: Generate | Rank) -> RenderedPrompt:
-        messages = self._shown_messages(request)
+        messages = self._messages_of(request)
         images = [
             await self._decode(self._images.get, part, request)
             for message in messages
             for part in message.media()
             if part.kind == "image"
         ]
-        prompt = await self._render(thread, request, messages)
-        text = thread.engine.get_tokenizer().decode(_token_ids(prompt))
+        prompt = await self._render(thread, request, messages, cached=False)
+        text = thread.engine.get_tokenizer().decode(list(prompt["prompt_token_ids"]))
         return RenderedPrompt(str(text), tuple(image.size for image in images))
 
     async def _answer(self, thread: EngineThread, request: Generate | Rank) -> Output:
@@ -161,13 +163,13 @@ class VllmLocal(ModelDefaults):
             return _failure(error)
 
     async def _generate(self, thread: EngineThread, request: Generate) -> Output:
-        prompt = await self._render(thread, request, self._shown_messages(request))
-        result = await self._run(thread, prompt, generation_params(request))
+        messages = self._messages_of(request)
+        result = await self._run(thread, request, messages, generation_params(request))
         tokenizer = thread.engine.get_tokenizer()
         reply = read_reply(result, request.settings, tokenizer)
         if not self._options.split_thoughts:
             return reply
-        tail = tokenizer.decode(_token_ids(prompt)[-_TAIL_TOKENS:])
+        tail = tokenizer.decode(list(result.prompt_token_ids or ())[-_TAIL_TOKENS:])
         return without_thoughts(reply, opens_thought(tail))
 
     async def _rank(self, thread: EngineThread, request: Rank) -> Output:
@@ -175,18 +177,22 @@ class VllmLocal(ModelDefaults):
         context and scored from the end of the token prefix that all of them share."""
         if not request.candidates:
             raise Unsupported("a ranking request without candidates")
-        messages = self._shown_messages(request)
-        context = await self._render(thread, request, messages)
-        prompts = [
-            await self._render(
-                thread, request, (*messages, Message("assistant", (Text(text),))), continues=True
-            )
-            for text in request.candidates
-        ]
-        start = check_candidates(_token_ids(context), [_token_ids(prompt) for prompt in prompts])
+        messages = self._messages_of(request)
+        context = await self._render(thread, request, messages, cached=False)
         results = await asyncio.gather(
-            *(self._run(thread, prompt, scoring_params()) for prompt in prompts)
+            *(
+                self._run(
+                    thread,
+                    request,
+                    (*messages, Message("assistant", (Text(text),))),
+                    scoring_params(),
+                    continues=True,
+                )
+                for text in request.candidates
+            )
         )
+        rows = [list(result.prompt_token_ids or ()) for result in results]
+        start = check_candidates(list(context["prompt_token_ids"]), rows)
         scores: list[CandidateScore] = []
         for result in results:
             score = read_score(result, start)
@@ -204,11 +210,31 @@ class VllmLocal(ModelDefaults):
             return msgspec.structs.replace(output, usage=total)
         return output
 
-    async def _run(self, thread: EngineThread, prompt: Any, params: Any) -> Any:
-        """The last output of the engine for one prompt."""
-        name = f"snellen-{next(self._ids)}"
-        results = [result async for result in thread.engine.generate(prompt, params, name)]
-        return results[-1]
+    async def _run(
+        self,
+        thread: EngineThread,
+        request: Generate | Rank,
+        messages: Sequence[Message],
+        params: Any,
+        *,
+        continues: bool = False,
+    ) -> Any:
+        """The last output of the engine for one prompt.
+
+        vLLM keeps processed media in this process and, by their order, in the engine's. A request
+        that overtakes the one that brings its media ends in an error and is sent again with them.
+        """
+        result = None
+        for cached in (True, False):
+            prompt = await self._render(
+                thread, request, messages, continues=continues, cached=cached
+            )
+            name = f"snellen-{next(self._ids)}"
+            results = [result async for result in thread.engine.generate(prompt, params, name)]
+            result = results[-1]
+            if result.outputs[0].finish_reason != "error":
+                break
+        return result
 
     async def _render(
         self,
@@ -217,8 +243,10 @@ class VllmLocal(ModelDefaults):
         messages: Sequence[Message],
         *,
         continues: bool = False,
+        cached: bool = True,
     ) -> Any:
-        """The prompt of messages as the engine takes it: token ids and processed media."""
+        """The prompt of messages as the engine takes it: token ids and processed media, which come
+        from vLLM's cache and go there if `cached`. Without that the prompt need not be run."""
         parts = [part for message in messages for part in message.media()]
         for part in parts:
             if part.kind != "image" and not (part.kind == "video" and self.capabilities.clips):
@@ -244,7 +272,9 @@ class VllmLocal(ModelDefaults):
         # What `render_chat_async` of vLLM does after the chat template.
         limits = renderer.default_chat_tok_params
         (tokenised,) = await renderer.tokenize_prompts_async([prompt], limits)
-        return await renderer.process_for_engine_async(tokenised, time.time(), tok_params=limits)
+        return await renderer.process_for_engine_async(
+            tokenised, time.time(), skip_mm_cache=not cached, tok_params=limits
+        )
 
     async def _decode(
         self,
@@ -255,14 +285,10 @@ class VllmLocal(ModelDefaults):
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._decoder, decode, part.digest, request.media)
 
-    def _shown_messages(self, request: Generate | Rank) -> Sequence[Message]:
+    def _messages_of(self, request: Generate | Rank) -> Sequence[Message]:
         if self._options.images == "first":
             return first_image(request.messages)
         return tuple(request.messages)
-
-
-def _token_ids(prompt: Any) -> list[int]:
-    return list(prompt["prompt_token_ids"])
 
 
 def _failure(error: Exception) -> Failure:
