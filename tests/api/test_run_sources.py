@@ -164,3 +164,10 @@ def test_predictions_of_a_benchmark_are_named_by_nothing_that_they_do_not_say(fo
     Path("own.csv").write_text("\n".join(rows) + "\n")
     (run,) = open_sources(["own.csv"], SourceOptions(benchmark="mmbench", circular="off"))
     assert [one.key for one in deviations(run.info)] == ["circular"]
+
+
+def test_from_python(folder: Path) -> None:
+    sources = snellen.SourceOptions(benchmark="things.tsv")
+    runs = snellen.open_runs("mine.csv", "theirs.csv", sources=sources)
+    assert [run.score for run in runs] == [50, 87.5]
+    assert runs.compare()[0].difference == 37.5
