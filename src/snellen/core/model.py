@@ -28,6 +28,8 @@ class Capabilities(Struct, frozen=True):
     """Text and images in one reply, in any order (SEED-Bench-H's level L4)."""
     similarity: bool = False
     """Compares images (`Compare`), as CLIP does."""
+    clips: bool = False
+    """Takes sampled frames with their times as one video (`core.clip`)."""
 
 
 class Identity(Struct, frozen=True):

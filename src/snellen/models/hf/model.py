@@ -213,9 +213,9 @@ class HuggingFace(ModelDefaults):
     ) -> dict[int, Output]:
         """Outputs by index, each prompt computed from its first token."""
         outputs: dict[int, Output] = {}
-        # Some families mix up prompts with different numbers of images.
+        # Some families mix up prompts with different numbers of images or videos.
         groups: dict[Hashable, list[tuple[int, RenderedRequest]]] = defaultdict(list)
-        rankings: dict[int, list[tuple[int, RenderedRank]]] = defaultdict(list)
+        rankings: dict[Hashable, list[tuple[int, RenderedRank]]] = defaultdict(list)
         for index, request in requests.items():
             try:
                 prompt = render(request, loaded, self._image_cache, self._images)
@@ -224,12 +224,12 @@ class HuggingFace(ModelDefaults):
             except Unsupported as error:
                 outputs[index] = Failure("unsupported", str(error))
             else:
-                images = len(prompt.images)
+                counts = prompt.media_counts()
                 if isinstance(request, Generate):
-                    key = (batch_settings(request.settings), images)
+                    key = (batch_settings(request.settings), counts)
                     groups[key].append((index, RenderedRequest(request, prompt)))
                 else:
-                    rankings[images].append((index, RenderedRank(request, prompt)))
+                    rankings[counts].append((index, RenderedRank(request, prompt)))
         for group in groups.values():
             outputs |= self._generate_group(loaded, group)
         for rank_group in rankings.values():
