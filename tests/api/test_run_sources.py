@@ -82,6 +82,18 @@ def test_predictions_beside_a_run_are_scored_as_the_run(folder: Path) -> None:
     assert theirs.info.data.digest == run.info.data.digest
 
 
+def test_settings_that_are_named_come_before_those_of_the_run(folder: Path) -> None:
+    run = snellen.evaluate(["random"], ["things.tsv"], html=False, out="runs").runs[0]
+    options = SourceOptions(rule="vlmevalkit", columns={"prediction": "out"})
+    Path("out.csv").write_text("index,out\n0,A\n1,A\n")
+    theirs = open_sources([run.path, "out.csv"], options)[1]
+    assert theirs.info.config.parameters["rule"] == "vlmevalkit"
+    assert theirs.report().summary.headline.value == 50
+    circular = open_sources([run.path, "mine.csv"], SourceOptions(circular="early"))[1]
+    assert circular.info.config.parameters["circular"] == "early"
+    assert circular.report().summary.outcomes["missing"] == 4, "of the right ones"
+
+
 def test_the_rule_and_columns_are_those_of_score(folder: Path) -> None:
     Path("named.csv").write_text("nr,out,part\n0,A,x\n1,A,x\n2,A,y\n")
     options = SourceOptions(
@@ -164,3 +176,10 @@ def test_predictions_of_a_benchmark_are_named_by_nothing_that_they_do_not_say(fo
     Path("own.csv").write_text("\n".join(rows) + "\n")
     (run,) = open_sources(["own.csv"], SourceOptions(benchmark="mmbench", circular="off"))
     assert [one.key for one in deviations(run.info)] == ["circular"]
+
+
+def test_from_python(folder: Path) -> None:
+    sources = snellen.SourceOptions(benchmark="things.tsv")
+    runs = snellen.open_runs("mine.csv", "theirs.csv", sources=sources)
+    assert [run.score for run in runs] == [50, 87.5]
+    assert runs.compare()[0].difference == 37.5

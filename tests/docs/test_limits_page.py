@@ -11,6 +11,7 @@ from tests.fuzz import pieces, test_readers
 
 from snellen.core.limits import DEFAULT_LIMITS, RATIO_FROM, Limits, limit_variable
 from snellen.core.media import FORMATS
+from snellen.data import modelscope
 from snellen.data.media import frames
 from snellen.data.tables import unpack
 from snellen.extract import verdicts
@@ -58,6 +59,7 @@ def test_an_option_on_the_page_exists() -> None:
         (http._CONNECT_TIMEOUT, "| time for a connection | 20 s |"),
         (http._MAX_ERROR_BYTES / MB, "the first 1 MB is read"),
         (probe._MAX_PAGES, "list of models | 20 |"),
+        (modelscope._MAX_LISTING / MB, "ModelScope | 64 MB a page"),
         (http._MAX_REDIRECTS, "redirects of a drawn picture | 3,"),
         (frames.CACHE_LIMIT / GB, "cache folder | 20 GB;"),
         (media.LIMIT / MB, "for servers | 64 MB |"),

@@ -129,6 +129,15 @@ def test_images_of_several_sizes_are_no_video(server: StandIn) -> None:
         )
 
 
+def test_more_images_than_the_server_reads_of_a_video_are_refused(server: StandIn) -> None:
+    """vLLM reads 32 frames by default, and drops the others without a word."""
+    frames = [picture("red")] * 33
+    with pytest.raises(MediaError, match="33 images are more than the 32 frames"):
+        ask(f"{server.url}#tiny:images=video", question(*frames, "What moves?"))
+    [output] = ask(f"{server.url}#tiny:images=video,video_frames=33", question(*frames, "What?"))
+    assert isinstance(output, Generated)
+
+
 VIDEO = b"\x00\x00\x00\x18ftypmp42 frames"
 
 

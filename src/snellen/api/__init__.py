@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from snellen.api.backend_parity import parity
     from snellen.api.comparing import Comparison, compare
     from snellen.api.evaluation import aevaluate, evaluate
-    from snellen.api.options import DEFAULT_OUT, STORE_FILE, RunOptions
+    from snellen.api.options import DEFAULT_OUT, STORE_FILE, RunOptions, SourceOptions
     from snellen.api.planning import Planned, plan
     from snellen.api.report import report_of, write_page
     from snellen.api.resolve import resolve_benchmark, resolve_model
@@ -39,6 +39,7 @@ _MODULES = {
     "Samples": "results",
     "Scored": "scoring",
     "SkippedRun": "results",
+    "SourceOptions": "options",
     "aevaluate": "evaluation",
     "compare": "comparing",
     "evaluate": "evaluation",
@@ -66,6 +67,7 @@ __all__ = [
     "Samples",
     "Scored",
     "SkippedRun",
+    "SourceOptions",
     "aevaluate",
     "compare",
     "evaluate",

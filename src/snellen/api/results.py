@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from snellen.api.frames import RowExport, Rows
+from snellen.api.options import SourceOptions
 from snellen.api.report import report_of
 from snellen.api.run_images import RunImages
 from snellen.core.errors import UnknownName, UsageError
@@ -419,14 +420,16 @@ def open_run(path: Path | str) -> Run:
     return Run(open_folder(_checked_path(path)).path)
 
 
-def open_runs(*paths: Path | str) -> Results:
-    """Open the runs in these folders: run folders, or folders of runs. Raises UsageError if there
-    is none."""
+def open_runs(*paths: Path | str, sources: SourceOptions | None = None) -> Results:
+    """Open the runs at these paths: run folders, folders of runs, and files of predictions, which
+    `sources` says how to score. Raises UsageError if there is none."""
+    from snellen.api.run_sources import source_folders
+
     if not paths:
         raise UsageError("no folder of runs is named; expected open_runs('snellen-results')")
     folders: dict[Path, Path] = {}
-    for path in paths:
-        for run in find_runs(_checked_path(path)):
+    for path in source_folders([_checked_path(path) for path in paths], sources or SourceOptions()):
+        for run in find_runs(path):
             folders.setdefault(run.path.resolve(), run.path)
     return Results(map(Run, folders.values()))
 

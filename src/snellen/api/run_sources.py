@@ -10,6 +10,7 @@ import csv
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -138,17 +139,17 @@ def _recorded_folder(
 
 def _score(path: Path, options: SourceOptions, alike: RunFolder | None) -> Scored:
     """Score a file of predictions as the options say, or as a run was."""
+    variant = Variant(circular=options.circular, rule=options.rule)
     if alike is not None:
         return score_as_run(
             alike, path, moved=options.data, columns=options.columns, where=options.where,
-            rule=options.rule,
+            variant=variant,
         )  # fmt: skip
     if len(options.data) > 1:
         raise UsageError(
             f"predictions are scored on one data file, and --data names {len(options.data)}"
         )
-    data = options.data[0] if options.data else None
-    variant = Variant(data=data, circular=options.circular, rule=options.rule)
+    variant = replace(variant, data=options.data[0] if options.data else None)
     if options.benchmark is None:
         return _score_own_answers(path, variant, options)
     try:

@@ -209,10 +209,11 @@ def score_as_run(
     moved: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
-    rule: str | None = None,
+    variant: Variant = Variant(),  # noqa: B008 - frozen
 ) -> Scored:
     """Score a file of predictions by the benchmark of a run: on its data, which may have been
-    `moved` to one of these files, its samples, and by its rule if no other `rule` is given.
+    `moved` to one of these files, its samples, and by its settings where `variant` names no other
+    `rule` or `circular`.
 
     No model is asked: an extractor of the run is left out, with a warning. Raises UsageError
     subclasses, also for a run that judges graded.
@@ -222,8 +223,8 @@ def score_as_run(
     parameters = {
         name: value for name, value in run.info.config.parameters.items() if name != CONTROL
     }
-    if rule is not None:
-        parameters = {**parameters, "rule": rule}
+    changed = {"rule": variant.rule, "circular": variant.circular}
+    parameters |= {name: value for name, value in changed.items() if value is not None}
     roles = run.info.config.roles
     if any(role.partition("-")[0] == JUDGE for role in roles):
         raise UsageError(
@@ -249,8 +250,8 @@ def score_as_run(
     if EXTRACTOR in roles:
         extractor = f"{path.name}: rules alone read it, without the extractor of {run.name}"
         scored = scored._replace(warnings=(*scored.warnings, extractor))
-    variant = Variant(failures=info.failures)
-    return scored._replace(run=_as_run(scored, path.name, variant, where, nobody))
+    recorded = _as_run(scored, path.name, Variant(failures=info.failures), where, nobody)
+    return scored._replace(run=recorded)
 
 
 def check_judge_repeats(repeats: int, judges: Sequence[AnyModel]) -> None:

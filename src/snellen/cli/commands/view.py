@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from threading import Thread
 
 from snellen.api.options import SourceOptions
@@ -31,6 +32,11 @@ def main(arguments: Namespace) -> int:
 
     options = read_options(arguments, SourceOptions)
     folders = source_folders(arguments.runs, options, print_warning)
+    if folders != list(map(Path, arguments.runs)):
+        print_warning(
+            "predictions are shown from the cache, and what is noted about them is kept there; "
+            "snellen score --out DIR makes a run folder of them elsewhere"
+        )
     try:
         with PageServer(
             RunLibrary(folders, options.data, print_warning),

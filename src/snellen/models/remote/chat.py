@@ -109,9 +109,10 @@ class Chat:
 def messages_of(request: Any, media: MediaByDigest, config: RemoteModelConfig) -> list[Body]:
     """The conversation in OpenAI's format; a message without media is a plain string."""
     messages = apply_image_policy(request.messages, config.setup.images)
-    as_video = config.setup.images == "video"
+    max_frames = config.setup.video_frames if config.setup.images == "video" else 0
     return [
-        {"role": message.role, "content": _parts(message, media, as_video)} for message in messages
+        {"role": message.role, "content": _parts(message, media, max_frames)}
+        for message in messages
     ]
 
 
@@ -128,16 +129,18 @@ def _deep_merge(base: Body, override: Reply) -> Body:
     return merged
 
 
-def _parts(message: Message, media: MediaByDigest, as_video: bool) -> str | list[Body]:
-    """The parts of a message; `as_video` makes one video of images that follow each other."""
+def _parts(message: Message, media: MediaByDigest, max_frames: int) -> str | list[Body]:
+    """The parts of a message; images that follow each other are one video of up to `max_frames`
+    frames if this is not 0. Raises MediaError for more."""
     if not message.media():
         return message.text()
     parts: list[Body] = []
     for is_image, group in groupby(merge_texts(message.parts), _is_image):
         members = list(group)
-        if as_video and is_image and len(members) > 1:
+        if max_frames and is_image and len(members) > 1:
             frames = [media[part.digest] for part in members if isinstance(part, Media)]
-            parts.append({"type": "video_url", "video_url": {"url": frames_url(frames)}})
+            url = frames_url(frames, max_frames)
+            parts.append({"type": "video_url", "video_url": {"url": url}})
         else:
             parts += [_part(part, media) for part in members]
     return parts

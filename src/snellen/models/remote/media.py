@@ -69,10 +69,20 @@ class EncodedMedia(NamedTuple):
         return f"\0{self.digest}\0"
 
 
-def frames_url(frames: Sequence[EncodedMedia]) -> Raw:
+def frames_url(frames: Sequence[EncodedMedia], most: int) -> Raw:
     """JSON string of one data URL that holds the frames of a video, as vLLM reads it: their base64
     texts, separated by commas (vllm.multimodal.media.video). Frames stay images, so that no pixel
-    changes. Raises MediaError if they differ in size."""
+    changes.
+
+    Raises MediaError if they differ in size, or are more than `most`: vLLM drops the others without
+    a word.
+    """
+    if len(frames) > most:
+        raise MediaError(
+            f"{len(frames)} images are more than the {most} frames that the server reads of a "
+            'video; start vLLM with --media-io-kwargs \'{"video": {"num_frames": -1}}\' and say '
+            f"so with video_frames={len(frames)}, or leave out images=video"
+        )
     sizes = list(dict.fromkeys(frame.size() for frame in frames))
     if len(sizes) > 1:
         (width, height), (other_width, other_height) = sizes[:2]

@@ -48,6 +48,12 @@ OPTIONS = (
     ),
     ModelOption("image_size", "longest edge in pixels; larger images are shrunk", kind="count"),
     ModelOption("video", "native: whole videos are sent; default frames", ("frames", "native")),
+    ModelOption(
+        "video_frames",
+        "images=video: most images of one video, more are refused; default 32, which vLLM reads "
+        "unless it is started with --media-io-kwargs",
+        kind="count",
+    ),
     ModelOption("logprobs", "whether the server gives log-probabilities", ("yes", "no")),
     ModelOption("stream", "yes: the reply is sent piece by piece", ("yes", "no")),
     ModelOption(
@@ -95,6 +101,8 @@ class Setup:
     images: str
     image_size: int | None
     native_video: bool
+    video_frames: int
+    """Most images that are handed over as one video."""
     logprobs: bool
     stream: bool
     endpoint: EndpointKind
@@ -150,6 +158,7 @@ def read_setup(
         images=values.get("images", "native"),
         image_size=int(size) if size else None,
         native_video=values.get("video") == "native",
+        video_frames=int(values.get("video_frames", 32)),
         logprobs=values["logprobs"] == "yes" if "logprobs" in values else logprobs,
         stream=values.get("stream") == "yes",
         endpoint=cast(EndpointKind, values.get("endpoint", "chat")),

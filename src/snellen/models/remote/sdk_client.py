@@ -35,7 +35,7 @@ _ANY_SERVER = "http"
 _ASKING_OPTIONS = frozenset(
     {
         "concurrency", "first_timeout", "image_size", "images", "logprobs", "max_new_tokens",
-        "rank", "reasoning", "reasoning_effort", "sampling", "video",
+        "rank", "reasoning", "reasoning_effort", "sampling", "video", "video_frames",
     }
 )  # fmt: skip
 """Options of `openai/...` models that do not concern address, key or transport."""
