@@ -9,6 +9,7 @@
 #   make package wheel and source distribution, checked, installed and used in new environments
 #   make supply  licences, a bill of materials, and known vulnerabilities of what is installed
 #   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
+#   make taskmap the task map of 36 drawn tasks with three seeds (hours); goes on where it stopped
 #   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3
@@ -20,7 +21,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds check test test-release test-pinned test-lowest constraints package supply simulate fuzz differential lint types docs format perf perf-peers browser java clean
+.PHONY: demo kinds check test test-release test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -90,6 +91,15 @@ supply: $(VENV)/dev.ready
 simulate: $(VENV)/dev.ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m simulations --jobs 2; missed=$$?; \
 	$(BIN)/python -m simulations --page && exit $$missed
+
+# 216 vectors, each kept as soon as it is trained. Over the machines of a Ray cluster:
+# make taskmap TASKMAP='--executor ray --replicas 4'
+taskmap: $(VENV)/dev.ready
+	mkdir -p taskmap
+	$(BIN)/python -m training.drawn_tasks.write --out taskmap/drawn-tasks.tsv
+	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --halves --seeds 3 \
+	  --learning-rate 3e-4 --out taskmap $(TASKMAP)
+	$(BIN)/python -m training.drawn_tasks.check taskmap/taskmap.json
 
 # With atheris (the extra "fuzz") inputs are led by what they reach, otherwise changed at random.
 FUZZ_SECONDS ?= 60

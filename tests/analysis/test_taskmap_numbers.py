@@ -22,6 +22,7 @@ from snellen.taskmap.agreement import (
     kendall_taus,
     mean_tau,
     tau_by_distance,
+    tau_by_share,
 )
 from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
 from snellen.taskmap.distances import cosine_distances, gram_of_products, nearest_tasks
@@ -151,6 +152,25 @@ def test_halves_that_are_no_pair_are_named() -> None:
     a, b = compare_halves(names, distances)
     assert (a.task, a.apart, a.nearest, a.nearer_than) == ("a", False, "b/1", 1.0)
     assert (b.apart, b.nearest, b.nearest_distance, b.nearer_than) == (True, "a/2", 0.7, 0.75)
+
+
+def test_shares_of_pairs_fill_every_row() -> None:
+    # Far apart all of them, as task vectors are: nothing is within half of the largest distance.
+    distances = np.array(
+        [[0, 0.6, 0.7, 0.8], [0.6, 0, 0.9, 0.95], [0.7, 0.9, 0, 1.0], [0.8, 0.95, 1.0, 0]]
+    )
+    taus = np.array([[1, 0.9, 0.6, 0.3], [0.9, 1, 0.2, 0.1], [0.6, 0.2, 1, 0], [0.3, 0.1, 0, 1]])
+    paper = tau_by_distance(distances, taus)
+    assert [row.pairs for row in paper] == [6, 0, 0, 0, 0]
+    ours = tau_by_share(distances, taus, (1.0, 1 / 2, 1 / 6))
+    assert [row.share for row in ours] == [1.0, 1 / 2, 1 / 6]
+    assert [row.pairs for row in ours] == [6, 3, 1]
+    assert ours[0].tau == paper[0].tau
+    # The first task's neighbours are all others, and theirs is the first.
+    assert ours[1].threshold == pytest.approx(0.8)
+    assert ours[1].tau == pytest.approx((0.6 + 0.9 + 0.6 + 0.3) / 4)
+    assert ours[2].tau == pytest.approx(0.9)
+    assert tau_by_share(np.zeros((3, 3)), np.ones((3, 3))) == []
 
 
 def test_scores_are_read(tmp_path: Path) -> None:

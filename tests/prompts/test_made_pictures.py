@@ -11,7 +11,7 @@ from snellen.core.errors import MediaError
 from snellen.core.media import InlineSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef, Region, Rotation, Sample
 from snellen.prompts.control import blacken_images, remove_media
-from snellen.prompts.referring import apply_referring, marker_colour
+from snellen.prompts.referring import apply_referring, mark_colours
 from snellen.prompts.stitch import GAP, combine_images, keep_first_image, stitch_images
 
 RGB = {"red": (255, 0, 0), "green": (0, 128, 0), "blue": (0, 0, 255), "white": (255, 255, 255)}
@@ -165,17 +165,33 @@ def test_a_question_without_words_for_the_mark_gets_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "colour"),
+    ("question", "colours"),
     [
-        ("Here is an object (marked as RED box) in the first image.", "red"),
-        ("According to the prompts in the Support Image (marked in red), detect it.", "red"),
-        ("What is in the region marked by the bounding box?", "green"),
-        ("What is it?", "green"),
-        ("Who marked within a year?", "green"),
+        ("Here is an object (marked as RED box) in the first image.", ["red"]),
+        ("According to the prompts in the Support Image (marked in red), detect it.", ["red"]),
+        ("What is in the region marked by the bounding box?", ["green"]),
+        ("What do the people (marked as RED) do to it (marked as GREEN)?", ["red", "green"]),
+        ("What is it?", ["green"]),
+        ("Who marked within a year?", ["green"]),
     ],
 )
-def test_the_colour_of_the_mark(question: str, colour: str) -> None:
-    assert marker_colour(question) == colour
+def test_the_colours_of_the_marks(question: str, colours: list[str]) -> None:
+    assert list(mark_colours(question)) == colours
+
+
+def test_each_of_two_marks_has_its_own_region() -> None:
+    question = "What do the people (marked as RED) do to it (marked as GREEN)?"
+    sample = Sample("1", "choice", question, media=MARKED.media, regions=MARKED.regions[:2])
+    first, second = (
+        f"[{', '.join(f'{value:g}' for value in region)}]" for region in sample.regions
+    )
+    text = apply_referring(sample, "pixel").question
+    assert text.startswith(f"What do the people (at {first}) do to it (at {second})?")
+    drawn = shown(apply_referring(sample, "box").media[0])
+    left, top, *_ = (int(value) for value in sample.regions[0])
+    assert drawn.getpixel((left, top)) == (255, 0, 0)
+    left, top, *_ = (int(value) for value in sample.regions[1])
+    assert drawn.getpixel((left, top)) == (0, 255, 0)
 
 
 def test_no_regions_no_change() -> None:

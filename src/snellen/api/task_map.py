@@ -19,7 +19,13 @@ from snellen.models.hf.model import HuggingFace
 from snellen.store.runs import find_runs
 from snellen.taskmap.clusters import Linkage, build_tree, cophenetic_correlation, cut_tree
 from snellen.taskmap.findings import TaskMap
-from snellen.taskmap.mapping import compare_halves, compare_seeds, mean_distances, vector_distances
+from snellen.taskmap.mapping import (
+    compare_halves,
+    compare_seeds,
+    map_seeds,
+    mean_distances,
+    vector_distances,
+)
 from snellen.taskmap.scores import TaskScores, scores_from_cells
 from snellen.taskmap.tasks import TaskSelection, TaskSet, load_tasks
 from snellen.taskmap.training import ClusterTarget, StoredVector, VectorProgress, train
@@ -116,6 +122,7 @@ def _build_map(
         clusters=tuple(tuple(names[index] for index in cluster) for cluster in clusters),
         halves=compare_halves(names, distances) if options.choice.halves else (),
         stability=compare_seeds(names, seeds, maps),
+        by_seed=map_seeds(names, seeds, maps),
     )
 
 

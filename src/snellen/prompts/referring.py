@@ -3,8 +3,9 @@ Sec. 4.3, Fig. 3i).
 
 `box` draws the regions; `pixel` and `normalised` write their corners [x1, y1, x2, y2], in pixels or
 as fractions of width and height, and draw nothing; `both` draws them and writes pixels. The corners
-replace the question's own words for the mark ("marked with a GREEN bounding box"). The paper prints
-no template for the written prompts; this one is ours.
+replace the question's own words for the mark ("marked with a GREEN bounding box"); a question with
+as many marks as regions ("the people (marked as RED) and the object (marked as GREEN)") has each of
+them at its own mark. The paper prints no template for the written prompts; this one is ours.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def apply_referring(sample: Sample, referring: Referring) -> Sample:
     size = image.size
     media = sample.media
     if referring in ("box", "both"):
-        boxed = derived_image(draw_boxes(image, sample.regions, marker_colour(sample.question)))
+        boxed = derived_image(draw_boxes(image, sample.regions, mark_colours(sample.question)))
         media = (boxed, *media[1:])
     question = (
         sample.question
@@ -64,20 +65,24 @@ def apply_referring(sample: Sample, referring: Referring) -> Sample:
     return replace(sample, question=question, media=media)
 
 
-def marker_colour(question: str) -> str:
-    """The colour of the marks according to the question."""
-    mark = _MARK.search(question)
-    return mark["colour"].lower() if mark and mark["colour"] else DEFAULT_COLOUR
+def mark_colours(question: str) -> tuple[str, ...]:
+    """The colours of the marks according to the question, one for each mark it speaks of."""
+    marks = _MARK.finditer(question)
+    colours = tuple((mark["colour"] or DEFAULT_COLOUR).lower() for mark in marks)
+    return colours or (DEFAULT_COLOUR,)
 
 
-def draw_boxes(image: PILImage, regions: Sequence[Region], colour: str) -> PILImage:
-    """A copy of the image with a rectangle around each region."""
+def draw_boxes(image: PILImage, regions: Sequence[Region], colours: Sequence[str]) -> PILImage:
+    """A copy of the image with a rectangle around each region, all in the first colour unless there
+    is one for each."""
     from PIL import ImageDraw
 
     copy = image.copy()
     draw = ImageDraw.Draw(copy)
     width = max(2, round(min(image.size) / _THICKNESS))
-    for left, top, right, bottom in regions:
+    if len(colours) != len(regions):
+        colours = [colours[0]] * len(regions)
+    for (left, top, right, bottom), colour in zip(regions, colours, strict=True):
         box = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
         draw.rectangle(box, outline=_INK.get(colour, colour), width=width)
     return copy
@@ -89,11 +94,15 @@ def write_corners(
     """The question with the corners of the regions in its text; `size` is width and height in
     pixels."""
     width, height = size
-    listed = _enumerate_words([_corners_text(region, size, referring) for region in sample.regions])
-    mark = _MARK.search(question)
-    if mark is not None:
-        reference = f"{mark[0]}, at {listed}" if referring == "both" else f"at {listed}"
-        question = question[: mark.start()] + reference + question[mark.end() :]
+    corners = [_corners_text(region, size, referring) for region in sample.regions]
+    listed = _enumerate_words(corners)
+    marks = list(_MARK.finditer(question))
+    texts = corners if len(marks) == len(corners) else [listed]
+    if marks:
+        # From the last to the first, so that earlier marks stay where they are.
+        for mark, text in reversed(list(zip(marks, texts, strict=False))):
+            reference = f"{mark[0]}, at {text}" if referring == "both" else f"at {text}"
+            question = question[: mark.start()] + reference + question[mark.end() :]
     else:
         is_plural = len(sample.regions) > 1
         question += f" The region{'s' if is_plural else ''} in question: {listed}."

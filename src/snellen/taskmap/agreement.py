@@ -7,6 +7,7 @@ tau-a, which reproduces the paper's Table 4) or 1 (`one`, the formula as Sec. 5.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -75,6 +76,8 @@ class NearTau(Struct, frozen=True):
     p: float | None = None
     """The probability of a tau as large if the tasks of the map were permuted, corrected by Holm
     over the thresholds; None if all pairs are within the threshold."""
+    share: float | None = None
+    """The share of all pairs of tasks that the threshold was chosen for; None if it was given."""
 
 
 def tau_by_distance(
@@ -104,6 +107,29 @@ def tau_by_distance(
         tau = float(means.mean()) if len(means) else None
         rows.append(NearTau(threshold, tau, len(means), int(neighbours.sum()) // 2))
     return rows
+
+
+def tau_by_share(
+    distances: NDArray[float64],
+    taus: NDArray[float64],
+    shares: Sequence[float] = THRESHOLDS,
+    itself: bool = False,
+) -> list[NearTau]:
+    """Tau among the nearest pairs of tasks, for each share of all pairs.
+
+    The paper's thresholds are fractions of the largest distance. Where all tasks are about as far
+    apart, as directions in many dimensions are, no pair is within half of it, and all rows but the
+    first are empty. Shares of the pairs fill every row, whatever the distances are.
+    """
+    pairs = np.sort(distances[np.triu_indices(len(distances), 1)])
+    largest = float(pairs[-1]) if pairs.size else 0.0
+    if not largest:
+        return []
+    counts = [max(1, math.ceil(share * len(pairs))) for share in shares]
+    # A pair at the limit must not be lost to a rounding error.
+    limits = [float(pairs[count - 1]) / largest * (1 + 1e-12) for count in counts]
+    rows = tau_by_distance(distances, taus, limits, itself)
+    return [structs.replace(row, share=share) for row, share in zip(rows, shares, strict=True)]
 
 
 def add_p_values(

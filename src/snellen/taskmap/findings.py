@@ -39,6 +39,17 @@ class Stability(Struct, frozen=True):
     """Tasks that fail the test of halves, for each of the two seeds."""
 
 
+class SeedMap(Struct, frozen=True):
+    """The map of one seed, over the same tasks as the mean of all."""
+
+    seed: int
+    distances: tuple[tuple[float, ...], ...]
+    failing: tuple[str, ...]
+    """Tasks that fail the test of halves."""
+    tested: int
+    """Tasks of which both halves are on the map."""
+
+
 class TaskMap(Struct, frozen=True):
     """Tasks, their distances and clusters. Distances are means over the seeds."""
 
@@ -63,6 +74,8 @@ class TaskMap(Struct, frozen=True):
     clusters: tuple[tuple[str, ...], ...]
     halves: tuple[Halves, ...] = ()
     stability: tuple[Stability, ...] = ()
+    by_seed: tuple[SeedMap, ...] = ()
+    """With more than one seed: the map of each."""
 
 
 class TaskScoreAgreement(Struct, frozen=True):
@@ -77,6 +90,9 @@ class TaskScoreAgreement(Struct, frozen=True):
     """Tau over every pair of tasks, which needs no distances."""
     clusters: tuple[ClusterAgreement, ...] = ()
     by_distance: tuple[NearTau, ...] = ()
+    """At the paper's kind of threshold, a fraction of the largest distance."""
+    by_share: tuple[NearTau, ...] = ()
+    """At our kind: the distance within which this share of all pairs of tasks lies."""
     prediction: TaskPrediction | None = None
     mantel: float | None = None
     """Correlation of distance and tau over all pairs of tasks. Below 0, models rank more alike on

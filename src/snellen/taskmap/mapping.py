@@ -11,17 +11,19 @@ import numpy as np
 from snellen.core.errors import UsageError
 from snellen.taskmap.agreement import (
     THRESHOLDS,
+    NearTau,
     Ties,
     add_p_values,
     cluster_agreement,
     kendall_taus,
     mean_tau,
     tau_by_distance,
+    tau_by_share,
 )
 from snellen.taskmap.chance import mantel_test
 from snellen.taskmap.clusters import map_correlation
 from snellen.taskmap.distances import cosine_distances
-from snellen.taskmap.findings import Halves, Stability, TaskMap, TaskScoreAgreement
+from snellen.taskmap.findings import Halves, SeedMap, Stability, TaskMap, TaskScoreAgreement
 from snellen.taskmap.prediction import predict
 from snellen.taskmap.scores import TaskScores
 from snellen.taskmap.training import StoredVector
@@ -98,6 +100,24 @@ def compare_seeds(
     )
 
 
+def map_seeds(
+    names: Sequence[str], seeds: Sequence[int], maps: Sequence[NDArray[float64]]
+) -> tuple[SeedMap, ...]:
+    """The map of each seed, with the tasks whose halves it does not place together."""
+    if len(seeds) < 2:
+        return ()
+    halves = [compare_halves(names, distances) for distances in maps]
+    return tuple(
+        SeedMap(
+            seed=seed,
+            distances=tuple(tuple(row) for row in distances.tolist()),
+            failing=tuple(each.task for each in tested if each.apart),
+            tested=len(tested),
+        )
+        for seed, distances, tested in zip(seeds, maps, halves, strict=True)
+    )
+
+
 def measure_agreement(
     scores: TaskScores,
     clusters: Mapping[str, Sequence[str]] | None = None,
@@ -116,12 +136,15 @@ def measure_agreement(
 
     Raises UsageError if the scores have no task in common with the clusters or the map.
     """
-    by_distance, prediction, correlated = [], None, None
+    by_distance: list[NearTau] = []
+    by_share: list[NearTau] = []
+    prediction, correlated = None, None
     if task_map is not None:
         names, apart = [task.task for task in task_map.tasks], np.array(task_map.distances)
         near, between = _scored_tasks(scores, names, apart, ties)
         rows = tau_by_distance(near, between, thresholds, itself)
         by_distance = add_p_values(rows, near, between, itself)
+        by_share = add_p_values(tau_by_share(near, between, itself=itself), near, between, itself)
         correlated = mantel_test(near, between)
         prediction = predict(scores, names, apart, nearest, ties)
         clusters = clusters or _clusters_with_scores(task_map, scores)
@@ -134,6 +157,7 @@ def measure_agreement(
         every_pair=mean_tau(taus, itself),
         clusters=tuple(cluster_agreement(scores, clusters, overall, ties) if clusters else ()),
         by_distance=tuple(by_distance),
+        by_share=tuple(by_share),
         prediction=prediction,
         mantel=correlated[0] if correlated else None,
         mantel_p=correlated[1] if correlated else None,

@@ -90,7 +90,7 @@ def _pull(arguments: Namespace) -> int:
 
 def _verify(arguments: Namespace) -> int:
     """Open every image and check ids and answers, so that a run meets no surprise."""
-    table = _table(arguments.data)
+    table = open_data(arguments.data)
     problems: list[str] = []
     for check in (check_unique_ids, _check_rows):
         try:
@@ -138,7 +138,7 @@ def _check(arguments: Namespace) -> int:
 
 
 def _info(arguments: Namespace) -> int:
-    info = table_info(_table(arguments.data))
+    info = table_info(open_data(arguments.data))
     if arguments.json:
         print(json.dumps(asdict(info)))
         return COMPLETE
@@ -156,7 +156,7 @@ def _info(arguments: Namespace) -> int:
 
 def _convert(arguments: Namespace) -> int:
     with progress_bar(arguments.target) as progress:
-        rows = convert_table(_table(arguments.data), Path(arguments.target), progress)
+        rows = convert_table(open_data(arguments.data), Path(arguments.target), progress)
     print_line(f"{arguments.target}: {plural(rows, 'row')}")
     return COMPLETE
 
@@ -167,7 +167,8 @@ def _check_rows(table: Table) -> None:
         pass
 
 
-def _table(name: str) -> Table:
+def open_data(name: str) -> Table:
+    """The table of a data file, or of a benchmark by its name. Raises UsageError subclasses."""
     if is_foreign(name) or name.lower().endswith(".xlsx"):
         return read_predictions(name).table()
     plain = is_data_source(name) and not is_description(name)

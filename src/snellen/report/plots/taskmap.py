@@ -20,17 +20,19 @@ from snellen.report.plots.figure import (
 )
 from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.clusters import Tree
-from snellen.taskmap.findings import TaskMapFindings
+from snellen.taskmap.findings import SeedMap, TaskMapFindings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TREE, DISTANCES, TAU = "dendrogram.svg", "distances.svg", "tau.svg"
+TREE, DISTANCES, TAU, SEEDS = "dendrogram.svg", "distances.svg", "tau.svg", "seeds.svg"
 _ROW, _DEPTH = 0.19, 4.6
 """Inches of a task's row in the tree, and of its axis of distances."""
 _CELL, _SMALL_CELL = 0.28, 0.08
 _MAX_LABELLED = 40
 """Tasks of a map whose cells have room for their distances."""
+_SEED_SIDE, _SEED_GAP = 2.4, 0.25
+"""Inches of the map of one seed, and between two of them."""
 _TAU_WIDTH, _TAU_HEIGHT = 4.8, 2.1
 _ABOVE = "#8a8a8a"
 """The colour of branches above the clusters."""
@@ -48,6 +50,8 @@ def taskmap_plots(findings: TaskMapFindings) -> dict[str, str]:
         title = f"Tasks of {task_map.benchmark} as {task_map.model} learns them"
         texts[TREE] = to_svg(dendrogram(task_map.tree, names, task_map.clusters, title))
         texts[DISTANCES] = to_svg(distance_map([names[task] for task in order], ordered, title))
+        if task_map.by_seed:
+            texts[SEEDS] = to_svg(seed_maps(task_map.by_seed, order, title))
     if findings.agreement is not None:
         near = [row for row in findings.agreement.by_distance if row.tau is not None]
         if len(near) > 1:
@@ -155,6 +159,37 @@ def distance_map(names: Sequence[str], distances: Sequence[Sequence[float]], tit
             )  # fmt: skip
             add_tooltip(text, f"{names[row]}, {names[column]}: {distance:.3f}")
     bar = figure.add_axes((0, -0.28 / side, min(1.0, 2.2 / side), 0.12 / side))
+    figure.colorbar(mesh, cax=bar, orientation="horizontal", label="cosine distance")
+    return figure
+
+
+@plot_style()
+def seed_maps(maps: Sequence[SeedMap], order: Sequence[int], title: str) -> Figure:
+    """The maps of all seeds side by side, rows and columns of each in `order`, darker for nearer,
+    on one scale. Above each: for how many tasks its halves are nearest to each other."""
+    import numpy as np
+
+    tasks = np.array(order)
+    values = [np.array(each.distances)[np.ix_(tasks, tasks)] for each in maps]
+    for each in values:
+        np.fill_diagonal(each, np.nan)
+    nearest = min(float(np.nanmin(each)) for each in values)
+    farthest = max(float(np.nanmax(each)) for each in values)
+    figure, axes = new_plot(_SEED_SIDE, _SEED_SIDE, title)
+    step = 1 + _SEED_GAP / _SEED_SIDE
+    places = [axes, *(figure.add_axes((n * step, 0, 1, 1)) for n in range(1, len(maps)))]
+    for place, each, distances in zip(places, maps, values, strict=True):
+        place.set_facecolor(NO_VALUE)
+        mesh = place.pcolormesh(
+            distances, cmap=shades().reversed(), rasterized=True, vmin=nearest, vmax=farthest
+        )
+        place.invert_yaxis()
+        place.set_xticks([])
+        place.set_yticks([])
+        recovered = each.tested - len(each.failing)
+        share = f": {recovered} of {each.tested} tasks" if each.tested else ""
+        place.set_xlabel(f"seed {each.seed}{share}")
+    bar = figure.add_axes((0, -0.36 / _SEED_SIDE, 0.8, 0.1 / _SEED_SIDE))
     figure.colorbar(mesh, cax=bar, orientation="horizontal", label="cosine distance")
     return figure
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
+from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.findings import TaskMap, TaskMapFindings, TaskScoreAgreement
 from snellen.taskmap.training import VectorProgress
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _MAX_NAMES = 6
 """The number of tasks of a cluster that the table names."""
+_NEAR_COLUMNS = ("tau", "tasks", "pairs", "p")
 _DOMAIN = {"in": "in-domain", "out": "out-of-domain", "": ""}
 
 
@@ -62,6 +64,13 @@ def _print_map(task_map: TaskMap, console: Console) -> None:
         )
     if task_map.halves:
         _print_halves(task_map, console)
+    for each in task_map.by_seed if task_map.halves else ():
+        recovered = each.tested - len(each.failing)
+        _print_line(
+            console,
+            f"seed {each.seed}: halves nearer to each other for {recovered} of {each.tested} tasks "
+            f"({100 * recovered / each.tested:.0f} %)",
+        )
     for pair in task_map.stability:
         correlation = "-" if pair.correlation is None else f"{pair.correlation:.2f}"
         _print_line(
@@ -121,10 +130,16 @@ def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
     remark = " (each task its own neighbour)" if agreement.itself else ""
     _print_line(console, f"tau over every pair of tasks{remark}: {_tau(agreement.every_pair)}")
     if agreement.by_distance:
-        table = _table("distance at most", "tau", "tasks", "pairs", "p", right_from=0, right_to=4)
+        table = _table("distance at most", *_NEAR_COLUMNS, right_from=0, right_to=4)
         for near in agreement.by_distance:
-            numbers = (_tau(near.tau), str(near.tasks), str(near.pairs), fmt.p_text(near.p))
-            table.add_row(f"{near.threshold:.3g}", *numbers)
+            table.add_row(f"{near.threshold:.3g}", *_near_cells(near))
+        console.print(table)
+    if agreement.by_share:
+        table = _table("nearest pairs", "distance at most", *_NEAR_COLUMNS,
+                       right_from=0, right_to=5)  # fmt: skip
+        for near in agreement.by_share:
+            share = "all" if near.share == 1 else f"{100 * (near.share or 0.0):.3g} %"
+            table.add_row(share, f"{near.threshold:.3g}", *_near_cells(near))
         console.print(table)
     if agreement.mantel is not None and agreement.mantel_p is not None:
         _print_line(
@@ -134,6 +149,10 @@ def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
         )
     if agreement.prediction is not None:
         _print_prediction(agreement, console)
+
+
+def _near_cells(near: NearTau) -> tuple[str, ...]:
+    return _tau(near.tau), str(near.tasks), str(near.pairs), fmt.p_text(near.p)
 
 
 def _print_against_chance(agreement: TaskScoreAgreement, console: Console) -> None:

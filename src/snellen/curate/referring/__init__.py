@@ -1,0 +1,1 @@
+"""Clean pictures and boxes for questions whose published pictures have the boxes drawn in."""
