@@ -67,5 +67,5 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
             moved[name] = value.to(model.device)
     with torch.inference_mode():
         made = model.generate(**moved, eos_token_id=ends, **settings.generation())
-    length = moved["input_ids"].shape[1]
+    length = inputs["input_ids"].shape[1]
     return settings.reply(tokenizer, made[0, length:], length)
