@@ -30,8 +30,9 @@ _SPREAD = 0.01
 that took all the same are no proof that the others will."""
 _TIME_SPREAD = 0.2
 """The same of a time: servers and networks are not as fast in every minute."""
-_SLOWER = 1.15
-"""From which ratio the observed pace replaces what the concurrency promises."""
+_NEAR = 1.15
+"""Up to which ratio what the concurrency promises is taken rather than the observed pace, which is
+less certain."""
 
 
 class Projected(Struct, frozen=True):
@@ -124,7 +125,8 @@ def _seconds(
     weights: _Weights, capacity: Capacity, seconds_per_sample: float | None
 ) -> Projected | None:
     """Wall time: of the account that takes longest at its full concurrency, or by the observed
-    pace if that is clearly slower. None if neither is known."""
+    pace if that is clearly another: a server may be slower than its concurrency promises, and
+    copies of a local model faster than one. None if neither is known."""
     totals = {
         account: weights.project(partial(_account_seconds, capacity, account))
         for account in capacity.concurrency
@@ -147,7 +149,7 @@ def _seconds(
         (sum(cost.seconds for cost in each.roles.values()) for each in weights.samples), default=0.0
     )
     return Projected(
-        observed if observed > _SLOWER * promised.expected else promised.expected,
+        observed if observed and max(known) > _NEAR * min(known) else promised.expected or observed,
         (1 - spread) * min(known),
         # The last sample may begin when all others have ended.
         (1 + spread) * max(known) + longest,
