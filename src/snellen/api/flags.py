@@ -83,7 +83,7 @@ def parse_pairs(text: str) -> dict[str, str]:
 
 def parse_token_count(text: str) -> int:
     """Read a number of tokens: `4096`, or `32k` for 32,000. Raises UsageError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(k?)", text.strip().lower())
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(k?)", text.strip().lower())
     count = float(match[1]) * (1000 if match[2] else 1) if match else 0.0
     if count < 1 or count != int(count):
         raise UsageError(f"{text!r} is no number of tokens; expected e.g. 4096 or 32k")

@@ -91,8 +91,8 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
         yield f"{estimate.equal} more requests are equal to others, and sent once"
     if estimate.unsupported:
         yield f"{estimate.unsupported} samples are beyond the model"
-    if estimate.forecast is not None:
-        yield interval_sentence(estimate.forecast)
+    if estimate.forecast is not None and (text := interval_sentence(estimate.forecast)):
+        yield text
     for role, count in estimate.asked_of_others.items():
         amount = line.role_dollars.get(role)
         paid = "" if amount is None else f", {amount:.2f} $"

@@ -211,7 +211,9 @@ class _LineEstimator(NamedTuple):
         else:
             with force_offline():
                 rule = image_token_rule(model.identity.provider, model.identity.name)
-                pace = MeasuredPace(self.replicas, seconds_per_sample)
+                pace = MeasuredPace(
+                    self.replicas, seconds_per_sample and seconds_per_sample / self.replicas
+                )
                 expected = estimate(run, self.responses, self.assumptions, rule, pace, self.rule)
         price = self.prices.price(model, name)
         if price is None and isinstance(model, UnavailableModel):

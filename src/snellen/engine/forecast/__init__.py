@@ -1,5 +1,5 @@
 """What the rest of a run will take, from what some of its samples took.
 
 Which samples are measured first is in `probe_samples`, what they took in `sample_costs`, and how
-tokens, dollars and time follow for the others in `projection`.
+tokens, cost and time follow for the others in `projection`.
 """

@@ -1,4 +1,4 @@
-"""Tokens, dollars and time of samples that are not asked yet, with intervals, from those that are.
+"""Tokens, cost and time of samples that are not asked yet, with intervals, from those that are.
 
 Each pending sample is expected to take what lies, on a line, between the two measured samples whose
 prompts are next in size. So measured samples have weights, by which the very long prompts of a
@@ -15,6 +15,7 @@ import operator
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from msgspec import Struct
 
@@ -29,8 +30,9 @@ _SPREAD = 0.01
 that took all the same are no proof that the others will."""
 _TIME_SPREAD = 0.2
 """The same of a time: servers and networks are not as fast in every minute."""
-_SLOWER = 1.15
-"""From which ratio the observed pace replaces what the concurrency promises."""
+_NEAR = 1.15
+"""Up to which ratio what the concurrency promises is taken rather than the observed pace, which is
+less certain."""
 
 
 class Projected(Struct, frozen=True):
@@ -123,41 +125,47 @@ def _seconds(
     weights: _Weights, capacity: Capacity, seconds_per_sample: float | None
 ) -> Projected | None:
     """Wall time: of the account that takes longest at its full concurrency, or by the observed
-    pace if that is clearly slower."""
-    by_account = [
-        weights.project(
-            lambda each, account=account: sum(  # type: ignore[misc]
-                cost.seconds
-                for role, cost in each.roles.items()
-                if capacity.accounts.get(role) == account
-            )
-        )
+    pace if that is clearly another: a server may be slower than its concurrency promises, and
+    copies of a local model faster than one. None if neither is known."""
+    totals = {
+        account: weights.project(partial(_account_seconds, capacity, account))
         for account in capacity.concurrency
-    ]
+    }
     shares = [
-        Projected(*(part / concurrency for part in _ends(total)))
-        for total, concurrency in zip(by_account, capacity.concurrency.values(), strict=True)
+        Projected(*(end / capacity.concurrency[account] for end in _ends(total)))
+        for account, total in totals.items()
     ]
-    at_best = max(shares, key=lambda share: share.expected, default=Projected(0.0, 0.0, 0.0))
+    promised = max(shares, key=lambda share: share.expected, default=Projected(0.0, 0.0, 0.0))
+    observed = 0.0
+    if seconds_per_sample is not None:
+        observed = seconds_per_sample * weights.project(_was_sent).expected
+    known = [seconds for seconds in (promised.expected, observed) if seconds]
+    if not known:
+        return None
+    spread = _TIME_SPREAD
+    if promised.expected:
+        spread = max(spread, 1 - promised.low / promised.expected)
     longest = max(
         (sum(cost.seconds for cost in each.roles.values()) for each in weights.samples), default=0.0
     )
-    if seconds_per_sample is None:
-        paces = [at_best.expected]
-    else:
-        sent = weights.project(lambda each: float(bool(each.roles)))
-        paces = [at_best.expected or seconds_per_sample * sent.expected,
-                 seconds_per_sample * sent.expected]  # fmt: skip
-    if not max(paces):
-        return None
-    spread = _TIME_SPREAD
-    if at_best.expected:
-        spread = max(spread, 1 - at_best.low / at_best.expected)
     return Projected(
-        paces[-1] if paces[-1] > _SLOWER * paces[0] else paces[0],
-        (1 - spread) * min(paces),
-        (1 + spread) * max(paces) + longest,
+        observed if observed and max(known) > _NEAR * min(known) else promised.expected or observed,
+        (1 - spread) * min(known),
+        # The last sample may begin when all others have ended.
+        (1 + spread) * max(known) + longest,
     )
+
+
+def _account_seconds(capacity: Capacity, account: str, sample: SampleCost) -> float:
+    return sum(
+        cost.seconds
+        for role, cost in sample.roles.items()
+        if capacity.accounts.get(role) == account
+    )
+
+
+def _was_sent(sample: SampleCost) -> float:
+    return float(bool(sample.roles))
 
 
 def _ends(projected: Projected) -> tuple[float, float, float]:

@@ -60,8 +60,8 @@ class DryRunCounts:
     """What the samples took whose replies are all stored."""
     pending_samples: list[float] = field(default_factory=list)
     """Sizes of the samples none of whose replies is stored."""
-    begun_samples: int = 0
-    """Samples some of whose replies are stored."""
+    begun_samples: list[float] = field(default_factory=list)
+    """Sizes of the samples some of whose replies are stored."""
     digests: set[bytes] = field(default_factory=set)
     """Digests of the pending requests."""
     passes: Counter[int] = field(default_factory=Counter)
@@ -140,7 +140,7 @@ class DryRun:
 
     def _count_sample(self, size: float, stored: Mapping[str, RoleCost], missing: bool) -> None:
         if missing and stored:
-            self.counts.begun_samples += 1
+            self.counts.begun_samples.append(size)
         elif missing:
             self.counts.pending_samples.append(size)
         elif stored:

@@ -35,6 +35,10 @@ _ROW_BYTES = 120
 """Bytes of a store row besides its reply: keys and their index."""
 
 
+_MAX_BEGUN = 0.05
+"""Share of the pending samples that may have some stored replies, as after a run was stopped."""
+
+
 class Assumptions(Struct, frozen=True, kw_only=True):
     """Values that an estimate uses if there are too few stored replies."""
 
@@ -289,12 +293,14 @@ def _forecast(
     inputs: _EstimateInputs, counts: DryRunCounts, known_counts: DryRunCounts
 ) -> Forecast | None:
     """A projection of pending samples from those whose replies are all stored; None if there are
-    too few of these, or samples of which some replies are stored, which take less than others."""
-    if not counts.pending_samples or counts.begun_samples:
+    too few of these, or many samples of which some replies are stored: they take less than others,
+    and those of which all are stored may have ended early."""
+    pending = [*counts.pending_samples, *counts.begun_samples]
+    if not pending or len(counts.begun_samples) > _MAX_BEGUN * len(pending):
         return None
     return forecast(
         known_counts.measured,
-        counts.pending_samples,
+        pending,
         inputs.plan.prices,
         _capacity(inputs),
         inputs.pace.seconds_per_sample,

@@ -19,7 +19,7 @@ def is_notable(forecast: Forecast) -> bool:
 
 
 def forecast_sentence(name: str, forecast: Forecast) -> str:
-    """One sentence on time, tokens and dollars, with intervals; `name` is that of the run."""
+    """One sentence on time, tokens and cost, with intervals; `name` is that of the run."""
     others = "; ".join(_role_texts(forecast))
     return (
         f"{name}: by the first {forecast.measured}, the other {forecast.samples:,} samples take "
@@ -28,14 +28,16 @@ def forecast_sentence(name: str, forecast: Forecast) -> str:
 
 
 def interval_sentence(forecast: Forecast) -> str:
-    """The expected numbers of a plan with their intervals, as a clause."""
-    return f"{', '.join(_totals(forecast))}; 95 % intervals from {forecast.measured} stored samples"
+    """The expected numbers of a plan with their intervals, as a clause; empty if none is known."""
+    totals = ", ".join(_totals(forecast))
+    return f"{totals}; 95 % intervals from {forecast.measured} stored samples" if totals else ""
 
 
 def _totals(forecast: Forecast) -> Iterator[str]:
     if forecast.seconds is not None:
         yield _with_interval(forecast.seconds, fmt.duration)
-    yield f"{_with_interval(forecast.tokens, short_count)} tokens"
+    if forecast.tokens.expected:
+        yield f"{_with_interval(forecast.tokens, short_count)} tokens"
     if forecast.cost is not None:
         yield f"{_with_interval(forecast.cost, _amount)} {forecast.currency}"
 

@@ -253,7 +253,7 @@ def _result(
 
 def _generation(info: RunInfo) -> Json:
     sampling = info.config.sampling.get("model")
-    arguments: Json = {"max_tokens": max(1, info.config.max_new_tokens)}
+    arguments: Json = {"max_tokens": max(1, info.config.longest_reply)}
     if sampling is not None and sampling.temperature is not None:
         arguments["temperature"] = sampling.temperature
     if sampling is not None and sampling.top_p is not None:

@@ -93,7 +93,7 @@ def _spec(info: RunInfo, ids: list[str]) -> Json:
     """The log's `eval`: task, data set, model and settings."""
     config = info.config
     sampling = config.sampling.get("model")
-    generation: Json = {"max_tokens": config.max_new_tokens}
+    generation: Json = {"max_tokens": config.longest_reply}
     if sampling is not None:
         generation |= {
             "temperature": sampling.temperature,

@@ -142,7 +142,7 @@ def _task_config(info: RunInfo) -> Json:
         "test_split": info.config.parameters.get("split", ""),
         "output_type": "generate_until",
         "num_fewshot": int(info.config.parameters.get("shots", 0)),
-        "generation_kwargs": {"max_new_tokens": info.config.max_new_tokens},
+        "generation_kwargs": {"max_new_tokens": info.config.longest_reply},
         "metadata": [
             {"version": info.config.version, **info.config.parameters, "data": info.data.digest}
         ],
