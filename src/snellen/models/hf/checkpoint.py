@@ -19,6 +19,8 @@ from snellen.settings import Settings
 _TEXT_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py", "chat_templates/*.jinja")
 DRAWING_TYPES = frozenset({"janus"})
 """`model_type`s that draw images as well as write (see `drawing`)."""
+DRAWING_OPTION_TYPES = frozenset({"emu3"})
+"""`model_type`s of which some checkpoints draw, those with the option `draws=yes`."""
 _DUPLICATE_FILES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
 """The same weights in other formats, which hub repositories often contain."""
 
