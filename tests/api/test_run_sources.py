@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import snellen
+from snellen.analysis.comparison.deviations import deviations
 from snellen.api.options import SourceOptions
 from snellen.api.run_sources import open_sources
 from snellen.cli.main import main
@@ -154,3 +155,12 @@ def test_mistakes_are_one_sentence(
     error = capsys.readouterr().err
     assert expected in error
     assert error.count("\n") == 1
+
+
+def test_predictions_of_a_benchmark_are_named_by_nothing_that_they_do_not_say(folder: Path) -> None:
+    """Settings that the benchmark has by itself are no deviation, also where the file has the
+    answers."""
+    rows = ["index,question,A,B,answer,prediction", "1,What?,red,blue,A,A"]
+    Path("own.csv").write_text("\n".join(rows) + "\n")
+    (run,) = open_sources(["own.csv"], SourceOptions(benchmark="mmbench", circular="off"))
+    assert [one.key for one in deviations(run.info)] == ["circular"]

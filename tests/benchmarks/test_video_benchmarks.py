@@ -21,6 +21,7 @@ from snellen.benchmarks.tempcompass.benchmark import task_of
 from snellen.benchmarks.tempcompass.flow import parse_reply
 from snellen.benchmarks.video_mme import parse_first_letter
 from snellen.core.benchmark import Benchmark, Variant
+from snellen.core.clip import Clip, decode_clip
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, ParsedAnswer, Unparsed
@@ -119,6 +120,42 @@ def test_whole_videos_go_to_models_that_take_them(tmp_path: Path) -> None:
     _, run = watch(spec, tmp_path, Watcher())
     (record,) = run.records()
     assert record.unscored == "unsupported"
+
+
+def test_frames_go_as_one_video_to_models_that_take_them(tmp_path: Path) -> None:
+    """The frames and times of video=frames; a folder of frames has no times."""
+    spec = f"{own(tmp_path)}:video=clip,frames=2,sampling=centre"
+    shown: list[Clip] = []
+
+    class ClipWatcher(Watcher):
+        def answer(self, request: Request) -> Generated:
+            (part,) = request.messages[0].media()
+            read = decode_clip(request.media[part.digest].read())
+            assert read is not None
+            shown.append(read)
+            return super().answer(request)
+
+    model, run = watch(spec, tmp_path, ClipWatcher(clips=True))
+    assert model.kinds == {"video"}
+    (clip,) = shown
+    assert [number_of(Image.open(io.BytesIO(frame))) for frame in clip.frames] == [12, 37]
+    assert clip.times == pytest.approx((1.2, 3.7))
+    parameters = run.info.config.parameters
+    assert (parameters["video"], parameters["frames"]) == ("clip", "2")
+    _, refused = watch(spec, tmp_path, Watcher())
+    (record,) = refused.records()
+    assert record.unscored == "unsupported"
+    assert "show the frames as images (video=frames)" in record.passes[0].output.message
+    with pytest.raises(UsageError, match="leave out times=on"):
+        watch(f"{spec},times=on", tmp_path, ClipWatcher(clips=True))
+    frames = tmp_path / "v2"
+    frames.mkdir()
+    Image.new("RGB", (8, 8)).save(frames / "1.png")
+    folder = tmp_path / "folders.tsv"
+    folder.write_text("id\tvideo\tquestion\tA\tB\tanswer\n1\tv2\tWhich?\tx\ty\tA\n")
+    _, run = watch(f"{folder}:video=clip", tmp_path, ClipWatcher(clips=True))
+    (failed,) = run.failures()
+    assert "folder of frames" in failed.passes[0].output.message
 
 
 def test_a_model_that_cannot_see_frames_is_not_asked(tmp_path: Path) -> None:

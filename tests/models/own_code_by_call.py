@@ -147,6 +147,15 @@ def moondream2(folder: Path) -> Path:
     return _small(folder, "moondream2", "HfMoondream", "HfConfig", files, "AutoModelForCausalLM")
 
 
+def tinyllava(folder: Path) -> Path:
+    """TinyLLaVA."""
+    files = ("configuration", "modeling_tinyllava_phi")
+    return _small(
+        folder, "tinyllava", "TinyLlavaForConditionalGeneration", "TinyLlavaConfig", files,
+        "AutoModelForCausalLM",
+    )  # fmt: skip
+
+
 BUILDERS: dict[str, Callable[[Path], Path]] = {
     **BUILDERS_OF_OTHERS,
     "flash_vl": flash_vl,
@@ -159,6 +168,7 @@ BUILDERS: dict[str, Callable[[Path], Path]] = {
     "qwen_vl_chat": qwen_vl,
     "ristretto": ristretto,
     "sail_vl": sail_vl,
+    "tinyllava": tinyllava,
     "xcomposer2": xcomposer2,
     "xcomposer2_4khd": xcomposer2,
     "xcomposer2d5": xcomposer2,

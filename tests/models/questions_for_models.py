@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import random
+from typing import Any
 
 from PIL import Image
 
+from snellen.core.clip import Clip, encode_clip
 from snellen.core.media import InlineSource, Source, digest_bytes
 from snellen.core.request import Generate, Generation, Media, Message, Part, Rank, Ref, Text, user
 
@@ -36,3 +38,22 @@ def ask(text: str, *pictures: bytes, settings: Generation | None = None) -> Gene
 def rank(text: str, candidates: tuple[str, ...], *pictures: bytes) -> Rank:
     messages, media = shown(text, *pictures)
     return Rank(messages=messages, media=media, ref=Ref("q"), candidates=candidates)
+
+
+def clip(*seeds: int, distance: float = 0.5, size: tuple[int, int] = (64, 48)) -> bytes:
+    """Frames of random pixels as one video, `distance` seconds apart."""
+    frames = tuple(noise(seed, *size) for seed in seeds)
+    return encode_clip(Clip(frames, tuple(distance * number for number in range(len(seeds)))))
+
+
+def about(data: bytes, text: str = "What happens?", **changes: Any) -> Generate | Rank:
+    """A question about a video, or a ranking with `candidates`."""
+    digest = digest_bytes(data)
+    parts: dict[str, Any] = {
+        "messages": (user(Media("video", digest), Text(text)),),
+        "media": {digest: InlineSource(data)},
+        "ref": Ref("q"),
+    }
+    if "candidates" in changes:
+        return Rank(**parts, **changes)
+    return Generate(**parts, settings=Generation(max_new_tokens=6), **changes)

@@ -31,7 +31,7 @@ from snellen.models.naming.routes import config_type, layouts
 
 SHORT = Generation(max_new_tokens=6)
 ONE, WIDE = noise(1), noise(2, 120, 40)
-SINGLE_QUESTIONS = {"flash_vl", "moondream2", "points"}
+SINGLE_QUESTIONS = {"flash_vl", "moondream2", "points", "tinyllava"}
 """Adapters whose code takes no earlier turns, or no question without a picture."""
 
 

@@ -169,6 +169,14 @@ def moondream2(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
     return reply
 
 
+def tinyllava(hand: ByHand, pictures: tuple[bytes, ...]) -> str:
+    (image,) = hand.files(pictures) or [None]
+    reply, _ = hand.model.chat(
+        prompt=QUESTION, image=image, tokenizer=hand.tokenizer, max_new_tokens=6
+    )
+    return str(reply)
+
+
 CALLS: dict[str, tuple[Callable[[ByHand, tuple[bytes, ...]], str], tuple[str, ...]]] = {
     "sail_vl": (sail_vl, ("one", "wide", "none", "two")),
     "minimonkey": (minimonkey, ("one", "wide", "none", "two")),
@@ -180,6 +188,7 @@ CALLS: dict[str, tuple[Callable[[ByHand, tuple[bytes, ...]], str], tuple[str, ..
     "h2ovl": (h2ovl, ("one", "wide", "none", "two")),
     "points": (points, ("one", "wide")),
     "flash_vl": (flash_vl, ("one", "wide")),
+    "tinyllava": (tinyllava, ("one", "wide", "none")),
     "moondream2": (moondream2, ("one", "wide", "none")),
     "ristretto": (ristretto_chat, ("one", "wide", "none", "two")),
 }
@@ -218,6 +227,17 @@ def test_code_of_another_transformers_ends_in_a_sentence(tmp_path: Path) -> None
     model = open_model(f"hf/{tmp_path}", {"trust_remote_code": "yes", "device": "cpu"})
     with pytest.raises(UsageError, match=r"RistrettoModel\) cannot be loaded: .*gone"):
         model.load()
+
+
+def test_settings_that_code_does_not_know_are_refused(tmp_path: Path) -> None:
+    BUILDERS["tinyllava"](tmp_path)
+    drawn = Generation(max_new_tokens=6, temperature=0.7, top_p=0.9, seed=1)
+    asked = [drawn, msgspec.structs.replace(drawn, top_k=3)]
+    requests = [ask(QUESTION, ONE, settings=settings) for settings in asked]
+    reply, failure = open_adapter("tinyllava", tmp_path).answer_batch(requests)
+    assert isinstance(reply, Generated)
+    assert isinstance(failure, Failure)
+    assert failure.message == "the checkpoint's own code takes no top_k; leave it out"
 
 
 @pytest.mark.parametrize("name", ["moondream2", "points"])

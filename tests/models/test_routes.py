@@ -164,7 +164,7 @@ SAME = {
         ),
         ("deepseek-ai/Janus-Pro-7B", ["twin"], "deepseek-community/Janus-Pro-7B"),
         ("mistralai/Pixtral-12B-2409", ["twin", "server"], "mistral-community/pixtral-12b"),
-        ("nyu-visionx/cambrian-8b", ["none"], ""),
+        ("nyu-visionx/cambrian-8b", ["environment"], "cambrian"),
         ("NOBODY/knows-this", [], ""),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from family_parts import Family, Made, with_video
 from family_qwen_like import QWEN, QWEN_TEMPLATE, pictures_of_qwen, qwen_text, signs, tower, words
-from questions_for_models import ask, noise, rank
+from questions_for_models import about, ask, clip, noise, rank
 
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
@@ -68,6 +68,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "size": {"longest_edge": 16384, "shortest_edge": 256},
     }
     described.write_text(json.dumps(settings))
+    template = built / "chat_template.jinja"
+    video = "{%- elif c['type'] == 'video' -%}<|vision_start|><|video_pad|><|vision_end|>"
+    branch = "{%- else -%}{{ c['text'] }}"
+    template.write_text(template.read_text().replace(branch, video + branch))
     return built
 
 
@@ -167,6 +171,8 @@ def test_why_an_engine_does_not_start() -> None:
     assert "smaller context=" in error
     other = str(start_error("vllm-local/x", "a.b.ValueError: no such architecture"))
     assert other == "vLLM cannot load vllm-local/x: no such architecture"
+    invalid = "ValidationError: 1 validation error for X\n  Value error, no such [type=value_error]"
+    assert error_line(invalid) == "no such"
     assert error_line("") == "no reason is given"
 
 
@@ -189,6 +195,9 @@ QUESTIONS: list[Generate | Rank] = [
     ask("What color is it?", noise(1), settings=SHORT),
     ask("Is the first above the second?", noise(1), noise(2, 70, 40), settings=SHORT),
     rank("Is there a square?", ("red", "a dark green square", "yes"), noise(1)),
+    about(clip(1, 2, 3, 4)),
+    about(clip(1, 2, 3, 4), candidates=("red", "a dark green square")),
+    about(clip(4, 3, 2, 1), candidates=("red", "a dark green square")),
 ]
 DRAWN = [
     ask("yes or no?", settings=Generation(max_new_tokens=8, temperature=0.9, seed=seed))

@@ -240,6 +240,10 @@ def test_the_curve_over_budgets_ends_at_the_run_and_meets_shorter_runs(
     assert "a run with this limit" in plot.read_text()
     assert any("most right answers per million tokens with 16 tokens" in notice
                for notice in told["notices"])  # fmt: skip
+    page = tmp_path / "report.html"
+    assert main(["report", str(long.path), "--format", "html", "-o", str(page)]) == 0
+    assert "Token budget of a reply" in page.read_text()
+    capsys.readouterr()
     assert main([*command, "--at", "64,0.5k", "--json"]) == 0
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert [row["budget"] for row in table["rows"]] == [64, 500]

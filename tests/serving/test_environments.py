@@ -176,7 +176,7 @@ def test_every_shipped_file_has_a_recipe_and_answers_for_something() -> None:
         assert "transformers" in pinned, name
         assert "torch" in pinned, name
         for one in requirements:
-            assert not one.url or re.search(r"@[0-9a-f]{40}$", one.url), one
+            assert not one.url or re.search(r"@[0-9a-f]{40}(#subdirectory=.*)?$", one.url), one
         code = "trust_remote_code" in file.read_text(encoding="utf-8")
         assert recipe.own_code or not code, name
     routes = [route for entry in catalog() for route in routes_of(entry)]

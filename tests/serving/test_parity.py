@@ -36,11 +36,12 @@ def told(
     prompt: str | None = "<user> Which? ",
     sizes: tuple[tuple[int, int], ...] = ((8, 8),),
     tokens: int = 12,
+    pixels: tuple[str, ...] | None = ("0a",),
     likely: dict[str, float] | None = None,
 ) -> BackendReply:
     likely = LIKELY if likely is None else likely
     output = Generated(text, first_logprobs=likely, usage=Usage(tokens, 1))
-    return BackendReply(output, RenderedPrompt(prompt, sizes))
+    return BackendReply(output, RenderedPrompt(prompt, sizes, pixels))
 
 
 def found(*pairs: tuple[BackendReply, BackendReply]) -> Parity:
@@ -56,7 +57,7 @@ def check(parity: Parity, aspect: Aspect) -> ParityCheck:
 def test_equal_in_everything() -> None:
     same = found((told(), told()), (told("B"), told("B")))
     assert same.equal
-    assert [(one.compared, one.equal, one.silent) for one in same.checks] == 5 * [(2, 2, ())]
+    assert [(one.compared, one.equal, one.silent) for one in same.checks] == 6 * [(2, 2, ())]
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,7 @@ def test_equal_in_everything() -> None:
         ("rendered prompt", told(prompt="<system> Be kind. <user> Which? ")),
         ("image sizes", told(sizes=((4, 4),))),
         ("image sizes", told(sizes=((8, 8), (8, 8)))),
+        ("image pixels", told(pixels=("0b",))),
         ("prompt tokens", told(tokens=13)),
         ("reply", told("B")),
         ("log-probabilities", told(likely={"A": -0.13, "B": -2.5})),
@@ -130,7 +132,7 @@ def test_a_model_is_equal_to_itself_under_another_name(tmp_path: Path, capsys) -
     code, out = ask(capsys, tmp_path, *models, "-n", "12", "--json")
     card = json.loads(out)
     assert (code, card["equal"]) == (0, True)
-    assert [(one["compared"], one["equal"]) for one in card["checks"]] == 5 * [(12, 12)]
+    assert [(one["compared"], one["equal"]) for one in card["checks"]] == 6 * [(12, 12)]
     assert card["checks"][-1]["largest"] < 1e-4
 
 
@@ -214,6 +216,10 @@ def test_a_server_that_tells_its_prompt_is_asked_for_it(tmp_path: Path, teller: 
     assert (sizes.compared, sizes.equal) == (4, 0)
     assert sizes.differences[0].first.startswith("128 x 128")
     assert sizes.differences[0].second.startswith("64 x 64")
+    assert (check(compared, "image pixels").compared, check(compared, "image pixels").equal) == (
+        4,
+        0,
+    )
 
 
 class Says(BaseHTTPRequestHandler):

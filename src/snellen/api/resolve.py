@@ -138,10 +138,10 @@ class NamedBenchmark:
             variant = replace(variant, max_new_tokens=longest)
         if is_by_maker and self.spec not in custom:
             known_as = maker_name(name, model.identity)
-            takes_video = "video" in model.capabilities.inputs
-            benchmark = apply_recipe(
-                known_as, self.spec, self.benchmark, variant, takes_video=takes_video
-            )
+            # Frames as one video come first: their number is that of the makers' set-up.
+            video = "native" if "video" in model.capabilities.inputs else ""
+            video = "clip" if model.capabilities.clips else video
+            benchmark = apply_recipe(known_as, self.spec, self.benchmark, variant, video=video)
             if benchmark is not self.benchmark:
                 return benchmark
         return resolve_benchmark(self.spec, variant, custom) if changed else self.benchmark

@@ -137,6 +137,13 @@ class ImageHeader(NamedTuple):
     format: str
 
 
+def pixel_digest(image: PILImage) -> str:
+    """SHA-256 of an image's size and RGB pixels, whatever file it was in."""
+    pixels = image.convert("RGB")
+    size = f"{pixels.width} {pixels.height} ".encode()
+    return hashlib.sha256(size + pixels.tobytes()).hexdigest()
+
+
 def image_header(data: bytes, max_pixels: int = MAX_PIXELS) -> ImageHeader:
     """Read an image's header; for most formats the beginning of the file is enough. Raises
     MediaError."""

@@ -28,6 +28,8 @@ class Capabilities(Struct, frozen=True):
     """Text and images in one reply, in any order (SEED-Bench-H's level L4)."""
     similarity: bool = False
     """Compares images (`Compare`), as CLIP does."""
+    clips: bool = False
+    """Takes sampled frames with their times as one video (`core.clip`)."""
 
 
 class Identity(Struct, frozen=True):
@@ -148,6 +150,8 @@ class RenderedPrompt(Struct, frozen=True):
     image_sizes: tuple[tuple[int, int], ...]
     """Width and height in pixels of the images as passed to the model's processor or server, which
     may shrink them."""
+    image_pixels: tuple[str, ...] | None = None
+    """`pixel_digest` of these images; None if unknown."""
 
 
 @runtime_checkable

@@ -17,6 +17,7 @@ from snellen.api.run_images import Notify, RunImages, ignore_notice
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.run import Report
 from snellen.report import format as fmt
+from snellen.report.page.budgets import budget_table
 from snellen.report.page.html import protocol_context, result_context
 from snellen.report.page.layout import template_environment
 from snellen.report.page.samples import describe
@@ -131,7 +132,8 @@ class RunView:
         turn = first.passes[0] if first and first.passes else None
         pages = template_environment()
         result = pages.get_template("result.html").render(
-            **result_context(report, self.index.tallies, self.index.answers)
+            **result_context(report, self.index.tallies, self.index.answers),
+            budgets=budget_table(self.run, report),
         )
         gains_tables = gain_boards(gains([self.run, *other_runs], folders={self.run.name}))
         result += pages.get_template("gains.html").render(gains=list(gains_tables))

@@ -441,9 +441,9 @@ class _PlainSetting(NamedTuple):
 
 def _plain(run: RunInfo) -> _PlainSetting:
     """The plain setting of the run's benchmark. A data file of the user's own may have the name of
-    a registered benchmark and is none."""
-    origin = run.data.origin
-    is_file = origin is not None and origin.kind in ("own", "predictions")
+    a registered benchmark and is none; such a file has no paper."""
+    kind = run.data.origin.kind if run.data.origin is not None else ""
+    is_file = kind == "own" or (kind == "predictions" and not run.paper)
     return _UNKNOWN if is_file else _plain_setting(run.config.benchmark)
 
 

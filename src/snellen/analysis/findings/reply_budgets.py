@@ -39,7 +39,14 @@ class DrawTokens(NamedTuple):
 
     passes: tuple[PassTokens, ...]
     score: float
-    cluster: str
+    cluster: str = ""
+
+
+class _ClusterKeys(NamedTuple):
+    """What makes samples correlated (`cluster_samples`)."""
+
+    unit: str
+    media: tuple[str, ...]
 
 
 class BudgetPoint(NamedTuple):
@@ -59,7 +66,7 @@ class BudgetPoint(NamedTuple):
     right_interval: Interval | None
 
 
-class TokenCounts(NamedTuple):
+class CountedDraws(NamedTuple):
     """The scored draws of a run whose replies have counts of tokens."""
 
     draws: list[DrawTokens]
@@ -71,12 +78,15 @@ class TokenCounts(NamedTuple):
     """Draws of several replies."""
 
 
-def token_counts(records: Iterable[Record]) -> TokenCounts:
+def token_counts(records: Iterable[Record]) -> CountedDraws:
     """The tokens and scores of a run's samples; each draw of a repeated one for itself."""
     draws: list[DrawTokens] = []
+    owners: list[int] = []
+    """The sample of each draw, as an index of `links`."""
+    links: list[_ClusterKeys] = []
     uncounted = cut = several = 0
-    listed = list(records)
-    for record, cluster in zip(listed, cluster_samples(listed), strict=True):
+    for index, record in enumerate(records):
+        links.append(_ClusterKeys(record.unit, record.media))
         for draw in draws_of(record):
             if draw.score is None:
                 continue
@@ -87,10 +97,16 @@ def token_counts(records: Iterable[Record]) -> TokenCounts:
                 continue
             passes = tuple(PassTokens(each.prompt_tokens, each.completion_tokens)
                            for each in usages)  # fmt: skip
-            draws.append(DrawTokens(passes, draw.score, cluster or f"\0{record.id}"))
+            draws.append(DrawTokens(passes, draw.score))
+            owners.append(index)
             cut += any(reply.stop_reason == "length" for reply in replies)
             several += len(passes) > 1
-    return TokenCounts(draws, uncounted, cut, several)
+    clusters = cluster_samples(links)
+    draws = [
+        draw._replace(cluster=clusters[index] or f"sample {index}")
+        for draw, index in zip(draws, owners, strict=True)
+    ]
+    return CountedDraws(draws, uncounted, cut, several)
 
 
 def usual_budgets(draws: Sequence[DrawTokens], limit: int) -> list[int]:

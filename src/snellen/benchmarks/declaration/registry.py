@@ -297,14 +297,15 @@ def _aliases(source: Source) -> Mapping[str, Mapping[str, str]]:
 
 
 def apply_recipe(
-    model: str, spec: str, benchmark: Benchmark, variant: Variant, *, takes_video: bool = False
+    model: str, spec: str, benchmark: Benchmark, variant: Variant, *, video: str = ""
 ) -> Benchmark:
     """The benchmark under the recipe for that model, which its parameters then record.
 
     The longest reply is the recipe's, unless one is requested, the model is to think first, or
     texts are ranked; so are wording and frames, where they can be chosen and are not requested.
-    Numbers of frames for whole videos are left out for a model that is shown single frames. The
-    benchmark is unchanged if no recipe matches, or if all it sets is requested otherwise.
+    `video` is how the model takes videos as such, `native` or `clip`; "" if it does not, and then
+    numbers of frames for whole videos are left out. The benchmark is unchanged if no recipe
+    matches, or if all it sets is requested otherwise.
     """
     recipe = find_recipe(model, benchmark.name)
     if recipe is None:
@@ -319,9 +320,11 @@ def apply_recipe(
         for name, value in recipe.video_options.items()
         if name in benchmark.options and name not in requested
     }
-    if recipe.video == "native" and not takes_video:
+    if recipe.video == "native" and not video:
         # Hundreds of pictures in one request would be neither what the makers do nor affordable.
         options = {}
+    elif "video" in options and recipe.video == "native":
+        options["video"] = video
     takes_wordings = OWN_PROMPT in benchmark.options.get(_PROMPT, ())
     if recipe.prompt and takes_wordings and _PROMPT not in requested:
         options[_PROMPT] = recipe.prompt

@@ -1,6 +1,7 @@
-"""How the videos of a benchmark are shown: as frames, or whole to models that take videos.
+"""How the videos of a benchmark are shown: as frames, or to models that take videos as such.
 
-* `video=frames|native`; `native` hands the file over as it is;
+* `video=frames|clip|native`: each frame as an image, the same frames as one video with their times,
+  or the file as it is;
 * `frames=8`: how many frames; `fps=1`: frames of each second, and `frames` is then the most there
   may be; `sampling=centre|lmms-eval|vlmevalkit`: the rule (see `data.sampling`);
 * `edge=768`: frames are made smaller to this longest side; `off` keeps their size;
@@ -24,7 +25,7 @@ from snellen.core.errors import MediaError, UsageError
 from snellen.core.model import Capabilities
 from snellen.core.sample import MediaRef, Sample
 from snellen.data.media.frame_sampling import FRAME_RULES, FrameRule, FrameSampling
-from snellen.data.media.frames import Frame, extract_frames
+from snellen.data.media.frames import Frame, clip_medium, extract_frames
 from snellen.data.media.subtitles import cues_at, read_subtitles
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.data.tables.open_table import IndexedTable, open_table
@@ -38,12 +39,15 @@ VIDEO_TEMPLATE = PromptTemplate(hint="{hint}")
 SUBTITLES = "This video's subtitles are listed below:"
 """Before subtitles: the line that Video-MME's authors ask for."""
 _CHOICES: Mapping[str, Sequence[str]] = {
-    "video": ("frames", "native"),
+    "video": ("frames", "clip", "native"),
     "sampling": FRAME_RULES,
     "times": ("off", "on"),
     "subtitles": ("off", "frames", "all"),
 }
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
+_NO_CLIPS = (
+    "the model takes no frames as one video (local models that do need torchvision for them)"
+)
 _VIDEO_TAG = re.compile(r"<video ?\d*>")
 
 
@@ -55,13 +59,19 @@ VIDEO_NAMES = ("videoid", "video_id", "video_name", "videopath")
 class VideoOptions:
     """How a video is shown to the model."""
 
-    native: bool
+    shown_as: str
+    """`frames`, `clip` or `native`."""
     sampling: FrameSampling
     show_times: bool
     subtitles: str
     parameters: Mapping[str, str]
     """What a run records of it."""
     cache: Path
+
+    @property
+    def native(self) -> bool:
+        """Whether the file is handed over as it is."""
+        return self.shown_as == "native"
 
 
 def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
@@ -102,10 +112,14 @@ def split_video_options(
     }
     if not allow_shots and other_options.get("shots", "0") != "0":
         raise UsageError("shots are not shown before questions about videos")
-    native = chosen["video"] == "native"
-    recorded = ("video", "subtitles") if native else tuple(defaults_by_name)
+    shown_as = chosen["video"]
+    recorded = tuple(defaults_by_name)
+    if shown_as == "native":
+        recorded = ("video", "subtitles")
+    elif shown_as == "clip" and chosen["times"] == "on":
+        raise UsageError("video=clip hands the times over with the frames; leave out times=on")
     watching = VideoOptions(
-        native=native,
+        shown_as=shown_as,
         sampling=sampling,
         show_times=chosen["times"] == "on",
         subtitles=chosen["subtitles"],
@@ -148,7 +162,15 @@ def show_videos(
 def _video_requirements(video: VideoOptions) -> Requirement:
     if video.native:
         return requires("text", "video")
+    if video.shown_as == "clip":
+        return _requires_clips
     return requires("text", "image")
+
+
+def _requires_clips(capabilities: Capabilities) -> str | None:
+    if capabilities.clips:
+        return None
+    return f"{_NO_CLIPS}; show the frames as images (video=frames)"
 
 
 def with_frames(sample: Sample, video: VideoOptions) -> Sample:
@@ -175,7 +197,10 @@ def _replace_videos(sample: Sample, video: VideoOptions) -> Sample:
             continue
         frames = _frames(ref, video)
         first = len(media) + 1
-        media += [frame.ref for frame in frames]
+        if video.shown_as == "clip":
+            media.append(clip_medium(frames, _start(ref)))
+        else:
+            media += [frame.ref for frame in frames]
         names = [f"<image {number}>" for number in range(first, len(media) + 1)]
         image_tags.append("".join(names))
         lines += _time_lines(frames, names) if video.show_times else []
@@ -190,6 +215,12 @@ def _frames(ref: MediaRef, video: VideoOptions) -> list[Frame]:
     if video.native:
         return [Frame(ref, None)]
     return extract_frames(ref, video.sampling, video.cache)
+
+
+def _start(ref: MediaRef) -> float:
+    """Where the part of a video begins that is asked about, in seconds."""
+    source = ref.source
+    return (source.start or 0.0) if isinstance(source, VideoFile) else 0.0
 
 
 def _time_lines(frames: Sequence[Frame], names: Iterable[str]) -> list[str]:
@@ -229,6 +260,8 @@ def _unsupported_reason(
             return own(sample, capabilities) if own else None
         if video.native:
             return _unsupported_native(videos, capabilities)
+        if video.shown_as == "clip":
+            return _requires_clips(capabilities)
         if "image" not in capabilities.inputs:
             return "the model takes no image input, as which the frames of a video are shown"
         return own(structs.replace(sample, media=()), capabilities) if own else None
@@ -238,7 +271,8 @@ def _unsupported_reason(
 
 def _unsupported_native(videos: Sequence[MediaRef], capabilities: Capabilities) -> str | None:
     if "video" not in capabilities.inputs:
-        return "the model takes no video input; show it frames (video=frames)"
+        other = " or as one video (video=clip)" if capabilities.clips else ""
+        return f"the model takes no video input; show it frames as images (video=frames){other}"
     sources = [ref.source for ref in videos]
     if any(isinstance(source, FrameFolder) for source in sources):
         return "the video is a folder of frames; show them (video=frames)"

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from snellen.core.clip import Clip, encode_clip
 from snellen.core.errors import MediaError, StorageError
 from snellen.core.media import FileSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef
@@ -93,6 +94,17 @@ class FrameSource:
         raise MediaError(f"{self.clip.name}: the video was changed after its frames were taken")
 
 
+@dataclass(frozen=True, slots=True)
+class ClipSource:
+    """Sampled frames of a video and their times, as one medium."""
+
+    frames: tuple[MediaRef, ...]
+    times: tuple[float, ...]
+
+    def read(self) -> bytes:
+        return encode_clip(Clip(tuple(ref.source.read() for ref in self.frames), self.times))
+
+
 class Frame(Struct, frozen=True):
     """A sampled frame; `time` in seconds from the beginning of the video, None if only the frame's
     index is known (a folder of frames)."""
@@ -120,6 +132,22 @@ def extract_frames(ref: MediaRef, sampling: FrameSampling, cache: Path) -> list[
         Frame(MediaRef(frame.digest, FrameSource(clip, number, frame.digest)), frame.time)
         for number, frame in enumerate(frames)
     ]
+
+
+def clip_medium(frames: Sequence[Frame], start: float = 0.0) -> MediaRef:
+    """Sampled frames as one video, whose times count from `start` seconds on.
+
+    Its digest is that of the frames' digests and times. Raises MediaError if a time is unknown.
+    """
+    times = tuple(round(frame.time - start, 6) for frame in frames if frame.time is not None)
+    if not frames or len(times) != len(frames):
+        raise MediaError(
+            "the video is a folder of frames, of which it is not known when they were taken; show "
+            "them one by one (video=frames)"
+        )
+    refs = tuple(frame.ref for frame in frames)
+    facts = ["clip", [ref.digest for ref in refs], times]
+    return MediaRef(digest_bytes(json.dumps(facts).encode()), ClipSource(refs, times), "video")
 
 
 def frame_time(frame: FrameSource) -> float | None:

@@ -250,22 +250,20 @@ def _build_estimate(
     )
     answered = [reply for reply in replies if not isinstance(reply, Failure)]
     tokens = _estimate_tokens(counts, answered, assumptions, pass_rate, dry_run.image_tokens_text)
-    if max_requests:
-        sentences.append(f"tokens: {tokens.basis}")
     projected = _forecast(inputs, counts, known_counts)
     others = _tokens_of_others(counts, assumptions, projected)
     capacity = _capacity(inputs)
     concurrency = capacity.concurrency[capacity.accounts[MAIN]]
     times = [reply.seconds for reply in answered if reply.seconds]
     seconds = expected * sum(times) / len(times) / concurrency if times else None
-    if max_requests and times:
-        sentences.append(f"time: from {len(times)} stored replies, {concurrency} at a time")
     if projected is not None and MAIN in projected.roles:
         main = projected.roles[MAIN]
-        tokens = _TokenEstimate(
-            main.prompt_tokens.expected, main.completion_tokens.expected, tokens.basis
-        )
+        tokens = _TokenEstimate(main.prompt_tokens.expected, main.completion_tokens.expected, "")
         seconds = seconds if projected.seconds is None else projected.seconds.expected
+    elif max_requests:
+        sentences.append(f"tokens: {tokens.basis}")
+        if times:
+            sentences.append(f"time: from {len(times)} stored replies, {concurrency} at a time")
     size = float(assumptions.reply_bytes)
     if answered:
         size = sum(len(msgspec.json.encode(reply)) for reply in answered) / len(answered)

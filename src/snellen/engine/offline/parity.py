@@ -32,7 +32,9 @@ TOLERANCE = 0.02
 """Nats by which the log-probabilities of a token may differ. Other kernels and batch sizes change
 bfloat16 by about as much, float32 by far less."""
 
-Aspect = Literal["rendered prompt", "image sizes", "prompt tokens", "reply", "log-probabilities"]
+Aspect = Literal[
+    "rendered prompt", "image sizes", "image pixels", "prompt tokens", "reply", "log-probabilities"
+]
 
 
 class BackendReply(NamedTuple):
@@ -123,6 +125,7 @@ def compare(
         checks=(
             _compare_aspect("rendered prompt", questions, names, _prompt),
             _compare_aspect("image sizes", questions, names, _sizes),
+            _compare_aspect("image pixels", questions, names, _pixels),
             _compare_aspect("prompt tokens", questions, names, _tokens),
             _compare_aspect("reply", questions, names, _reply),
             _compare_logprobs(questions, names, tolerance),
@@ -183,6 +186,13 @@ def _sizes(reply: BackendReply) -> str | None:
     if reply.rendered is None:
         return None
     return ", ".join(f"{width} x {height}" for width, height in reply.rendered.image_sizes)
+
+
+def _pixels(reply: BackendReply) -> str | None:
+    """The beginnings of the digests of the images."""
+    if reply.rendered is None or reply.rendered.image_pixels is None:
+        return None
+    return ", ".join(digest[:16] for digest in reply.rendered.image_pixels)
 
 
 def _tokens(reply: BackendReply) -> str | None:

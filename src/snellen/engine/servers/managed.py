@@ -49,7 +49,7 @@ from snellen.models.naming.environments import (
 from snellen.models.naming.maker_names import GENERIC_PROVIDER
 from snellen.models.naming.registry import ModelSpec, open_model, split_spec
 from snellen.models.naming.revisions import HUB_PROVIDERS, REVISION, split_revision
-from snellen.models.naming.routes import find_environment
+from snellen.models.naming.routes import find_environment, takes_one_image_there
 from snellen.models.naming.spec import split_options
 from snellen.models.remote.options import OPTIONS as SERVER_OPTIONS
 
@@ -314,7 +314,7 @@ class Servers:
                 f"{spec} runs code of the checkpoint or of its authors, which {file} names: read "
                 f"it, then give -m {ENVIRONMENT}/{name}:{OWN_CODE_OPTION}=yes"
             )
-        if facts.one_image:
+        if takes_one_image_there(name):
             options = {"images": "first", **model_spec.options}
             model_spec = model_spec._replace(options=options)
         return self._open_environment(spec, model_spec, file)

@@ -76,6 +76,22 @@ class ServedCheckpoint:
         torch = importlib.import_module("torch")
         return torch.float32 if self.device == "cpu" else torch.bfloat16
 
+    def import_snellen(self, module: str) -> ModuleType:
+        """A module of Snellen, e.g. `models.hf.own_code.serving`, which is not installed in this
+        environment: from the folder that this file is in. It may import what is installed here
+        alone; Snellen needs Python 3.11 and, for most of its modules, msgspec."""
+        if importlib.util.find_spec("snellen") is None:
+            folder = Path(__file__).resolve().parents[2]
+            spec = importlib.util.spec_from_file_location(
+                "snellen", folder / "__init__.py", submodule_search_locations=[str(folder)]
+            )
+            assert spec is not None
+            assert spec.loader is not None
+            package = importlib.util.module_from_spec(spec)
+            sys.modules["snellen"] = package
+            spec.loader.exec_module(package)
+        return importlib.import_module(f"snellen.{module}")
+
 
 @dataclass(frozen=True)
 class ReplySettings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ DRAWING_TYPES = frozenset({"janus"})
 """`model_type`s that draw images as well as write (see `drawing`)."""
 DRAWING_OPTION_TYPES = frozenset({"emu3"})
 """`model_type`s of which some checkpoints draw, those with the option `draws=yes`."""
+_VIDEO_TOKENS = ("video_token_id", "video_token_index")
+_VIDEO_TYPES = frozenset({"internvl", "smolvlm", "video_llama_3"})
+"""`model_type`s whose processors take videos, although no token stands for them."""
 _DUPLICATE_FILES = ("original/*", "onnx/*", "openvino/*", "consolidated*")
 """The same weights in other formats, which hub repositories often contain."""
 
@@ -61,7 +65,14 @@ class Checkpoint:
             many_images=images != "first",
             interleaved=interleaved,
             log_likelihood=True,
+            clips=images == "native" and self.takes_videos and _has_torchvision(),
         )
+
+    @property
+    def takes_videos(self) -> bool:
+        """Whether the architecture takes videos as such, by its tokens for them or its type."""
+        has_token = any(self.config.get(name) is not None for name in _VIDEO_TOKENS)
+        return has_token or self.config.get("model_type") in _VIDEO_TYPES
 
     def fetch(self) -> str:
         """The folder with all files, downloaded from the hub unless they are in its cache.
@@ -107,6 +118,11 @@ class Checkpoint:
         bits = settings.get("bits") or (settings.get("load_in_4bit") and 4)
         bits = bits or (settings.get("load_in_8bit") and 8)
         return "-".join(str(part) for part in (settings.get("quant_method"), bits) if part)
+
+
+def _has_torchvision() -> bool:
+    """Whether the library is installed with which processors prepare videos."""
+    return importlib.util.find_spec("torchvision") is not None
 
 
 def find_checkpoint(

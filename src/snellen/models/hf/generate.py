@@ -42,7 +42,8 @@ def generate(
 
     texts = [rendered.prompt.text for rendered in batch]
     images = [rendered.prompt.images for rendered in batch]
-    inputs = encode(loaded, texts, images, _generation_side(loaded))
+    videos = [rendered.prompt.videos for rendered in batch]
+    inputs = encode(loaded, texts, images, _generation_side(loaded), videos=videos)
     lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, lengths)
     # Sequences of a decoder begin with the padded prompt, those of an encoder-decoder with the
@@ -320,6 +321,7 @@ def forced_logprobs(
         [prompt.text for prompt in prompts],
         [prompt.images for prompt in prompts],
         _generation_side(loaded),
+        videos=[prompt.videos for prompt in prompts],
     )
     lengths = inputs["attention_mask"].sum(1).tolist()
     check_length(loaded, [length + len(tail) for length, tail in zip(lengths, tails, strict=True)])

@@ -65,6 +65,11 @@ class LoadedModel:
         return self.processor is not self.tokenizer
 
     @property
+    def takes_videos(self) -> bool:
+        """Whether its processor has a part for videos, which needs torchvision."""
+        return getattr(self.processor, "video_processor", None) is not None
+
+    @property
     def is_encoder_decoder(self) -> bool:
         """Whether an encoder reads the prompt and a decoder starts the reply."""
         config = self.model.config

@@ -136,8 +136,8 @@ def _score_batch(
     if is_forced(loaded):
         forced = forced_logprobs(loaded, prompts, [row.candidate for row in batch])
         return [_TailScore(score.logprob, score.tokens, length) for score, length in forced]
-    images = [prompt.images for prompt in prompts]
-    inputs = encode(loaded, [row.text for row in batch], images, "right")
+    images, videos = [prompt.images for prompt in prompts], [prompt.videos for prompt in prompts]
+    inputs = encode(loaded, [row.text for row in batch], images, "right", videos=videos)
     return _score_tails(loaded, inputs, [row.tail for row in batch])
 
 

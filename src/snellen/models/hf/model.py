@@ -9,6 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import msgspec
 
 from snellen.core.errors import MediaError, UsageError
+from snellen.core.media import pixel_digest
 from snellen.core.model import Capabilities, Identity, Model, ModelDefaults, RenderedPrompt
 from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
@@ -127,11 +128,12 @@ class HuggingFace(ModelDefaults):
         return tuple(filter(None, (self.route_remark, sharing)))
 
     async def render_prompt(self, request: Request) -> RenderedPrompt | None:
-        """The prompt after the chat template, and the images' sizes before the processor."""
+        """The prompt after the chat template, and the images before the processor."""
         if isinstance(request, Compare):
             return None
         prompt = render(request, self.load(), self._image_cache, self._images)
-        return RenderedPrompt(prompt.text, tuple(image.size for image in prompt.images))
+        pixels = tuple(map(pixel_digest, prompt.images))
+        return RenderedPrompt(prompt.text, tuple(image.size for image in prompt.images), pixels)
 
     def prepare(self, request: Request) -> None:
         """Tokenise a request that will be due soon, while the model is busy with others."""
@@ -212,9 +214,9 @@ class HuggingFace(ModelDefaults):
     ) -> dict[int, Output]:
         """Outputs by index, each prompt computed from its first token."""
         outputs: dict[int, Output] = {}
-        # Some families mix up prompts with different numbers of images.
+        # Some families mix up prompts with different numbers of images or videos.
         groups: dict[Hashable, list[tuple[int, RenderedRequest]]] = defaultdict(list)
-        rankings: dict[int, list[tuple[int, RenderedRank]]] = defaultdict(list)
+        rankings: dict[Hashable, list[tuple[int, RenderedRank]]] = defaultdict(list)
         for index, request in requests.items():
             try:
                 prompt = render(request, loaded, self._image_cache, self._images)
@@ -223,12 +225,12 @@ class HuggingFace(ModelDefaults):
             except Unsupported as error:
                 outputs[index] = Failure("unsupported", str(error))
             else:
-                images = len(prompt.images)
+                counts = prompt.media_counts()
                 if isinstance(request, Generate):
-                    key = (batch_settings(request.settings), images)
+                    key = (batch_settings(request.settings), counts)
                     groups[key].append((index, RenderedRequest(request, prompt)))
                 else:
-                    rankings[images].append((index, RenderedRank(request, prompt)))
+                    rankings[counts].append((index, RenderedRank(request, prompt)))
         for group in groups.values():
             outputs |= self._generate_group(loaded, group)
         for rank_group in rankings.values():

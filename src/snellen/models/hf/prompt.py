@@ -14,6 +14,7 @@ from snellen.models.image_cache import ImageCache
 from snellen.models.image_policy import first_image
 from snellen.models.reasoning import opens_thought
 from snellen.models.split_batch import Unsupported
+from snellen.models.video_frames import VideoFrames, load_frames
 from snellen.settings import read_limits
 
 if TYPE_CHECKING:
@@ -61,10 +62,15 @@ _TOKEN_TYPES = "mm_token_type_ids"
 
 
 class Prompt(NamedTuple):
-    """A rendered conversation, with its images in their order."""
+    """A rendered conversation, with its images and its videos in their order."""
 
     text: str
     images: tuple[PILImage, ...]
+    videos: tuple[VideoFrames, ...] = ()
+
+    def media_counts(self) -> tuple[int, int]:
+        """Numbers of images and of videos."""
+        return len(self.images), len(self.videos)
 
 
 def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, policy: str) -> Prompt:
@@ -78,12 +84,20 @@ def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, polic
     image_messages = request.messages if policy == CONCAT_EMBEDDINGS else messages
     media = [part for message in image_messages for part in message.media()]
     for part in media:
-        if part.kind != "image" or not loaded.multimodal:
+        if part.kind != "image" and not (part.kind == "video" and loaded.takes_videos):
             raise Unsupported(f"the model takes no {part.kind} input")
-    placeholder = str(getattr(loaded.processor, "image_token", None) or "")
-    if placeholder and any(placeholder in message.text() for message in messages):
-        raise Unsupported(f"the text contains {placeholder}, the model's image token")
-    images = tuple(image_cache.get(part.digest, request.media) for part in media)
+        if not loaded.multimodal:
+            raise Unsupported(f"the model takes no {part.kind} input")
+    for kind in ("image", "video"):
+        placeholder = str(getattr(loaded.processor, f"{kind}_token", None) or "")
+        if placeholder and any(placeholder in message.text() for message in messages):
+            raise Unsupported(f"the text contains {placeholder}, the model's {kind} token")
+    images = tuple(
+        image_cache.get(part.digest, request.media) for part in media if part.kind == "image"
+    )
+    videos = tuple(
+        load_frames(part.digest, request.media) for part in media if part.kind == "video"
+    )
     if policy == CONCAT_EMBEDDINGS and len(images) > 1:
         check_concatenable(loaded)
     if loaded.uses_profile_prompt and loaded.profile is not None:
@@ -93,6 +107,7 @@ def render(request: Request, loaded: LoadedModel, image_cache: ImageCache, polic
     return Prompt(
         repeat_image_token(text, loaded, len(images)) if policy == CONCAT_EMBEDDINGS else text,
         images,
+        videos,
     )
 
 
@@ -146,7 +161,7 @@ def _content(parts: Iterable[Part]) -> list[dict[str, str]]:
     content: list[dict[str, str]] = []
     for part in parts:
         if isinstance(part, Media):
-            content.append({"type": "image"})
+            content.append({"type": part.kind})
         elif content and content[-1]["type"] == "text":
             content[-1]["text"] += "\n" + part.text
         else:
@@ -195,15 +210,21 @@ def encode(
     images: Sequence[Sequence[PILImage]],
     padding_side: str,
     *,
+    videos: Sequence[Sequence[VideoFrames]] = (),
     to_device: bool = True,
 ) -> Any:
     """Encode rendered prompts as one padded batch of model inputs, on the model's device unless
     `to_device` is false.
 
-    `images` has one sequence for each text; all of them are empty, or none is.
+    `images` has one sequence for each text; all of them are empty, or none is. So has `videos`, if
+    there are any.
     """
     loaded.tokenizer.padding_side = padding_side
     extra_arguments: dict[str, Any] = {"images": [list(row) for row in images]} if images[0] else {}
+    if any(videos):
+        extra_arguments["videos"] = [[video.pixels() for video in row] for row in videos]
+        extra_arguments["video_metadata"] = [[video.metadata() for video in row] for row in videos]
+        extra_arguments["do_sample_frames"] = False
     if takes_token_types(loaded):
         extra_arguments[f"return_{_TOKEN_TYPES}"] = True
     inputs = loaded.processor(

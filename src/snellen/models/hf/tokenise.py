@@ -177,6 +177,8 @@ class PromptTokeniser:
         if isinstance(request, Rank) and is_forced(self._loaded):
             raise Unsupported("its replies cannot be read along with the prompt")
         prompt = render(request, self._loaded, self._image_cache, self._policy)
+        if prompt.videos:
+            raise Unsupported("prompts with videos are computed one by one, without shared parts")
         digests = [part.digest for message in request.messages for part in message.media()]
         digests = digests[: len(prompt.images)]  # with images=first the others are left out
 

@@ -278,14 +278,33 @@ def config_type(config: Mapping[str, Any]) -> str:
     return type if type in lists.pictures or type in lists.text else ""
 
 
+def checkpoint_layout(name: str, config: Mapping[str, Any]) -> str:
+    """The layout or model type of a checkpoint: that of its hub id, or that which its config.json
+    declares; "" if neither is known."""
+    family = find_family(name)
+    return (family.type if family else "") or config_type(config)
+
+
 def find_environment(name: str) -> str:
     """The one-file server for a folder or a hub id, by its name in `environments.toml`; "" if there
     is none."""
+    return environment_of(name, _named_layout(name))
+
+
+def takes_one_image_there(name: str) -> bool:
+    """Whether a folder or hub id takes one picture at most behind its one-file server."""
+    adapter = adapter_names().get(_named_layout(name))
+    recipe = environment_recipes().get(find_environment(name))
+    limited = adapter is not None and code_adapters()[adapter].max_images == 1
+    return limited or (recipe is not None and recipe.one_image)
+
+
+def _named_layout(name: str) -> str:
+    """The layout of a folder, by its config.json, or of a hub id."""
     file = Path(name).expanduser() / "config.json"
     if file.is_file():
-        return environment_of("", config_type(msgspec.json.decode(file.read_bytes())))
-    family = find_family(name)
-    return environment_of(name, family.type if family else "")
+        return config_type(msgspec.json.decode(file.read_bytes()))
+    return checkpoint_layout(name, {})
 
 
 def too_new_for(type: str, version: str) -> str:

@@ -10,7 +10,7 @@ import msgspec
 import pybase64
 
 from snellen.core.errors import ModelError, UsageError
-from snellen.core.media import image_size
+from snellen.core.media import decode_image, image_size, pixel_digest
 from snellen.core.model import RenderedPrompt
 from snellen.core.request import Generate, Media, Request
 from snellen.models.remote.address import ServerOrigin, provider_label
@@ -33,18 +33,19 @@ async def render_prompt(
     dialect: Dialect,
     client: ServerClient,
 ) -> RenderedPrompt:
-    """Sizes of the images as sent, and the prompt if the server has vLLM's paths `/tokenize` (for
-    messages) and `/detokenize`."""
-    sizes = []
+    """Sizes and pixels of the images as sent, and the prompt if the server has vLLM's paths
+    `/tokenize` (for messages) and `/detokenize`."""
+    sizes, pixels = [], []
     for part in _request_media(request):
         data = pybase64.b64decode(media[part.digest].data)
         sizes.append(image_size(data, max_image_pixels()))
+        pixels.append(pixel_digest(decode_image(data, max_image_pixels())))
     text = None
     if isinstance(request, Generate) and config.profile.tokenize:
         text = await _detokenised_prompt(
             dialect.build_call(request, media, config).body, media, client
         )
-    return RenderedPrompt(text, tuple(sizes))
+    return RenderedPrompt(text, tuple(sizes), tuple(pixels))
 
 
 async def _detokenised_prompt(

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ERROR_LINE = re.compile(r"(?:^|[\s\]])(?:\w+\.)*(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
+_INVALID_ARGUMENT = re.compile(r"^ *Value error, (.+?)(?: \[type=|$)", re.MULTILINE)
+"""An argument that pydantic, which checks those of vLLM, refuses: its second line says why."""
 _UNINFORMATIVE = ("initialization failed", "See root cause above", "failed to start")
 _MEMORY_SIGNS = (
     "out of memory",
@@ -161,7 +163,7 @@ def start_error(name: str, log: str) -> UsageError:
 
 def error_line(log: str) -> str:
     """The last error in a log that says something, in one line."""
-    errors = [
+    errors = _INVALID_ARGUMENT.findall(log) or [
         message.strip()
         for _, message in _ERROR_LINE.findall(log)
         if not any(part in message for part in _UNINFORMATIVE)

@@ -6,14 +6,15 @@ import asyncio
 import itertools
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from snellen.core.errors import MediaError, UsageError
+from snellen.core.media import Source
 from snellen.core.model import Identity, Model, ModelDefaults, RenderedPrompt
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked, Usage
 from snellen.core.request import Generate, Media, Message, Rank, Request, Text
@@ -24,6 +25,7 @@ from snellen.models.image_policy import first_image
 from snellen.models.naming.provider import Provider, read_options
 from snellen.models.reasoning import opens_thought, without_thoughts
 from snellen.models.split_batch import MODEL_ERRORS, Unsupported, failure_from_error
+from snellen.models.video_frames import load_frames
 from snellen.models.vllm_local.engine import (
     EngineThread,
     device_bytes,
@@ -45,9 +47,13 @@ from snellen.models.vllm_local.prompt import (
     conversation,
     generation_params,
     image_part,
+    put_in_videos,
     scoring_params,
+    video_part,
 )
 from snellen.models.vllm_local.replies import failure_kind, read_reply, read_score, read_usage
+
+T = TypeVar("T")
 
 _TAIL_TOKENS = 24
 """Tokens at the end of a prompt among which the opening tag of a thought is looked for."""
@@ -130,9 +136,10 @@ class VllmLocal(ModelDefaults):
     async def _render_text(self, thread: EngineThread, request: Generate | Rank) -> RenderedPrompt:
         messages = self._shown_messages(request)
         images = [
-            await self._decode(part.digest, request)
+            await self._decode(self._images.get, part, request)
             for message in messages
             for part in message.media()
+            if part.kind == "image"
         ]
         prompt = await self._render(thread, request, messages)
         text = thread.engine.get_tokenizer().decode(_token_ids(prompt))
@@ -213,20 +220,40 @@ class VllmLocal(ModelDefaults):
     ) -> Any:
         """The prompt of messages as the engine takes it: token ids and processed media."""
         parts = [part for message in messages for part in message.media()]
-        loaded = {part.digest: await self._load_part(part, request) for part in parts}
-        chat = conversation(messages, lambda part: loaded[part.digest])
+        for part in parts:
+            if part.kind != "image" and not (part.kind == "video" and self.capabilities.clips):
+                raise Unsupported(f"the model takes no {part.kind} input")
+        images = {
+            part.digest: await self._decode(self._images.get, part, request)
+            for part in parts
+            if part.kind == "image"
+        }
+        videos = [
+            await self._decode(load_frames, part, request) for part in parts if part.kind == "video"
+        ]
+
+        def load(part: Media) -> dict[str, Any]:
+            if part.kind == "video":
+                return video_part(part.digest)
+            return image_part(images[part.digest], part.digest)
+
         params = chat_params(self._options.template_values, continues=continues)
-        _, (prompt,) = await thread.engine.renderer.render_chat_async([chat], params)
-        return prompt
+        renderer = thread.engine.renderer
+        _, prompt = await renderer.render_messages_async(conversation(messages, load), params)
+        put_in_videos(prompt, videos)
+        # What `render_chat_async` of vLLM does after the chat template.
+        limits = renderer.default_chat_tok_params
+        (tokenised,) = await renderer.tokenize_prompts_async([prompt], limits)
+        return await renderer.process_for_engine_async(tokenised, time.time(), tok_params=limits)
 
-    async def _load_part(self, part: Media, request: Generate | Rank) -> dict[str, Any]:
-        if part.kind != "image" or not self._checkpoint.multimodal:
-            raise Unsupported(f"the model takes no {part.kind} input")
-        return image_part(await self._decode(part.digest, request), part.digest)
-
-    async def _decode(self, digest: str, request: Generate | Rank) -> Any:
+    async def _decode(
+        self,
+        decode: Callable[[str, Mapping[str, Source]], T],
+        part: Media,
+        request: Generate | Rank,
+    ) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._decoder, self._images.get, digest, request.media)
+        return await loop.run_in_executor(self._decoder, decode, part.digest, request.media)
 
     def _shown_messages(self, request: Generate | Rank) -> Sequence[Message]:
         if self._options.images == "first":

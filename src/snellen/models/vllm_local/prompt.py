@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from snellen.core.request import Generate, Media, Message, Part, request_digest
 from snellen.models.split_batch import Unsupported
+from snellen.models.video_frames import VideoFrames
 
 if TYPE_CHECKING:
     from vllm import SamplingParams
@@ -48,6 +49,20 @@ def _content(parts: Iterable[Part], load: MediaLoader) -> list[dict[str, Any]]:
 def image_part(image: Any, digest: str) -> dict[str, Any]:
     """The content part of a decoded image; under its digest vLLM caches what it computes of it."""
     return {"type": "image_pil", "image_pil": image, "uuid": digest}
+
+
+def video_part(digest: str) -> dict[str, Any]:
+    """The place of a video, whose frames are put in after the chat template was applied: vLLM's
+    chats take videos by their address, and that would lose the times of sampled frames."""
+    return {"type": "video_url", "video_url": {"url": None}, "uuid": digest}
+
+
+def put_in_videos(prompt: Any, videos: Sequence[VideoFrames]) -> None:
+    """Give a rendered prompt its videos, in the order of their places."""
+    if videos:
+        prompt["multi_modal_data"]["video"] = [
+            (video.pixels(), {**video.metadata(), "do_sample_frames": False}) for video in videos
+        ]
 
 
 def chat_params(template_values: dict[str, object], *, continues: bool = False) -> ChatParams:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from snellen.analysis.findings.reply_budgets import (
     BudgetPoint,
-    TokenCounts,
+    CountedDraws,
     budget_curve,
     token_counts,
     usual_budgets,
@@ -133,7 +133,7 @@ def _mean_score(run: RunFolder) -> float | None:
 
 
 def _notices(
-    name: str, info: RunInfo, counts: TokenCounts, points: Sequence[BudgetPoint]
+    name: str, info: RunInfo, counts: CountedDraws, points: Sequence[BudgetPoint]
 ) -> Iterator[str]:
     best = max(points, key=lambda point: point.right_per_million)
     yield (

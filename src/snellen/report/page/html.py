@@ -22,6 +22,7 @@ from snellen.core.run import Report
 from snellen.report import format as fmt
 from snellen.report.findings.parsers import parsing_error_term
 from snellen.report.page import views
+from snellen.report.page.budgets import budget_table
 from snellen.report.page.confusion import AnswerTally
 from snellen.report.page.embedded import data_urls, embed_samples
 from snellen.report.page.facts import fact_sections
@@ -80,6 +81,7 @@ def write_html(run: RunFolder, out: Path | None = None, report: Report | None = 
             ("page.css",), ("theme.js", "sample.js", "passes.js", "lightbox.js", "report.js")
         ),
         **result_context(report, overlook.tallies, overlook.answers, overlook.replies),
+        budgets=budget_table(run, report),
         **protocol_context(report, run.path, first.passes[0] if first and first.passes else None),
         gains=list(gain_boards(found)) if (found := gains_with_neighbours([run])) else [],
         prompt_pictures=data_urls(run.path, prompt_media(first) if first else ()),

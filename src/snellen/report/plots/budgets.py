@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from snellen.analysis.findings.reply_budgets import BudgetPoint
 from snellen.core.summary import Interval
@@ -90,16 +90,16 @@ def _draw(
     name: str,
     points: Sequence[tuple[int, float, Interval | None]],
     marker: str,
-    style: Mapping[str, object],
+    style: Mapping[str, Any],
 ) -> None:
     places = [math.log2(budget) for budget, _, _ in points]
     colour = style["color"]
-    axes.plot(places, [value for _, value, _ in points], lw=1.4, **style)  # type: ignore[arg-type]
+    axes.plot(places, [value for _, value, _ in points], lw=1.4, **style)
     for place, (budget, value, interval) in zip(places, points, strict=True):
         if interval is not None:
-            axes.plot([place] * 2, [interval.low, interval.high], color=colour, lw=3.5, alpha=0.25)  # type: ignore[arg-type]
+            axes.plot([place] * 2, [interval.low, interval.high], color=colour, lw=3.5, alpha=0.25)
         (mark,) = axes.plot(
-            [place], [value], color=colour, marker=marker, markersize=6, markeredgecolor="white",  # type: ignore[arg-type]
+            [place], [value], color=colour, marker=marker, markersize=6, markeredgecolor="white",
             markeredgewidth=0.6, clip_on=False,
         )  # fmt: skip
         add_tooltip(mark, f"{name}, {budget:,} tokens: {value:,.1f}")

@@ -63,6 +63,9 @@ class CodeAdapter(
     """Settings with sampling, besides temperature and top_p."""
     max_tokens: str = "max_new_tokens"
     """Name of the setting for the longest reply."""
+    takes: tuple[str, ...] = ()
+    """Names of the only settings that the code knows; (): any that `generate` of transformers
+    does."""
     options: dict[str, Any] = {}
     """Sizes of the tiles and the like, in place of those in the configuration."""
     tried: Tried = "read"

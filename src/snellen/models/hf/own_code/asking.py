@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from snellen.core.request import Generation
 from snellen.models.hf.own_code.adapter import CodeAdapter
@@ -22,15 +21,26 @@ def set_attributes(own: OwnCode, adapter: CodeAdapter) -> None:
 
 def ask_own_code(
     own: OwnCode, adapter: CodeAdapter, conversation: Conversation, settings: Generation
-) -> Any:
-    """What the checkpoint's code returns for a conversation: the reply's text, or a list or tuple
-    that begins with it. Raises Unsupported for what the code cannot take, and what it raises."""
+) -> str:
+    """The text that the checkpoint's code returns for a conversation, the first part where it
+    returns several. Raises Unsupported for what the code cannot take, and what it raises."""
     import torch
 
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         if adapter.call:
             module = import_module(f"{__package__}.calls.{adapter.call}")
-            return module.ask(own, adapter, conversation, settings)
-        values = RequestValues(own, adapter, conversation, settings, Path(folder))
-        reply = getattr(own.model, adapter.method)(**values.arguments())
-        return reply[adapter.reply] if adapter.reply else reply
+            reply = module.ask(own, adapter, conversation, settings)
+        else:
+            values = RequestValues(own, adapter, conversation, settings, Path(folder))
+            reply = getattr(own.model, adapter.method)(**values.arguments())
+            reply = reply[adapter.reply] if adapter.reply else reply
+    while isinstance(reply, tuple | list):
+        reply = reply[0]
+    if not isinstance(reply, str):
+        raise TypeError(f"the checkpoint's code returned {type(reply).__name__}, expected text")
+    return reply
+
+
+def count_tokens(own: OwnCode, text: str) -> int:
+    """The tokens of a reply's text."""
+    return len(own.tokenizer(text, add_special_tokens=False)["input_ids"])

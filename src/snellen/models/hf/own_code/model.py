@@ -24,7 +24,7 @@ from snellen.models.hf.loading import (
 )
 from snellen.models.hf.options import identity_facts
 from snellen.models.hf.own_code.adapter import CodeAdapter, code_adapters
-from snellen.models.hf.own_code.asking import ask_own_code, set_attributes
+from snellen.models.hf.own_code.asking import ask_own_code, count_tokens, set_attributes
 from snellen.models.hf.own_code.turns import Conversation, Turn, read_turns
 from snellen.models.hf.own_code.values import OwnCode
 from snellen.models.hf.placement import is_placed
@@ -130,17 +130,13 @@ class OwnCodeModel(ModelDefaults):
         # Before each reply, so that the other requests cannot change it.
         torch.manual_seed(int.from_bytes(hashlib.sha256(request_digest(request, "")).digest()[:7]))
         reply = ask_own_code(own, adapter, conversation, settings)
-        return _as_generated(reply, own.tokenizer, settings.stop, settings.max_new_tokens)
+        tokens = count_tokens(own, reply)
+        return _as_generated(reply, tokens, settings.stop, settings.max_new_tokens)
 
 
-def _as_generated(reply: Any, tokenizer: Any, stop: Sequence[str], longest: int) -> Generated:
-    """A reply of the checkpoint's code, its first part where it returns several, cut at the stop
-    strings. It ended by its length if it has as many tokens as were allowed."""
-    while isinstance(reply, tuple | list):
-        reply = reply[0]
-    if not isinstance(reply, str):
-        raise TypeError(f"the checkpoint's code returned {type(reply).__name__}, expected text")
-    tokens = len(tokenizer(reply, add_special_tokens=False)["input_ids"])
+def _as_generated(reply: str, tokens: int, stop: Sequence[str], longest: int) -> Generated:
+    """A reply of the checkpoint's code, cut at the stop strings. It ended by its length if it has
+    as many tokens as were allowed."""
     reason: StopReason = "length" if tokens >= longest else "stop"
     cuts = [index for text in stop if (index := reply.find(text)) >= 0]
     if cuts:

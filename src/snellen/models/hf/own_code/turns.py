@@ -72,32 +72,51 @@ class Conversation(NamedTuple):
 def read_turns(
     messages: Sequence[Message], images: Sequence[PILImage], adapter: CodeAdapter
 ) -> Conversation:
-    """The turns of a request, whose pictures were decoded in their order.
+    """The turns of a request, whose pictures were decoded in their order. Raises Unsupported as
+    `as_conversation` does."""
+    remaining = iter(images)
+    return as_conversation(
+        [
+            (
+                message.role,
+                [
+                    next(remaining) if isinstance(part, Media) else part.text
+                    for part in message.parts
+                ],
+            )
+            for message in messages
+        ],
+        adapter,
+    )
+
+
+def as_conversation(
+    messages: Sequence[tuple[str, Sequence[Any]]], adapter: CodeAdapter
+) -> Conversation:
+    """The conversation of messages, each a role with its strings and PIL images in their order.
 
     Raises Unsupported for more pictures than the model takes or none where it needs one, texts that
     contain a mark of a picture, and conversations that do not alternate.
     """
+    images = sum(not isinstance(part, str) for _, parts in messages for part in parts)
     if not images and not adapter.words_alone:
         raise Unsupported("the model's code takes a picture with each question, this one has none")
-    if adapter.max_images is not None and len(images) > adapter.max_images:
+    if adapter.max_images is not None and images > adapter.max_images:
         raise Unsupported(
-            f"the model takes {adapter.max_images} image in a prompt, this one has {len(images)}; "
+            f"the model takes {adapter.max_images} image in a prompt, this one has {images}; "
             "take images=first, or have the benchmark stitch them"
         )
-    remaining = iter(images)
     system: list[str] = []
     turns: list[Turn] = []
-    for message in messages:
+    for role, parts in messages:
+        text = "\n".join(part for part in parts if isinstance(part, str))
         for mark in adapter.reserved:
-            if mark in message.text():
+            if mark in text:
                 raise Unsupported(f"the text contains {mark}, a mark of the model's pictures")
-        if message.role == "system":
-            system.append(message.text())
-            continue
-        parts = tuple(
-            next(remaining) if isinstance(part, Media) else part.text for part in message.parts
-        )
-        turns.append(Turn(message.role, parts))
+        if role == "system":
+            system.append(text)
+        else:
+            turns.append(Turn(role, tuple(parts)))
     roles = [turn.role for turn in turns]
     if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
         raise Unsupported(

@@ -161,6 +161,10 @@ VALUES: Mapping[str, Callable[[RequestValues], Any]] = {
 """Values that arguments of `adapters.toml` may name."""
 
 
+_LEFT_OPEN = Generation()
+"""Settings that nobody has asked for."""
+
+
 def picture_files(conversation: Conversation, folder: Path) -> list[str]:
     """The paths of a conversation's pictures as PNG files, which are written into a folder."""
     paths = []
@@ -184,4 +188,13 @@ def decoding_settings(adapter: CodeAdapter, settings: Generation) -> dict[str, A
     else:
         names = ("temperature", "top_p", "top_k")
         values |= adapter.drawn | {name: getattr(settings, name) for name in names}
+    if adapter.takes:
+        asked = [
+            name
+            for name in ("repetition_penalty", "top_k")
+            if name not in adapter.takes and getattr(settings, name) != getattr(_LEFT_OPEN, name)
+        ]
+        if asked:
+            raise Unsupported(f"the checkpoint's own code takes no {asked[0]}; leave it out")
+        values = {name: value for name, value in values.items() if name in adapter.takes}
     return {name: None if value == "$none" else value for name, value in values.items()}
