@@ -24,6 +24,7 @@ from snellen.core.output import Failure, Generated
 from snellen.core.request import Generate, Generation, Media, Message, Ref, Text, user
 from snellen.models.hf.own_code.adapter import code_adapters
 from snellen.models.hf.own_code.asking import ask_own_code
+from snellen.models.hf.own_code.calls.messages import part_messages
 from snellen.models.hf.own_code.turns import Conversation, Turn
 
 SHORT = Generation(max_new_tokens=6)
@@ -225,6 +226,17 @@ def test_pictures_as_marks_in_the_text_are_those_as_parts(folder_of: Folders) ->
     first, second = (ask_own_code(own, each, conversation, SHORT) for each in (parts, marks))
     assert first == second
     assert first != ask_own_code(own, marks, conversation._replace(system=""), SHORT)
+
+
+def test_consecutive_texts_are_one_part_with_a_line_for_each() -> None:
+    image = picture(ONE)
+    turn = Turn("user", ("Look.", "Here:\n", "it is", image, "What?"))
+    (message,) = part_messages(Conversation("", (turn,)))
+    assert message["content"] == [
+        {"type": "text", "text": "Look.\nHere:\nit is"},
+        {"type": "image", "image": image},
+        {"type": "text", "text": "What?"},
+    ]
 
 
 def test_ovis_u1_is_asked_as_vlmevalkit_does(folder_of: Folders) -> None:

@@ -21,17 +21,20 @@ from questions_for_models import ask, noise
 
 from snellen.core.output import Generated
 from snellen.core.request import Generation
+from snellen.engine.servers.managed import Servers
 from snellen.models.environments.chat_server import (
     ReplySettings,
     ServedCheckpoint,
     import_file,
     read_chat,
 )
-from snellen.models.hf.own_code.adapter import adapter_names
+from snellen.models.hf.own_code.adapter import adapter_names, code_adapters
+from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.environments import environment_file, environment_recipes
+from snellen.models.naming.registry import open_model
 from snellen.models.naming.routes import checkpoint_routes, layouts, takes_one_image_there
 
-FILES = [name for name in environment_recipes() if name.startswith("own_code_")]
+FILES = [name for name, recipe in environment_recipes().items() if recipe.adapters]
 HEADER = re.compile(r"^# /// script\n(.*?)^# ///$", re.MULTILINE | re.DOTALL)
 ONE, WIDE = noise(1), noise(2, 120, 40)
 
@@ -127,6 +130,20 @@ def test_an_environment_without_snellen_needs_msgspec_alone(tmp_path: Path) -> N
     assert ast.literal_eval(shown[1]) == {"snellen"}
 
 
+def test_the_adapter_is_part_of_the_identity_of_a_model_in_an_environment(tmp_path: Path) -> None:
+    with Servers(tmp_path) as servers:
+        ovis = servers.open_managed("environment/AIDC-AI/Ovis2-34B:trust_remote_code=yes")
+        fuyu = servers.open_managed("environment/adept/fuyu-8b")
+        molmo = servers.open_managed("environment/allenai/Molmo-72B-0924:trust_remote_code=yes")
+        assert ovis is not None
+        assert fuyu is not None
+        assert molmo is not None
+        assert not servers.running
+    assert ovis.identity.facts["asked_by"] == f"ovis {code_adapters()['ovis'].digest}"
+    assert "asked_by" not in fuyu.identity.facts
+    assert (ovis.capabilities.many_images, molmo.capabilities.many_images) == (True, False)
+
+
 @pytest.mark.parametrize(
     ("id", "file", "one_image"),
     [
@@ -145,3 +162,15 @@ def test_names_lead_to_the_environment_with_their_transformers(
     assert file in [route.target for route in routes if route.kind == "environment"]
     assert takes_one_image_there(id) == one_image
     assert routes[0].kind in ("server", "environment")
+
+
+def test_code_for_an_older_transformers_names_the_environment_that_has_it() -> None:
+    consent = {"trust_remote_code": "yes"}
+    with pytest.raises(NoRoute) as caught:
+        open_model("hf/AIDC-AI/Ovis1.5-Llama3-8B", consent)
+    assert str(caught.value).endswith(
+        "take another way: -m environment/AIDC-AI/Ovis1.5-Llama3-8B:trust_remote_code=yes (a "
+        "one-file server with an environment of its own: uv installs transformers 4.44.2)"
+    )
+    with pytest.raises(NoRoute, match=r"run it in an environment of its own$"):
+        open_model("hf/bytedance-research/Valley2-DPO", consent)

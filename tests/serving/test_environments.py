@@ -16,11 +16,15 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
+import torch
+from own_code_checkpoints import BUILDERS
 from packaging.requirements import Requirement
+from PIL import Image
 
 from snellen.api import evaluate
 from snellen.cli import main
@@ -32,6 +36,7 @@ from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import ServerNotStarted, build_command
 from snellen.models.environments import chat_server
 from snellen.models.environments.chat_server import ChatMessages, ChatServer, ReplySettings
+from snellen.models.hf.own_code.tiles import TileSettings, tile_images
 from snellen.models.naming.catalog import catalog
 from snellen.models.naming.environments import (
     FOLDER,
@@ -319,7 +324,66 @@ def test_a_port_that_is_taken_ends_the_server_at_once() -> None:
     assert f"port {port} cannot be listened on" in ended.stderr
 
 
+@pytest.mark.parametrize("size", [(448, 448), (1000, 300), (301, 902), (50, 60), (1300, 1299)])
+@pytest.mark.parametrize("images", [1, 5])
+def test_tiles_are_those_of_the_adapter(size: tuple[int, int], images: int) -> None:
+    """The one-file server for InternVL cuts pictures as its adapter in this process does."""
+    one_file = chat_server.import_file(environment_file("internvl"))
+    config = SimpleNamespace(
+        force_image_size=28, min_dynamic_patch=1, max_dynamic_patch=12, dynamic_image_size=True,
+        use_thumbnail=True, vision_config=SimpleNamespace(image_size=28),
+    )  # fmt: skip
+    picture = Image.effect_noise(size, 90).convert("RGB")
+    settings = TileSettings.of_config(config, {})
+    ours = tile_images([picture] * images, settings, torch.float32, "cpu")
+    tiles = one_file.cut_tiles(picture, config, images).to(torch.float32)
+    assert len(tiles) == ours.counts[0]
+    torch.testing.assert_close(tiles, ours.pixels[: len(tiles)])
+
+
 # --- an old version of transformers
+
+
+def small_internvl(folder: Path) -> None:
+    """A small InternVL2 as its time wrote it: with InternLM2 in its name, and a tokenizer that
+    tokenizers 0.15 reads."""
+    folder.mkdir()
+    BUILDERS["internvl_chat"](folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["llm_config"] |= {"architectures": ["InternLM2ForCausalLM"], "bos_token_id": 1}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    words = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    merges = words["model"]["merges"]
+    words["model"]["merges"] = [" ".join(pair) for pair in merges]
+    (folder / "tokenizer.json").write_text(json.dumps(words), encoding="utf-8")
+    declared = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    declared["tokenizer_class"] = "PreTrainedTokenizerFast"
+    declared["additional_special_tokens"] = declared.pop("extra_special_tokens")
+    (folder / "tokenizer_config.json").write_text(json.dumps(declared), encoding="utf-8")
+
+
+@pytest.mark.release
+def test_own_code_of_an_older_transformers_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small InternVL2 by its own `chat`, in the environment of `internvl.py` (4.37.2)."""
+    monkeypatch.delenv("UV_OFFLINE")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    folder = tmp_path / "internvl-small"
+    small_internvl(folder)
+    spec = f"environment/{folder}:trust_remote_code=yes,max_new_tokens=8"
+    try:
+        results = evaluate(spec, "eyechart", limit=1, out=tmp_path / "runs", html=False)
+    except ServerNotStarted as error:
+        if "has no environment" not in str(error):
+            raise
+        pytest.skip("uv cannot fetch the packages of internvl.py")
+    (run,) = results.runs
+    assert run.info.served["model"][0].packages["transformers"] == "4.37.2"
+    record = next(iter(run.records()))
+    output = record.passes[0].output
+    assert isinstance(output, Generated)
+    assert output.text
 
 
 @pytest.mark.release

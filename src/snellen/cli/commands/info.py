@@ -37,7 +37,9 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     name = arguments.name.lower()
-    setup = next((setup for setup in load_setups() if setup.name == name), None)
+    # `Aria` is a model, `aria` the recipe of its makers.
+    recipe = arguments.name if arguments.name in catalog_names() else name
+    setup = next((setup for setup in load_setups() if setup.name == recipe), None)
     if name in builtin_suites():
         _print_facts(_suite_facts(name))
     elif setup is not None:

@@ -40,6 +40,8 @@ class ServerEnvironment(NamedTuple):
     """Where uv's lock of it is kept, in the cache: one folder for each content of the file."""
     offline: bool
     """Whether uv may not use the network."""
+    adapter: str = ""
+    """The adapter by which it asks, with its digest; "" if the file itself says how."""
 
     @property
     def code_digest(self) -> str:

@@ -49,7 +49,11 @@ from snellen.models.naming.environments import (
 from snellen.models.naming.maker_names import GENERIC_PROVIDER
 from snellen.models.naming.registry import ModelSpec, open_model, split_spec
 from snellen.models.naming.revisions import HUB_PROVIDERS, REVISION, split_revision
-from snellen.models.naming.routes import find_environment, takes_one_image_there
+from snellen.models.naming.routes import (
+    environment_adapter,
+    find_environment,
+    takes_one_image_there,
+)
 from snellen.models.naming.spec import split_options
 from snellen.models.remote.options import OPTIONS as SERVER_OPTIONS
 
@@ -317,10 +321,13 @@ class Servers:
         if takes_one_image_there(name):
             options = {"images": "first", **model_spec.options}
             model_spec = model_spec._replace(options=options)
-        return self._open_environment(spec, model_spec, file)
+        return self._open_environment(spec, model_spec, file, environment_adapter(name))
 
-    def _open_environment(self, spec: str, model_spec: ModelSpec, file: Path) -> ManagedModel:
-        """The model behind a one-file server, whose checkpoint is that of the spec."""
+    def _open_environment(
+        self, spec: str, model_spec: ModelSpec, file: Path, adapter: str = ""
+    ) -> ManagedModel:
+        """The model behind a one-file server, whose checkpoint is that of the spec; `adapter` is
+        the one by which that server asks, if it does."""
         if model_spec.provider != ENVIRONMENT:
             name = model_spec.name
             if model_spec.provider not in HUB_PROVIDERS:
@@ -333,7 +340,7 @@ class Servers:
         options = dict(model_spec.options)
         own_code = options.pop(OWN_CODE_OPTION, "no") == "yes"
         revision = options.get(REVISION, "")
-        environment = server_environment(file)
+        environment = server_environment(file)._replace(adapter=adapter)
         launch = environment.launch(revision, own_code, model_spec.name)
         return self._open(spec, model_spec._replace(options=options), launch, environment)
 
@@ -456,6 +463,8 @@ def _managed_identity(
     if environment is not None:
         facts["server"] = environment.file.name
         facts["server_code"] = environment.code_digest
+        if environment.adapter:
+            facts["asked_by"] = environment.adapter
     elif serve is not None:
         facts["server"] = serve
     return Identity(inner.provider, folder.name if folder else inner.name, facts)

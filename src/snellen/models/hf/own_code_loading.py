@@ -30,6 +30,7 @@ def finish_construction(config: Mapping[str, Any], folder: str) -> None:
             model_class = get_class_from_dynamic_module(reference, folder)
         except (ImportError, OSError, ValueError, AttributeError, TypeError, SyntaxError):
             continue
+        # A class with a `post_init` of its own calls it itself.
         if "post_init" in vars(model_class) or not hasattr(model_class, "post_init"):
             continue
         model_class.__init__ = _calling_post_init(model_class.__init__)

@@ -129,7 +129,7 @@ def _check_version(name: str, type: str, routes: Sequence[Route]) -> None:
     if below:
         raise NoRoute(
             f"the own code of {name} needs transformers before {below}, and {installed} is "
-            f"installed; {_other_ways(name, routes)}run it in an environment of its own"
+            f"installed; {_older_library(name, routes)}"
         )
 
 
@@ -139,6 +139,15 @@ def _other_ways(name: str, routes: Sequence[Route]) -> str:
     return f"take another way: {ways}; or " if ways else ""
 
 
+def _older_library(name: str, routes: Sequence[Route]) -> str:
+    """What to do about code that needs an older transformers: the other ways, or an environment
+    that the user makes, if none of them is one."""
+    advice = _other_ways(name, routes)
+    if any(route.kind == "environment" for route in routes):
+        return advice.removesuffix("; or ")
+    return f"{advice}run it in an environment of its own"
+
+
 def own_code_fails(name: str, type: str, error: str) -> UsageError:
     """The error of own code that does not run here, with the ways that remain."""
     installed = importlib.metadata.version("transformers")
@@ -146,7 +155,7 @@ def own_code_fails(name: str, type: str, error: str) -> UsageError:
     wanted = f", written for {layout.written_for}," if layout and layout.written_for else ""
     return UsageError(
         f"the own code of {name}{wanted} does not run with transformers {installed}: {error}; "
-        f"{_other_ways(name, tuple(layout_routes(type)))}run it in an environment of its own"
+        f"{_older_library(name, tuple(layout_routes(type)))}"
     )
 
 
@@ -168,9 +177,10 @@ def _advice(name: str, routes: Sequence[Route]) -> str:
         return f"transformers does not load {name} by itself; what does: {ways}"
     reason = next(route.note for route in routes if route.kind == "none")
     return (
-        f"there is no way to {name} yet: {reason}; serve it with its authors' code, and name the "
-        "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made elsewhere "
-        "(snellen score)"
+        f"there is no way to {name} yet: {reason}; have a file call its authors' code in an "
+        f"environment of its own (-m {name} --serve FILE.py), serve it elsewhere and name the "
+        "address (-m http://HOST:PORT/v1#NAME), or score predictions that it made there (snellen "
+        "score)"
     )
 
 

@@ -40,6 +40,9 @@ class EnvironmentRecipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether code of the checkpoint or of its authors runs, beside that of released libraries."""
     one_image: bool = False
     """Whether the model takes one picture at most."""
+    adapters: bool = False
+    """Whether it asks as `hf/own_code/adapters.toml` says; then the adapter is part of the model's
+    identity, as the file is."""
 
 
 @functools.cache

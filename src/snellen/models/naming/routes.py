@@ -299,6 +299,16 @@ def takes_one_image_there(name: str) -> bool:
     return limited or (recipe is not None and recipe.one_image)
 
 
+def environment_adapter(name: str) -> str:
+    """The adapter by which the one-file server of a folder or hub id asks, with its digest; "" if
+    the file itself says how it asks."""
+    adapter = adapter_names().get(_named_layout(name))
+    recipe = environment_recipes().get(find_environment(name))
+    if adapter is None or recipe is None or not recipe.adapters:
+        return ""
+    return f"{adapter} {code_adapters()[adapter].digest}"
+
+
 def _named_layout(name: str) -> str:
     """The layout of a folder, by its config.json, or of a hub id."""
     file = Path(name).expanduser() / "config.json"

@@ -6,9 +6,11 @@
 #     "torch==2.2.0",
 #     "torchvision==0.17.0",
 #     "einops==0.6.1",
+#     "huggingface_hub<0.26",
 #     "numpy==1.26.4",
 #     "pillow",
 #     "protobuf",
+#     "setuptools",
 # ]
 #
 # [tool.uv]

@@ -59,7 +59,7 @@ def answer(model: Any, chat: Any, settings: Any) -> Any:
     inputs = processor(
         images=chat.images or None, text=conversation.get_prompt(), return_tensors="pt"
     )
-    moved = {}
+    moved: dict[str, Any] = {}
     for name, value in inputs.items():
         if isinstance(value, list):
             moved[name] = [one.to(model.device, model.dtype) for one in value]

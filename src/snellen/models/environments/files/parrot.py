@@ -11,6 +11,7 @@
 #     "protobuf",
 #     "requests",
 #     "sentencepiece==0.1.99",
+#     "setuptools",
 # ]
 #
 # [tool.uv]

@@ -8,6 +8,7 @@
 #     "numpy<2",
 #     "pillow",
 #     "protobuf",
+#     "setuptools",
 # ]
 #
 # [tool.uv]

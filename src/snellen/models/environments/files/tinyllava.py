@@ -1,5 +1,5 @@
 # /// script
-# requires-python = ">=3.9,<3.12"
+# requires-python = ">=3.9,<3.11"
 # dependencies = [
 #     "tinyllava @ git+https://github.com/TinyLLaVA/TinyLLaVA_Factory@53f12c7804102104d54064102b5d2139343e59c5",
 #     "transformers==4.40.1",
@@ -9,6 +9,7 @@
 #     "numpy==1.26.4",
 #     "pillow",
 #     "protobuf",
+#     "setuptools",
 # ]
 #
 # [tool.uv]

@@ -6,11 +6,13 @@
 #     "torch==2.3.1",
 #     "torchvision==0.18.1",
 #     "accelerate==0.30.1",
+#     "deepspeed==0.14.4",
 #     "numpy<2",
 #     "peft==0.11.1",
 #     "pillow",
 #     "protobuf",
 #     "sentencepiece==0.2.0",
+#     "setuptools",
 # ]
 #
 # [tool.uv]

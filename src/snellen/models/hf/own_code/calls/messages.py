@@ -10,17 +10,20 @@ from snellen.models.hf.own_code.turns import Conversation
 
 def part_messages(conversation: Conversation) -> list[dict[str, Any]]:
     """The messages of a conversation, that of the system first if there is one. Their contents are
-    lists of parts with types."""
+    lists of parts with types; consecutive texts are one, with a line for each."""
     messages: list[dict[str, Any]] = []
     if conversation.system:
         messages.append({"role": "system", "content": conversation.system})
     for turn in conversation.turns:
-        parts = [
-            {"type": "text", "text": part}
-            if isinstance(part, str)
-            else {"type": "image", "image": part}
-            for part in turn.parts
-        ]
+        parts: list[dict[str, Any]] = []
+        for part in turn.parts:
+            if not isinstance(part, str):
+                parts.append({"type": "image", "image": part})
+            elif parts and parts[-1]["type"] == "text":
+                before = parts[-1]["text"]
+                parts[-1]["text"] = before + ("" if before.endswith("\n") else "\n") + part
+            else:
+                parts.append({"type": "text", "text": part})
         messages.append({"role": turn.role, "content": parts})
     return messages
 
