@@ -94,9 +94,10 @@ simulate: $(VENV)/dev.ready
 
 # 216 vectors, each kept as soon as it is trained. Over the machines of a Ray cluster:
 # make taskmap TASKMAP='--executor ray --replicas 4'
+SAMPLES ?= 400
 taskmap: $(VENV)/dev.ready
 	mkdir -p taskmap
-	$(BIN)/python -m training.drawn_tasks.write --out taskmap/drawn-tasks.tsv
+	$(BIN)/python -m training.drawn_tasks.write --samples $(SAMPLES) --out taskmap/drawn-tasks.tsv
 	$(BIN)/snellen taskmap -m snellen/tiny-early -b mmt-bench --data taskmap/drawn-tasks.tsv --halves --seeds 3 \
 	  --learning-rate 3e-4 --out taskmap $(TASKMAP)
 	$(BIN)/python -m training.drawn_tasks.check taskmap/taskmap.json

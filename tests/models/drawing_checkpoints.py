@@ -175,3 +175,13 @@ def diffusion(folder: Path) -> Path:
         requires_safety_checker=False,
     ).save_pretrained(folder)
     return folder
+
+
+def emu3(folder: Path) -> Path:
+    """An Emu3, whose codes are 8 x 8 pixels."""
+    from family_rest import emu3 as made
+
+    model, processor, *_ = made()
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder

@@ -222,3 +222,58 @@ def test_folders_that_are_something_else(
         open_model(f"diffusers/{folder}")
     (output,) = answers(open_model(f"clip/{checkpoint('llama')}"), compare(noise(1), noise(2)))
     assert isinstance(output, Failure)
+
+
+def test_emu3_draws_if_it_is_said_to(drawing: Folder) -> None:
+    name = f"hf/{drawing('emu3')}"
+    assert open_model(name).capabilities.outputs == {"text"}
+    model = open_model(f"{name}:draws=yes")
+    assert model.capabilities.outputs == {"text", "image"}
+    small = {"width": 24, "height": 24}
+    requests = [
+        draw("a disc", **small),
+        draw("a star", **small),
+        draw("a disc", seed=1, **small),
+        draw("a disc", guidance=1, **small),
+    ]
+    pictures = [drawn(output) for output in answers(model, *requests)]
+    assert len(set(pictures)) == 4
+    assert drawn(answers(model, requests[1])[0]) == pictures[1]
+    wide = drawn(answers(model, draw("a disc", width=48, height=16))[0])
+    assert decode_image(wide).size == (48, 16)
+    failed = answers(model, draw("x", steps=3), draw("x", noise(1)), draw("x", width=20, height=16))
+    assert all(isinstance(output, Failure) and output.kind == "unsupported" for output in failed)
+    messages = [output.message for output in failed if isinstance(output, Failure)]
+    assert "without a choice of steps" in messages[0]
+    assert "draws from text alone" in messages[1]
+    assert "multiples of 8; got 20 x 16" in messages[2]
+    with pytest.raises(UsageError, match="of the type janus, expected emu3"):
+        open_model(f"hf/{drawing('janus')}:draws=yes")
+
+
+def test_rows_are_the_models_own(drawing: Folder) -> None:
+    """Greedy tokens equal those of transformers with its guidance and constrained as its page
+    says."""
+    from snellen.models.hf import drawing_rows
+    from snellen.models.hf.model import HuggingFace
+
+    model = open_model(f"hf/{drawing('emu3')}:draws=yes")
+    assert isinstance(model, HuggingFace)
+    loaded = model.load()
+    size = drawing_rows.GridSize(2, 3)
+    ours = drawing_rows.row_tokens(loaded, "a disc", size, 3.0, lambda logits: logits.argmax(-1))
+    ids, mask = drawing_rows._prompt_ids(loaded, "a disc", size)
+    mapping = loaded.model.model.vocabulary_mapping
+    start = ids.shape[1]
+
+    def allowed(batch: int, given: object) -> list[int]:
+        place = len(given) - start  # type: ignore[arg-type]
+        return [mapping.eol_token_id] if place % 4 == 3 else mapping.image_tokens
+
+    theirs = loaded.model.generate(
+        ids[:1], attention_mask=mask[:1], negative_prompt_ids=ids[1:],
+        negative_prompt_attention_mask=mask[1:], guidance_scale=3.0, do_sample=False,
+        max_new_tokens=8, prefix_allowed_tokens_fn=allowed,
+    )  # fmt: skip
+    assert ours[0].tolist() == theirs[0, start:].tolist()
+    assert len(set(ours[0].tolist())) > 2

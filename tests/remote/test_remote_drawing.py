@@ -20,7 +20,7 @@ from snellen.core.errors import MediaError, ModelError, UsageError
 from snellen.core.media import digest_bytes
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Compared, Drawn, Failure, Generated, Output, Usage
-from snellen.core.request import Drawing, Request
+from snellen.core.request import Compare, Drawing, Request
 from snellen.engine.loop.request_broker import check_output
 from snellen.models.naming.registry import open_model
 
@@ -218,3 +218,44 @@ def test_capabilities(server: StandIn) -> None:
     both = open_model(f"{server.url}#tiny:draws=yes").capabilities
     assert both.outputs == {"text", "image"}
     assert both.interleaved_output
+
+
+class _FirstPicture:
+    """Compares pictures: the first candidate is always the likest."""
+
+    identity = Identity("test", "first-picture")
+    capabilities = Capabilities(similarity=True)
+
+    def answer(self, request: Request) -> Output:
+        assert isinstance(request, Compare)
+        return Compared(tuple(-float(place) for place in range(len(request.candidates))))
+
+
+def test_two_servers_answer_as_one_and_both_are_paid_for(server: StandIn, tmp_path: Path) -> None:
+    async def handler(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        if request.path.endswith("/images/generations"):
+            usage = {"input_tokens": 1000, "output_tokens": 2000}
+            return web.json_response({"data": [{"b64_json": ENCODED}], "usage": usage})
+        return web.json_response(chat_reply("A green square on white."))
+
+    server.handler = handler
+    server.models = ["words", "painter"]
+    (run,) = evaluate(
+        [f"join:text={server.url}#words,draw={server.url}#painter:endpoint=images"],
+        ["seedbench:version=H,level=L3,protocol=generate"],
+        out=tmp_path / "out",
+        variant=Variant(data=str(seed_h(tmp_path, 1, ["Next Image Prediction"]))),
+        clip=_FirstPicture(),
+        prices=["words:input=1,output=1", "painter:input=1,output=3"],
+        budget="1usd",
+    ).runs
+    assert run.info.model.startswith("join:text=words,draw=painter")
+    assert "127.0.0.1" not in run.info.model
+    (record,) = run.records()
+    described, picture_pass, _ = record.passes
+    assert isinstance(described.output, Generated)
+    assert isinstance(picture_pass.output, Drawn)
+    painted = [body for body in server.asked if "prompt" in body]
+    assert [body["prompt"] for body in painted] == ["A green square on white."]
+    assert run.info.spent["drawer"].cost == pytest.approx(0.007)
+    assert run.info.spent["model"].sent == 1

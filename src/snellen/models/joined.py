@@ -120,9 +120,13 @@ def check_parts(text: Model, drawer: Model) -> None:
     for name, part, output in ((_TEXT, text, "text"), (_DRAW, drawer, "image")):
         given = part.capabilities.outputs
         if output not in given:
+            # Of a server it is not known what it gives, unless its name says so.
+            is_server = name == _DRAW and isinstance(part, RemoteModel)
+            hint = "; a server that draws is named with endpoint=images or draws=yes"
             raise UsageError(
                 f"{JOIN}: {name}={part.identity.provider}/{part.identity.name} gives "
                 f"{' and '.join(sorted(given)) or 'nothing'}, expected {output}"
+                f"{hint if is_server else ''}"
             )
 
 

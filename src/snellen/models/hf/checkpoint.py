@@ -20,6 +20,8 @@ from snellen.settings import Settings
 _TEXT_FILES = ("*.json", "*.jinja", "*.txt", "*.model", "*.py", "chat_templates/*.jinja")
 DRAWING_TYPES = frozenset({"janus"})
 """`model_type`s that draw images as well as write (see `drawing`)."""
+DRAWING_OPTION_TYPES = frozenset({"emu3"})
+"""`model_type`s of which some checkpoints draw, those with the option `draws=yes`."""
 _VIDEO_TOKENS = ("video_token_id", "video_token_index")
 _VIDEO_TYPES = frozenset({"internvl", "smolvlm", "video_llama_3"})
 """`model_type`s whose processors take videos, although no token stands for them."""

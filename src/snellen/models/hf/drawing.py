@@ -1,4 +1,5 @@
-"""Images drawn token by token by any-to-any models of transformers: the Janus family.
+"""Images drawn token by token by any-to-any models of transformers: the Janus family (for Emu3 see
+`drawing_rows`).
 
 The same model generates text, ranks and draws. Its prompt may contain images among the text. The
 drawing loop is that of Janus (arXiv 2410.13848, Sec. 3.3: classifier-free guidance of 5, sampling

@@ -10,12 +10,13 @@ import msgspec
 
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import pixel_digest
-from snellen.core.model import Identity, Model, ModelDefaults, RenderedPrompt
+from snellen.core.model import Capabilities, Identity, Model, ModelDefaults, RenderedPrompt
 from snellen.core.output import Drawn, Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Draw, Generate, Rank, Request
 from snellen.models.hf.batch_size import MAX_GROWTH, BatchSizer, BatchSizers
-from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
+from snellen.models.hf.checkpoint import DRAWING_OPTION_TYPES, Checkpoint, find_checkpoint
 from snellen.models.hf.drawing import draw
+from snellen.models.hf.drawing_rows import draw_rows
 from snellen.models.hf.generate import RenderedRequest, batch_settings, generate_unshared
 from snellen.models.hf.loaded import LoadedModel, LoadOptions
 from snellen.models.hf.loading import choose_device, load_checkpoint, require, use_threads
@@ -274,7 +275,13 @@ class HuggingFace(ModelDefaults):
         except Unsupported as error:
             return Failure("unsupported", str(error))
         started = time.perf_counter()
-        drawn = split_and_retry([request], lambda batch: [draw(loaded, batch[0], prompt)])
+        by_rows = loaded.model.config.model_type in DRAWING_OPTION_TYPES
+
+        def draw_one(batch: Sequence[Draw]) -> list[Drawn]:
+            (one,) = batch
+            return [draw_rows(loaded, one) if by_rows else draw(loaded, one, prompt)]
+
+        drawn = split_and_retry([request], draw_one)
         return _with_seconds(drawn[0], time.perf_counter() - started)
 
 
@@ -355,7 +362,7 @@ def open_checkpoint(
     batch_size = int(values.get("batch_size", batch_size))
     share_prefixes = values.get("sharing") != "off"
     max_new_tokens = int(values["max_new_tokens"]) if "max_new_tokens" in values else None
-    return HuggingFace(
+    model = HuggingFace(
         checkpoint,
         load_options,
         identity,
@@ -365,6 +372,21 @@ def open_checkpoint(
         share_prefixes,
         max_new_tokens,
     )
+    if values.get("draws") == "yes":
+        model.capabilities = _drawing_capabilities(checkpoint, model.capabilities)
+    return model
+
+
+def _drawing_capabilities(checkpoint: Checkpoint, plain: Capabilities) -> Capabilities:
+    """With images as outputs. Raises UsageError for a checkpoint that is not drawn with so."""
+    model_type = str(checkpoint.config.get("model_type"))
+    if model_type not in DRAWING_OPTION_TYPES:
+        raise UsageError(
+            f"option draws=yes: {checkpoint.name} is of the type {model_type}, expected "
+            f"{' or '.join(sorted(DRAWING_OPTION_TYPES))}; a Janus draws without it, and "
+            "join:text=...,draw=... joins a model with one that draws"
+        )
+    return msgspec.structs.replace(plain, outputs=plain.outputs | {"image"})
 
 
 PROVIDER = Provider(name="hf", open=open_hf, options=OPTIONS, models=MODELS)

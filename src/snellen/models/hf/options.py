@@ -63,6 +63,7 @@ OPTIONS = (
     ModelOption(
         "thinking", "the switch enable_thinking of chat templates that have one", ("on", "off")
     ),
+    ModelOption("draws", "yes for a checkpoint of Emu3 that was trained to draw", ("yes", "no")),
     ModelOption("max_new_tokens", "longest reply in tokens, thoughts included", kind="count"),
     ModelOption("reasoning", "auto: thoughts in tags are split off the reply", ("auto", "off")),
     ModelOption(
