@@ -13,7 +13,6 @@ the pairs of a language model and an image generator that its introduction speak
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, cast
@@ -231,6 +230,9 @@ class JoinedModel(ModelDefaults):
 async def _ask(model: Model, request: Request) -> Output:
     """The output of a single request to one part."""
     if isinstance(model, BatchModel):
+        # Late: the list of models is read at every start, and asyncio takes 20 ms.
+        import asyncio
+
         outputs = await asyncio.to_thread(model.answer_batch, [request])
         value: object = outputs[0]
     else:
