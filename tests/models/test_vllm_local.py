@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from snellen.core.output import Failure, Generated, Output, Ranked
 from snellen.core.request import Compare, Generate, Generation, Media, Rank, Ref, Text, user
 from snellen.models.hf.checkpoint import find_checkpoint
 from snellen.models.naming.registry import open_model, split_spec
+from snellen.models.vllm_local import watchdog
 from snellen.models.vllm_local.engine import error_line, require_vllm, start_error
 from snellen.models.vllm_local.model import VllmLocal, check_fit
 from snellen.models.vllm_local.options import read_vllm_options, vllm_identity_facts
@@ -308,3 +311,16 @@ def test_its_identity_and_what_it_takes(folder: Path) -> None:
     assert model.capabilities.log_likelihood
     assert not model.capabilities.many_images
     assert model.concurrency == 256
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_processes_of_an_interrupted_run_end(in_order: bool) -> None:
+    """What holds the GPU's memory must not outlive the command, even if that was killed."""
+    engine = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    guard = subprocess.Popen(
+        [sys.executable, watchdog.__file__, str(engine.pid)], stdin=subprocess.PIPE
+    )
+    guard.communicate(b"ended\n" if in_order else b"", timeout=30)
+    assert (engine.poll() is None) is in_order
+    engine.kill()
+    engine.wait()

@@ -11,11 +11,13 @@ import atexit
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Collection, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from snellen.core.errors import UsageError
@@ -94,9 +96,20 @@ class EngineThread:
     """vLLM's engine, and the thread that it lives in."""
 
     def __init__(
-        self, engine: AsyncLLM, loop: asyncio.AbstractEventLoop, thread: threading.Thread
+        self,
+        engine: AsyncLLM,
+        loop: asyncio.AbstractEventLoop,
+        thread: threading.Thread,
+        processes: Collection[int],
     ) -> None:
+        """`processes` are those that the engine started; they end with this process however it
+        ends."""
         self.engine = engine
+        self._watchdog = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("watchdog.py")), *map(str, processes)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+        )
         self._loop = loop
         self._thread = thread
         atexit.register(self.close)
@@ -114,6 +127,8 @@ class EngineThread:
             ended.result(_SECONDS_TO_END)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_SECONDS_TO_END)
+        with suppress(OSError, subprocess.TimeoutExpired):
+            self._watchdog.communicate(b"ended\n", timeout=_SECONDS_TO_END)
 
     async def _end(self) -> None:
         with _captured_output([]):
@@ -133,12 +148,13 @@ def start_engine(name: str, arguments: Mapping[str, Any]) -> EngineThread:
     thread = threading.Thread(target=loop.run_forever, name="snellen-vllm", daemon=True)
     thread.start()
     log: list[str] = []
+    before = _descendants(os.getpid())
 
     async def start() -> AsyncLLM:
-        from vllm import AsyncEngineArgs
-        from vllm.v1.engine.async_llm import AsyncLLM
-
         with _captured_output(log):
+            from vllm import AsyncEngineArgs
+            from vllm.v1.engine.async_llm import AsyncLLM
+
             return AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
 
     try:
@@ -146,7 +162,16 @@ def start_engine(name: str, arguments: Mapping[str, Any]) -> EngineThread:
     except Exception as error:
         loop.call_soon_threadsafe(loop.stop)
         raise start_error(name, f"{''.join(log)}\n{type(error).__name__}: {error}") from error
-    return EngineThread(engine, loop, thread)
+    return EngineThread(engine, loop, thread, _descendants(os.getpid()) - before)
+
+
+def _descendants(pid: int) -> set[int]:
+    """The processes that a process and its children have started, as Linux lists them."""
+    children: set[int] = set()
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            children.update(map(int, listing.read_text(encoding="ascii").split()))
+    return children.union(*map(_descendants, children))
 
 
 def start_error(name: str, log: str) -> UsageError:
@@ -189,8 +214,11 @@ def _captured_output(log: list[str]) -> Iterator[None]:
                 os.dup2(file.fileno(), number)
             yield
         finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
             for number, copy in kept:
                 os.dup2(copy, number)
                 os.close(copy)
-            file.seek(0)
-            log.append(file.read().decode("utf-8", "replace"))
+            # Not by `read`: the processes write at the position that it would move.
+            size = os.fstat(file.fileno()).st_size
+            log.append(os.pread(file.fileno(), size, 0).decode("utf-8", "replace"))
