@@ -13,7 +13,6 @@ the pairs of a language model and an image generator that its introduction speak
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, cast
@@ -230,6 +229,8 @@ class JoinedModel(ModelDefaults):
 
 async def _ask(model: Model, request: Request) -> Output:
     """The output of a single request to one part."""
+    import asyncio  # not before a model is asked
+
     if isinstance(model, BatchModel):
         outputs = await asyncio.to_thread(model.answer_batch, [request])
         value: object = outputs[0]
