@@ -21,7 +21,7 @@ _MODULES = {
     # Of the engine, since it reads data files, which nothing in `models` may import.
     "replay": "snellen.engine.offline.replay",
     "snellen": "snellen.models.hf.bundled",
-    "vllm-local": "snellen.models.vllm_local.model",
+    "vllm-local": "snellen.models.vllm_local.provider",
 }
 """Modules of local providers; each holds its value as `PROVIDER`."""
 

@@ -15,14 +15,13 @@ import msgspec
 
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.media import Source
-from snellen.core.model import Identity, Model, ModelDefaults, RenderedPrompt
+from snellen.core.model import Identity, ModelDefaults, RenderedPrompt
 from snellen.core.output import CandidateScore, Failure, Generated, Output, Ranked, Usage
 from snellen.core.request import Generate, Media, Message, Rank, Request, Text
-from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
+from snellen.models.hf.checkpoint import Checkpoint
 from snellen.models.hf.logprobs import ranking_output
 from snellen.models.image_cache import ImageCache
 from snellen.models.image_policy import first_image
-from snellen.models.naming.provider import Provider, read_options
 from snellen.models.reasoning import opens_thought, without_thoughts
 from snellen.models.split_batch import MODEL_ERRORS, Unsupported, failure_from_error
 from snellen.models.video_frames import load_frames
@@ -30,16 +29,11 @@ from snellen.models.vllm_local.engine import (
     EngineThread,
     device_bytes,
     find_device,
-    require_vllm,
     start_engine,
 )
 from snellen.models.vllm_local.options import (
-    MODELS,
     NAME,
-    OPTIONS,
     VllmOptions,
-    read_vllm_options,
-    vllm_identity_facts,
 )
 from snellen.models.vllm_local.prompt import (
     chat_params,
@@ -320,18 +314,3 @@ def check_fit(
         f"{room / 1e9:.1f} GB of {kind} (tensor_parallel={options.tensor_parallel}); "
         "take more GPUs (tensor_parallel=), quantisation=fp8, or a smaller model"
     )
-
-
-def open_vllm_local(name: str, options: Mapping[str, str]) -> Model:
-    """Open `vllm-local/<name>`. Raises UsageError (vLLM, name, folder, option)."""
-    if not name:
-        raise UsageError(f"{NAME} needs a model: {NAME}/<hub id> or {NAME}/<folder>")
-    values = read_options(NAME, options, OPTIONS)
-    require_vllm(f"{NAME}/{name}")
-    checkpoint = find_checkpoint(name, values.get("revision"))
-    choices = read_vllm_options(values, checkpoint)
-    identity = Identity(NAME, checkpoint.name, vllm_identity_facts(checkpoint, choices))
-    return VllmLocal(checkpoint, choices, identity)
-
-
-PROVIDER = Provider(name=NAME, open=open_vllm_local, options=OPTIONS, models=MODELS)
