@@ -293,8 +293,11 @@ def _forecast(
     inputs: _EstimateInputs, counts: DryRunCounts, known_counts: DryRunCounts
 ) -> Forecast | None:
     """A projection of pending samples from those whose replies are all stored; None if there are
-    too few of these, or many samples of which some replies are stored: they take less than others,
-    and those of which all are stored may have ended early."""
+    too few of these, if the model does not report its tokens, or if there are many samples of which
+    some replies are stored: they take less than others, and those of which all are stored may have
+    ended early."""
+    if not any(sample.of(MAIN).tokens for sample in known_counts.measured):
+        return None
     pending = [*counts.pending_samples, *counts.begun_samples]
     if not pending or len(counts.begun_samples) > _MAX_BEGUN * len(pending):
         return None
