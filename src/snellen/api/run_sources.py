@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from snellen.api.options import SourceOptions
+from snellen.api.options import STORE_FILE, SourceOptions
 from snellen.api.scoring import Scored, score, score_as_run
 from snellen.core.benchmark import Variant
 from snellen.core.errors import StorageError, UsageError
@@ -89,7 +89,8 @@ def is_predictions(path: Path | str, options: SourceOptions) -> bool:
     path = Path(path)
     if path.is_dir():
         return options.benchmark is not None and not holds_run(path)
-    return path.is_file()
+    # `RESULTS/*` of a shell names the store among the runs.
+    return path.is_file() and path.name != STORE_FILE
 
 
 def holds_replies(path: Path | str) -> bool:

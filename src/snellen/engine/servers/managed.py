@@ -472,9 +472,10 @@ def _managed_identity(
 
 def _one_file(serve: str) -> Path | None:
     """The one-file server that `--serve` names; None for a command. Raises UsageError."""
-    if not serve.endswith(".py") or "{" in serve:
+    file = Path(serve).expanduser()
+    if not serve.endswith(".py") or "{" in serve or (" " in serve and not file.is_file()):
         return None
-    return check_environment_file(Path(serve))
+    return check_environment_file(file)
 
 
 def _model_folder(name: str) -> Path | None:
