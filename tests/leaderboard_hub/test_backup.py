@@ -412,6 +412,7 @@ def test_an_old_backup_is_restored_and_upgraded(
     restored.hub.close()
 
 
+@pytest.mark.release
 def test_a_newer_hub_is_refused_in_a_sentence(tmp_path: Path) -> None:
     hub = create_hub(tmp_path / "hub", "olga", "a long password")
     with hub.database.engine.begin() as connection:

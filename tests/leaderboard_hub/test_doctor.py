@@ -291,6 +291,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     assert "PROBLEM" in command("hub", "doctor", place, code=1)
 
 
+@pytest.mark.release
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     place = tmp_path / "hub"
     command("hub", "init", place, stdin="a long password\n")

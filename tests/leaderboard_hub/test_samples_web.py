@@ -460,6 +460,7 @@ def test_flags_need_the_reader(hub: Hub, client: httpx.Client) -> None:
     assert everything.json() == []
 
 
+@pytest.mark.release
 @pytest.mark.attack(
     "replies of millions of characters to every question, to make each view of a page costly",
     "a page reads the first 20,000 characters of each",

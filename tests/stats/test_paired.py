@@ -305,9 +305,11 @@ def test_alike_rows_are_drawn_as_often_as_rows_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("size", range(1, 21))
-def test_holm_is_that_of_statsmodels(size: int) -> None:
+def test_holm_is_that_of_statsmodels(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from statsmodels.stats.multitest import multipletests
 
+    # It collects garbage with each call, which takes seconds in a process of many tests.
+    monkeypatch.setattr("gc.collect", lambda: 0)
     rng = np.random.default_rng(size)
     for p_values in (rng.random(size), rng.random(size).round(1), rng.random(size) ** 8):
         expected = multipletests(p_values, method="holm")[1]
