@@ -9,6 +9,7 @@ import pytest
 from snellen.api import plan
 from snellen.benchmarks.declaration.published_sizes import published_size, published_sizes
 from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.cli.main import main
 from snellen.core.benchmark import Variant
 
 
@@ -40,6 +41,15 @@ def test_requests_tokens_and_dollars_without_key_and_data(monkeypatch) -> None:
     assert line.dollars == pytest.approx(expected)
     assert "as published" in " ".join(line.estimate.said)
     assert any("budget" in note for note in planned.notes)
+
+
+def test_the_set_up_of_the_makers_is_named(capsys) -> None:
+    planned = plan("Qwen2-VL-7B-Instruct", "mmstar")
+    assert [line.setup for line in planned.lines] == ["qwen2-vl"]
+    assert main(["plan", "-m", "Qwen2-VL-7B-Instruct", "-b", "mmstar"]) in (0, 1)
+    assert "asked by the set-up qwen2-vl of its makers" in capsys.readouterr().out
+    (plain,) = plan("Qwen2-VL-7B-Instruct", "mmstar", setup="plain").lines
+    assert plain.setup == ""
 
 
 def test_rotations_repeats_and_limits() -> None:

@@ -86,6 +86,8 @@ def _line_notices(line: PlanLine) -> Iterator[str]:
     estimate = line.estimate
     if estimate is None:
         return
+    if line.setup:
+        yield f"asked by the set-up {line.setup} of its makers; --setup plain leaves it out"
     yield from estimate.said
     if estimate.equal:
         yield f"{estimate.equal} more requests are equal to others, and sent once"

@@ -37,6 +37,8 @@ class PlanLine(Struct, frozen=True, kw_only=True):
     """Of the model."""
     role_dollars: dict[str, float | None] = {}
     """The part of extractors and judges, by role; None if no price is known."""
+    setup: str = ""
+    """The set-up of its makers that the model is asked by, by name; "" for the plain one."""
     skipped: str = ""
     """Why the model cannot take the benchmark."""
 

@@ -27,6 +27,7 @@ from snellen.api.planned_studies import PlanLine, check_aims, plan_studies
 from snellen.api.resolve import MissingRequirement, OfflineResolver, UnavailableModel
 from snellen.api.results import printed_text
 from snellen.benchmarks.declaration.published_sizes import published_size
+from snellen.benchmarks.declaration.registry import RECIPE
 from snellen.core.model import AnyModel
 from snellen.core.output import Usage
 from snellen.core.price import cost
@@ -233,6 +234,7 @@ class _LineEstimator(NamedTuple):
             dollars=sum(paid) if paid else None,
             price=price,
             role_dollars=role_dollars,
+            setup=run.benchmark.parameters.get(RECIPE, ""),
         )
 
 
