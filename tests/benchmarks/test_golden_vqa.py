@@ -94,10 +94,9 @@ def test_vqa_accuracy_on_vizwiz(
         assert record.score == pytest.approx(official[record.id], abs=1e-3)
 
 
+@pytest.mark.release
 @pytest.mark.external_golden("captions_magic")
-@pytest.mark.parametrize(
-    "which", ["flickr30k/magic", pytest.param("mscoco/magic", marks=pytest.mark.release)]
-)
+@pytest.mark.parametrize("which", ["flickr30k/magic", "mscoco/magic"])
 def test_captions_of_magic(golden: Golden, tmp_path: Path, which: str) -> None:
     home = golden("captions_magic")
     official = json.loads((home / "official_scores.json").read_text())[which]

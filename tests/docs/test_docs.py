@@ -162,7 +162,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        # It watches checkpoints appear, which takes half a minute; tests/tracking does so, too.
+        pytest.param(page, marks=pytest.mark.release) if page.stem == "training" else page
+        for page in PAGES
+    ],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_what_a_page_says_runs(page: Path, folder: Path) -> None:
     console = sum(
         block.language in ("console", "python") and not block.marks for block in blocks(page)

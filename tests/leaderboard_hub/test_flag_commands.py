@@ -64,6 +64,7 @@ def test_from_flags_to_reviewed_data(hub: Hub, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.release
 def test_everything_is_scored_again_if_asked_to(hub: Hub) -> None:
     assert "signs: no score is of another version of Snellen" in command(
         "hub", "rescore", hub.folder

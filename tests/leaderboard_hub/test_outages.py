@@ -47,6 +47,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.release
 @pytest.mark.attack("a server or worker of a hub with a wrong key", "it does not start")
 def test_a_wrong_key_fails_nobody(place: Path) -> None:
     hub = place / "hub"

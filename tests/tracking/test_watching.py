@@ -158,6 +158,7 @@ def test_checkpoints_appear_and_vanish_while_it_watches(here: Path) -> None:
     assert any("deleted before it could be evaluated" in note for note in notes)
 
 
+@pytest.mark.release
 def test_models_that_a_server_loads_are_checkpoints(here: Path) -> None:
     with running() as server:
         server.models = ["base", "checkpoint-20", "checkpoint-10"]
@@ -212,6 +213,7 @@ def test_lora_adapters_are_evaluated_over_their_base(here: Path) -> None:
     assert {identity.facts["base"] for identity in identities} == {"tiny"}
 
 
+@pytest.mark.release
 def test_a_server_is_started_for_each_checkpoint(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
