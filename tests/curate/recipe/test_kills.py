@@ -122,7 +122,7 @@ def test_after_any_kills_the_bytes_are_the_same(
     killed = 0
     for step in sorted(steps, key=STEPS.index):
         killed += kill_in(tmp_path, step, delays.uniform(0.0, 0.5))
-    assert killed >= 5
+    assert killed >= 3
     finish(tmp_path)
     assert outcome(tmp_path) == undisturbed
 
