@@ -17,8 +17,7 @@
 #     "transformers==4.37.2",
 # ]
 # ///
-"""Qwen-VL, Monkey, InternLM-XComposer2 and 2.5, MiniMonkey,
-mPLUG-Owl3 and moondream1.
+"""Qwen-VL, Monkey, InternLM-XComposer2 and 2.5, MiniMonkey, mPLUG-Owl3 and moondream1.
 
 They are asked as Snellen's adapters say (hf/own_code/adapters.toml), by the code that asks them in
 Snellen's own process, with a version of transformers that their code was written for.
