@@ -95,6 +95,15 @@ def test_the_first_page_leads_to_a_run_and_to_a_comparison(page, runs):
     expect(page.locator("nav a[aria-current=page]")).to_have_text("List")
 
 
+def test_a_page_that_is_left_while_it_loads_does_not_take_the_address_back(page, runs):
+    """A browser changes the address at once and says so later; in between a page may still draw."""
+    to_run(page, runs[1])
+    page.evaluate("""() => { location.hash = "#/"; page.explorer.update(); }""")
+    expect(page.locator("h1")).to_have_text("Runs")
+    assert page.url.endswith("#/")
+    assert page.title() == "Snellen"
+
+
 def test_filters_search_and_their_address(page, runs):
     records = list(runs[1].records())
     wrong = [each for each in records if each.score == 0]

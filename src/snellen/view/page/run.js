@@ -155,6 +155,7 @@ class RunPage {
       return;
     }
     await Promise.all([this.pullAll(), this.data.annotations.pull()]);
+    if (this.stopped) return;
     this.noted();
     this.watchNotes();
     await heading;
@@ -195,9 +196,9 @@ class RunPage {
   }
 
   async drawHead() {
-    const head = await store.head(this.key);
+    const head = await store.head(this.key), all = await runs();
     if (this.stopped) return;
-    const all = await runs(), name = nameOf(all, this.key, head);
+    const name = nameOf(all, this.key, head);
     this.model = name;
     title(`${name} on ${head.benchmark}`);
     const leaf = (name, text) => make("a", { href: `#/run/${encodeURIComponent(this.key)}${name === "samples" ? "" : "/" + name}`, "aria-current": name === this.leaf ? "page" : null }, text);

@@ -2,6 +2,7 @@
 
 const app = document.getElementById("app");
 let page = null;
+let openedPath = "";
 const catalog = new Catalog();
 
 const title = (text) => { document.title = text ? `${text} – Snellen` : "Snellen"; };
@@ -17,11 +18,18 @@ const complain = (error) => {
   box.replaceChildren(make("li", {}, text));
 };
 
-/** Put the state into the address, without a new entry in the history. */
+/** What the address names before its parameters. */
+const pathOf = (hash) => hash.split("?")[0];
+
+/** Put the state into the address, without a new entry in the history. The browser changes the
+    address before it says so: once the reader has gone elsewhere, a page that is still loading must
+    not write its own address over the new one. */
 const address = (path, parameters) => {
+  if (pathOf(location.hash) !== openedPath) return;
   const text = parameters.toString();
   const hash = text ? `${path}?${text}` : path;
   if (location.hash !== hash) history.replaceState(null, "", hash);
+  openedPath = path;
 };
 
 /** All runs: {key, model, benchmark, name}, where names tell those of a benchmark apart. */
@@ -45,6 +53,7 @@ const go = () => {
     return;
   }
   page?.stop();
+  openedPath = pathOf(location.hash);
   document.querySelector("#complaint")?.remove();
   page = route();
   app.replaceChildren(page.element);
