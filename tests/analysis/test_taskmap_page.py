@@ -45,6 +45,25 @@ def test_the_table_of_halves() -> None:
     assert f"correlate {seeds.correlation:.2f}" in PAGE
 
 
+def test_what_is_said_of_the_drawn_tasks() -> None:
+    found = stored("taskmap-drawn.json").map
+    assert found is not None
+    assert len(found.halves) == 36
+    assert [one.failing for one in found.by_seed] == [()] * 3
+    for one in found.by_seed:
+        assert f"seed {one.seed}: halves nearer to each other for {one.tested} of 36" in PAGE
+    for pair in found.stability:
+        line = f"seeds {pair.first} and {pair.second}: distances correlate {pair.correlation:.2f}"
+        assert line in PAGE
+    own = [one.distance for one in found.halves]
+    other = [one.nearest_distance for one in found.halves]
+    corners = next(one for one in found.halves if one.task == "counting_corners")
+    assert (f"{min(own):.2f}", f"{max(own):.2f}") == ("0.10", "0.54")
+    assert f"{min(other):.2f}" == "0.40"
+    assert (f"{corners.distance:.2f}", f"{corners.nearest_distance:.2f}") == ("0.54", "0.59")
+    assert f"({corners.distance:.2f} against {corners.nearest_distance:.2f})" in PAGE
+
+
 def test_the_table_of_models() -> None:
     found = stored("taskmap-models.json").agreement
     assert found is not None
@@ -60,17 +79,19 @@ def test_the_table_of_models() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "plot"),
+    ("data", "plot", "file"),
     [
-        ("taskmap.json", "dendrogram.svg"),
-        ("taskmap.json", "distances.svg"),
-        ("taskmap-models.json", "tau.svg"),
+        ("taskmap.json", "dendrogram.svg", "taskmap-dendrogram.svg"),
+        ("taskmap.json", "distances.svg", "taskmap-distances.svg"),
+        ("taskmap-drawn.json", "dendrogram.svg", "taskmap-drawn-dendrogram.svg"),
+        ("taskmap-drawn.json", "seeds.svg", "taskmap-seeds.svg"),
+        ("taskmap-models.json", "tau.svg", "taskmap-tau.svg"),
     ],
 )
-def test_the_pictures_are_those_of_the_numbers(data: str, plot: str) -> None:
-    image = (DOCS / "images" / f"taskmap-{plot}").read_text(encoding="utf-8")
+def test_the_pictures_are_those_of_the_numbers(data: str, plot: str, file: str) -> None:
+    image = (DOCS / "images" / file).read_text(encoding="utf-8")
     assert names_and_numbers(image) == names_and_numbers(taskmap_plots(stored(data))[plot])
-    assert re.search(rf"!\[.+\]\(images/taskmap-{plot}\)", PAGE)
+    assert re.search(rf"!\[.+\]\(images/{file}\)", PAGE)
 
 
 def test_without_matplotlib_the_map_is_written_and_its_plots_are_left_out(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from snellen.benchmarks.mmt_bench.tasks import by_cluster, find_subtask
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_cluster, find_subtask
 from snellen.core.errors import DataError, UsageError
 
 if TYPE_CHECKING:
