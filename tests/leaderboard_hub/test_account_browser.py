@@ -119,8 +119,17 @@ def test_a_new_account_makes_a_token(browser: Browser, hub: Hub) -> None:
     context.close()
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 360),
+        ("dark", 1280),
+        *(
+            pytest.param(scheme, width, marks=pytest.mark.release)
+            for scheme, width in (("light", 768), ("light", 1280), ("dark", 360), ("dark", 768))
+        ),
+    ],
+)
 def test_pages_fit_and_have_no_violations(
     browser: Browser, hub: Hub, width: int, scheme: str
 ) -> None:

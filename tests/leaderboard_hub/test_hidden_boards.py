@@ -16,9 +16,9 @@ from board_rows import LIMITS, add_board, number, publish, sqlite_hub, summary
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from snellen.benchmarks.mme.subtasks import SUBTASKS
-from snellen.benchmarks.mmt_bench.tasks import meta_tasks
-from snellen.benchmarks.seedbench.levels import dimensions
+from snellen.benchmarks.abilities.mme.subtasks import SUBTASKS
+from snellen.benchmarks.abilities.mmt_bench.tasks import meta_tasks
+from snellen.benchmarks.abilities.seedbench.levels import dimensions
 from snellen.core.summary import Metric, Summary
 from snellen.leaderboard_hub.boards.suite_members import MemberColumn, NewSuite, create_suite
 from snellen.leaderboard_hub.database.tables import (

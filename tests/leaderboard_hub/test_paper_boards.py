@@ -9,9 +9,9 @@ from board_rows import add_board, number, publish, sqlite_hub, summary
 from paper_files import mmt_accuracies, paper_rows, paper_table
 from test_seedbench_tables import SUBPARTS, WRONG_LEVELS
 
-from snellen.benchmarks.mme.boards import parse_printed_scores
-from snellen.benchmarks.mme.subtasks import AREAS, SUBTASKS, subtask_name
-from snellen.benchmarks.mmt_bench.tasks import find_subtask
+from snellen.benchmarks.abilities.mme.boards import parse_printed_scores
+from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_name
+from snellen.benchmarks.abilities.mmt_bench.tasks import find_subtask
 from snellen.data.tables.open_table import open_table
 from snellen.leaderboard_hub.boards.columns import slug
 from snellen.leaderboard_hub.boards.pages import read_tables

@@ -11,8 +11,8 @@ from paper_files import paper_rows
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from snellen.benchmarks.mme.subtasks import AREAS, SUBTASKS, subtask_name
-from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask
+from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_name
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.core.summary import Summary
 from snellen.leaderboard_hub.accounts.access import create_account
 from snellen.leaderboard_hub.boards.pages import read_tables

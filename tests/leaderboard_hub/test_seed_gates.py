@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from board_rows import add_board, number, publish, sqlite_hub, summary
 
-from snellen.benchmarks.seedbench.levels import dimensions
+from snellen.benchmarks.abilities.seedbench.levels import dimensions
 from snellen.core.summary import Metric, Summary
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.boards.tables import BoardPage

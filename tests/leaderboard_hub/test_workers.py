@@ -140,6 +140,17 @@ def test_scoring_apart_gives_the_numbers(tmp_path: Path) -> None:
     assert sum(result.samples) == 45
 
 
+@pytest.mark.attack("a submission brings grades of its own", "they do not count")
+def test_verdicts_in_a_submission_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "data.tsv").write_text("index\tquestion\tanswer\n1\tWhat is it?\ta hill\n")
+    (tmp_path / "predictions.jsonl").write_text(
+        '{"index": 1, "prediction": "a lake", "grade_1run": [1.0]}\n'
+    )
+    task = ScoringTask("mm-vet", Protocol(), "data.tsv", "predictions.jsonl", "m")
+    result = score_in_process(tmp_path, task, WIDE, lambda: False)
+    assert (result.headline, result.problem) == (None, "")
+
+
 @pytest.mark.attack(
     "a submission whose scoring needs too much memory", "it fails, the worker does not"
 )

@@ -7,6 +7,7 @@ hold, such as answers of its own, has any effect on the score.
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -36,6 +37,11 @@ _EXAMPLES = 3
 """Ids that a sentence names."""
 _DAY = timedelta(hours=24)
 _DEFAULT_LIMITS = HiddenSplits()
+_ADVICE = {
+    re.compile(r"; choose one with --columns .*", re.DOTALL): "; rename the column that is meant",
+    re.compile(r"; the file holds \d+ values of .*", re.DOTALL): "; leave one of them out",
+}
+"""Advice to use flags of a command, which nobody can type here, and what is said instead."""
 
 ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
 Link = Annotated[str, Meta(max_length=500, pattern=r"^(https?://\S+)?$")]
@@ -182,7 +188,10 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         try:
             predictions = read_predictions(path, settings=strict_settings(Path(folder), limits))
         except UsageError as error:
-            raise DataError(str(error).replace(str(path), name)) from error
+            sentence = str(error).replace(str(path), name)
+            for advice, other in _ADVICE.items():
+                sentence = advice.sub(other, sentence)
+            raise DataError(sentence) from error
     if len(predictions) > limits.rows:
         raise DataError(
             f"the file has {len(predictions):,} rows; at most {limits.rows:,} are taken"

@@ -7,7 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.benchmarks.mme.subtasks import ABILITY, AREAS, SUBTASK, SUBTASKS, TOP, subtask_name
+from snellen.benchmarks.abilities.mme.subtasks import (
+    ABILITY,
+    AREAS,
+    SUBTASK,
+    SUBTASKS,
+    TOP,
+    subtask_name,
+)
 from snellen.leaderboard_hub.boards.columns import (
     MODEL_COLUMNS,
     RANK,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from snellen.benchmarks.mmt_bench.summary import (
+from snellen.benchmarks.abilities.mmt_bench.summary import (
     FREQUENCY_GUESS,
     META_TASK,
     OVERALL,
@@ -20,7 +20,7 @@ from snellen.benchmarks.mmt_bench.summary import (
     SUBTASK,
     WITHOUT_RECOGNITION,
 )
-from snellen.benchmarks.mmt_bench.tasks import (
+from snellen.benchmarks.abilities.mmt_bench.tasks import (
     MetaTask,
     by_meta_task,
     find_meta_task,

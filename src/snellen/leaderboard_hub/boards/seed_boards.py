@@ -15,15 +15,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.benchmarks.seedbench.levels import (
+from snellen.benchmarks.abilities.seedbench.levels import (
     LEVELS,
     Dimension,
     average,
     dimension_by_name,
     dimensions,
 )
-from snellen.benchmarks.seedbench.rows import DIMENSION, PART, SUBPART
-from snellen.benchmarks.seedbench.summary import LEVEL, has_valid_answers
+from snellen.benchmarks.abilities.seedbench.rows import DIMENSION, PART, SUBPART
+from snellen.benchmarks.abilities.seedbench.summary import LEVEL, has_valid_answers
 from snellen.leaderboard_hub.boards.columns import (
     MODEL_COLUMNS,
     RANK,

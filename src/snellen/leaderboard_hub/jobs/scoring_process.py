@@ -184,6 +184,7 @@ def _score(folder: Path, task: ScoringTask) -> Scored:
         data=data if task.spec else None,
         variant=task.protocol.variant(None),
         columns=task.protocol.columns,
+        judges=(),  # verdicts in a submission are the submitter's own
         name=task.model,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from snellen.benchmarks.mme.subtasks import (
+from snellen.benchmarks.abilities.mme.subtasks import (
     ABILITY,
     AREAS,
     IMAGES,

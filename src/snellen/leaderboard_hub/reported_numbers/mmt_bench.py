@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from snellen.benchmarks.mmt_bench.summary import (
+from snellen.benchmarks.abilities.mmt_bench.summary import (
     META_TASK,
     OVERALL,
     SUBTASK,
     WITHOUT_RECOGNITION,
 )
-from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask, subtasks
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_meta_task, find_subtask, subtasks
 from snellen.core.summary import Interval, Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (

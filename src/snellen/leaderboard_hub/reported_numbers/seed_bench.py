@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from snellen.benchmarks.seedbench.levels import (
+from snellen.benchmarks.abilities.seedbench.levels import (
     DimensionGroup,
     average,
     dimensions,
@@ -17,8 +17,8 @@ from snellen.benchmarks.seedbench.levels import (
     group_by_part,
     group_by_subpart,
 )
-from snellen.benchmarks.seedbench.rows import DIMENSION, PART, SUBPART
-from snellen.benchmarks.seedbench.summary import LEVEL
+from snellen.benchmarks.abilities.seedbench.rows import DIMENSION, PART, SUBPART
+from snellen.benchmarks.abilities.seedbench.summary import LEVEL
 from snellen.core.summary import Metric
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (

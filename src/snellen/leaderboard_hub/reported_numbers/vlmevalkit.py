@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from snellen.benchmarks.declaration.published_sizes import published_sizes
 from snellen.benchmarks.declaration.registry import find_suite
-from snellen.benchmarks.ocrbench import FINAL
+from snellen.benchmarks.documents.ocrbench import FINAL
 from snellen.core.summary import Interval, Metric, Summary, Unit
 from snellen.leaderboard_hub.reported_numbers.model_facts import facts_of_model
 from snellen.leaderboard_hub.reported_numbers.numbers import (

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import select
 
 from snellen.core.errors import UsageError
-from snellen.core.sample import origin_of
+from snellen.core.sample import is_own_data
 from snellen.curate.decisions import Decision, Evidence
 from snellen.curate.items import ItemTable, open_items
 from snellen.curate.step import SourceInfo, open_step
@@ -60,8 +60,7 @@ def _open_table(row: HostedBenchmark, path: Path) -> ItemTable:
         return open_items(path, protocol.columns)
     benchmark = open_hosted(row.spec, protocol, path)
     table = benchmark.open()
-    origin = origin_of(table)
-    is_own = origin is not None and origin.kind == "own" and not origin.spec
+    is_own = is_own_data(table)
     return ItemTable(benchmark.name, row.spec, table, benchmark, is_own=is_own)
 
 

@@ -20,6 +20,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from snellen.leaderboard_hub.web.access import hub_of
 from snellen.leaderboard_hub.web.browser import browser_of, checked_target, local_target
+from snellen.leaderboard_hub.web.pages.sentence_patterns import translate_sentence
 from snellen.report import format as fmt
 from snellen.report.page.layout import page_file
 
@@ -100,8 +101,13 @@ def translate(language: str, english: str, **values: object) -> str:
     """A text in a language, with values for its {names}."""
     text = english if language == "en" else _chinese().get(english)
     if text is None:
-        text = english if values else _translate_numbers(english)
+        text = english if values else _translate_filled(english)
     return text.format(**values) if values else text
+
+
+def _translate_filled(english: str) -> str:
+    """A sentence that arrives with its values in it; in English if nothing is known of it."""
+    return translate_sentence(english) or _translate_numbers(english)
 
 
 def _translate_numbers(english: str) -> str:

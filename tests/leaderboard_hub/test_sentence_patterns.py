@@ -1,0 +1,112 @@
+"""Sentences that arrive on the pages in English, values included, have a Chinese translation: those
+of intake and of the level gates are made here by the code that makes them there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from board_rows import add_board, number, publish, sqlite_hub, summary
+
+from snellen.benchmarks.abilities.seedbench.levels import dimensions
+from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.boards.pages import read_tables
+from snellen.leaderboard_hub.config import SubmissionLimits
+from snellen.leaderboard_hub.intake import Reply, check_ids, read_replies
+from snellen.leaderboard_hub.web.pages.frame import translate
+from snellen.leaderboard_hub.web.pages.sentence_patterns import translate_sentence
+
+_LIMITS = SubmissionLimits(megabytes=1, rows=2)
+_WEB = Path(str(resources.files("snellen.leaderboard_hub.web")))
+_ENGLISH = re.compile(r"\b(?:the|expected|and|is|are|not|no|has|at most|file)\b")
+
+_FILES: dict[str, tuple[str, bytes]] = {
+    "too long": ("r.csv", b"x" * 1_000_001),
+    "kind": ("r.txt", b"x"),
+    "empty": ("r.csv", b""),
+    "rows": ("r.csv", b"index,prediction\n1,A\n2,B\n3,C\n"),
+    "two replies": ("r.csv", b"index,prediction\n1,A\n1,B\n"),
+    "no column": ("r.csv", b"index,what\n1,A\n"),
+    "no id column": ("r.csv", b"name,prediction\n1,A\n"),
+    "empty id": ("r.csv", b"index,prediction\n,A\n"),
+}
+
+
+def refusal(call: Callable[[], object]) -> str:
+    with pytest.raises(UsageError) as caught:
+        call()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", _FILES)
+def test_why_a_file_is_not_taken(name: str) -> None:
+    english = refusal(lambda: read_replies(*_FILES[name], _LIMITS))
+    assert "--" not in english
+    chinese = translate("zh", english)
+    assert re.search(r"[\u4e00-\u9fff]", chinese), english
+    assert not _ENGLISH.search(chinese), chinese
+    assert translate("en", english) == english
+
+
+@pytest.mark.parametrize("known", [["7", "8"], ["7", "8", "9", "10"]], ids=["few", "many"])
+def test_why_ids_are_not_taken(known: list[str]) -> None:
+    english = refusal(lambda: check_ids([Reply("{n}", "A"), Reply("7", "B")], known))
+    chinese = translate("zh", english)
+    assert "2 个编号中有 1 个不属于该基准，例如 '{n}'" in chinese
+    assert not _ENGLISH.search(chinese)
+    assert translate("zh", refusal(lambda: check_ids([], known))) == "文件中没有回复"
+
+
+def test_the_gates_of_levels(tmp_path: Path) -> None:
+    hub = sqlite_hub(tmp_path)
+    levels = {dimension.name: dimension.level for dimension in dimensions()}
+    with hub.database.writing() as session:
+        row = add_board(session, "seed", layout="seed")
+        for model, lacks, declared in (
+            ("whole", "", ""), ("low", "", "L1"), ("mute", "L3", ""), ("other", "L2", "L3"),
+        ):  # fmt: skip
+            groups = {
+                name: number("accuracy", 50.0, 40, note="40 of 40 answers valid")
+                for name, level in levels.items()
+                if level != lacks or model == "mute"
+            }
+            if model == "mute":
+                silent = number("accuracy", 0.0, 40, note="0 of 40 answers valid: 40 missing")
+                groups |= {name: silent for name, level in levels.items() if level == lacks}
+            facts = {"capability": declared} if declared else {}
+            numbers = summary(number("L3", 45.0, 1360), groups={"dimension": groups})
+            publish(session, row, model, numbers, kind="verified", facts=facts)
+        tables = read_tables(session, hub, row).tables
+    hub.close()
+    notices = {notice for table in tables for notice in table.notices}
+    reasons = ("declares L1", "has no valid answer to", "has no number for")
+    assert all(any(reason in notice for notice in notices) for reason in reasons)
+    for notice in notices:
+        chinese = translate("zh", notice)
+        assert re.search(r"[\u4e00-\u9fff]", chinese), notice
+        assert not _ENGLISH.search(chinese.partition("“")[0]), chinese
+
+
+def error_sentences() -> Iterator[str]:
+    """The sentence of every HTTPException of the pages, values replaced by 7."""
+    for path in sorted((_WEB / "pages").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "HTTPException":
+                text = node.args[1]
+                if isinstance(text, ast.Constant):
+                    yield str(text.value)
+                elif isinstance(text, ast.JoinedStr):
+                    yield "".join(
+                        str(part.value) if isinstance(part, ast.Constant) else "7"
+                        for part in text.values
+                    )
+
+
+def test_errors_of_pages_have_a_translation() -> None:
+    sentences = {text for text in error_sentences() if not text.startswith("there is no file")}
+    assert len(sentences) > 15
+    assert {text for text in sentences if translate_sentence(text) is None} == set()
