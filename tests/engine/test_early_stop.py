@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from snellen import evaluate
+from snellen.benchmarks.abilities.mme.subtasks import SUBTASKS
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mme.subtasks import SUBTASKS
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError

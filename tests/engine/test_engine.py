@@ -237,8 +237,8 @@ def test_equal_requests_in_flight_are_one() -> None:
 def test_usage_is_added_up() -> None:
     broker, _ = asked(First(), [ask(1), ask(2)])
     assert (
-        broker.clients["model"].usage.sent_tokens.prompt,
-        broker.clients["model"].usage.sent_tokens.completion,
+        broker.clients["model"].usage.sent_usage.prompt_tokens,
+        broker.clients["model"].usage.sent_usage.completion_tokens,
     ) == (10, 2)
 
 

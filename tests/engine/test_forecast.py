@@ -13,9 +13,11 @@ from snellen.engine.anytime.forecast import (
     comparison_forecast,
     expected_comparison_stop,
     expected_stop,
+    precision_forecast,
+    precision_stop_range,
 )
 from snellen.engine.anytime.sample_order import AnytimeMean, stratified_order
-from snellen.stats.confidence_sequences import bets_for_samples
+from snellen.stats.confidence_sequences import bets_for_samples, bets_for_width
 
 SAMPLES = [Sample(id=str(at), kind="open", question="?") for at in range(5000)]
 UNITS = stratified_order(SAMPLES, 0)
@@ -39,6 +41,31 @@ def test_the_end_of_a_contest_is_near_the_median_of_contests(score: float, point
     told = expected_comparison_stop(UNITS, points, score)
     seen = statistics.median(simulated(score, points / 100, seed) for seed in range(11))
     assert told == pytest.approx(seen, rel=0.25)
+
+
+def test_the_end_of_a_run_lies_in_the_range_that_its_first_scores_give() -> None:
+    units, rule = stratified_order(SAMPLES[:800], 0), PrecisionRule(6)
+    held, ends = 0, []
+    for seed in range(20):
+        lots = random.Random(seed)
+        right = [float(lots.random() < 0.8) for _ in units]
+        mean = AnytimeMean(units, bets_for_width(rule.points / 100), finite=True)
+        for unit, score in zip(units, right, strict=True):
+            mean.add(unit, [score])
+            interval = mean.interval()
+            if mean.units >= 10 and interval.high - interval.low <= 2 * rule.points / 100:
+                break
+        stops = precision_stop_range(units, rule, right[:24])
+        assert stops.low <= stops.expected <= stops.high
+        held += stops.low <= mean.units <= stops.high
+        ends.append(mean.units)
+        text = precision_forecast(units, rule, stops, statistics.fmean(right[:24]))
+        assert text.startswith(f"--until ±6: about {stops.expected} ({stops.low} to {stops.high}) ")
+    assert held >= 17, ends
+    few = precision_stop_range(stratified_order(SAMPLES[:40], 0), PrecisionRule(0.1), [1.0, 0.0])
+    assert few == (40, 40, 40)
+    halves = precision_stop_range(units, rule, [0.4, 0.6] * 12)
+    assert halves.expected < precision_stop_range(units, rule, [0.0, 1.0] * 12).expected / 2
 
 
 def test_what_is_never_decided_is_said() -> None:

@@ -59,10 +59,15 @@ def outputs(model: Model) -> list[Output]:
     async def main() -> list[Output]:
         with ResponseStore(None) as nowhere:
             broker = RequestBroker({"model": model}, nowhere)
-            asking = asyncio.gather(*map(broker.ask, ASKED))
-            found = await asyncio.wait_for(asking, 10)
-            broker.close()
-            return [one.output for one in found]
+            try:
+                found = await asyncio.wait_for(asyncio.gather(*map(broker.ask, ASKED)), 10)
+                return [one.output for one in found]
+            except KeyboardInterrupt:
+                # It came out of the event loop already, which now closes. Raised once more it
+                # would leave the loop open, and its threads waiting when the process ends.
+                return []
+            finally:
+                broker.close()
 
     return asyncio.run(main())
 

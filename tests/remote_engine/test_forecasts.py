@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,12 +20,17 @@ from snellen import Variant, evaluate
 from snellen.api.planning import plan
 from snellen.api.resolve import resolve_benchmark
 from snellen.cli.main import main
-from snellen.core.output import Failure
+from snellen.core.output import Failure, Usage
 from snellen.core.price import Price
+from snellen.engine.anytime.early_stop import PrecisionRule
 from snellen.engine.forecast.probe_samples import SampleSize, choose_probe, probe_count
-from snellen.engine.forecast.projection import Capacity, Forecast, Projected, forecast
+from snellen.engine.forecast.projection import Forecast, forecast
 from snellen.engine.forecast.sample_costs import RoleCost, SampleCost
+from snellen.engine.forecast.wall_time import Capacity
+from snellen.engine.forecast.weighting import Projected
 from snellen.engine.loop.plan import RunPlan
+from snellen.engine.loop.probe import costs_of_record
+from snellen.engine.loop.progress import NoProgress
 from snellen.engine.loop.request_broker import RequestLimits
 from snellen.engine.loop.run import run
 from snellen.models.naming.registry import open_model
@@ -46,10 +52,22 @@ class Server:
     slots: int = 1000
     per_second: float = 0.0
     """Requests a second above which it says 429; 0: no limit."""
+    cold: float = 0.0
+    """Seconds that the first requests take longer."""
+    unrest: float = 0.0
+    """Standard deviation of the logarithm of its speed, which changes every 0.1 seconds."""
     refused: int = 0
+    waits: list[tuple[float, float]] = field(default_factory=list)
+    """When each reply was ready, and how many times longer than meant its wait was: more than once,
+    because the machine has other work."""
     _allowance: float = 5.0
     _at: float = field(default_factory=time.monotonic)
     _gate: asyncio.Semaphore | None = None
+    _begun: float = field(default_factory=time.monotonic)
+    _name: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._name = self.draws.random()
 
     async def __call__(self, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if self.per_second and not self._may_pass():
@@ -63,11 +81,27 @@ class Server:
             return web.json_response(chat_reply("A"))
         prompt = 10 + len(text) // 4
         tokens = 12 if is_helper else self.tokens(self.draws, asked_about(body))
+        if time.monotonic() - self._begun < self.cold:
+            await asyncio.sleep(self.cold)
         async with self._gate:
-            await asyncio.sleep((tokens + prompt / 10) * self.seconds_per_token)
+            seconds = (tokens + prompt / 10) * self.seconds_per_token * self._factor()
+            begun = time.monotonic()
+            await asyncio.sleep(seconds)
+        self.waits.append((time.monotonic(), (time.monotonic() - begun) / seconds))
         reply = chat_reply("1.0" if is_helper else self._reply(asked_about(body)))
         usage = {"prompt_tokens": prompt, "completion_tokens": tokens}
         return web.json_response({**reply, "usage": usage})
+
+    def _factor(self) -> float:
+        """How many times longer a reply takes at this moment."""
+        period = int((time.monotonic() - self._begun) / 0.1)
+        return random.Random(f"{self._name} {period}").lognormvariate(0, self.unrest)
+
+    def slowdown_since(self, at: float) -> float:
+        """How much slower the machine was after that time than before."""
+        before = [wait for end, wait in self.waits if end <= at]
+        after = [wait for end, wait in self.waits if end > at]
+        return statistics.fmean(after) / statistics.fmean(before)
 
     def _reply(self, number: int) -> str:
         return "A" if number % 2 else "It looks azure to me"
@@ -98,6 +132,8 @@ SCENARIOS = {
     "thoughts of any length": Scenario(server={"tokens": thoughts}),
     "four slots": Scenario(server={"slots": 4}),
     "100 requests a second": Scenario(server={"per_second": 100.0}),
+    "busy at times": Scenario(server={"tokens": thoughts, "unrest": 0.4}),
+    "a cold start": Scenario(server={"cold": 0.5}),
     "prompts of any length": Scenario(long_prompts=True),
     "a judge": Scenario(helper="judge", server={"tokens": thoughts}),
     "a reader": Scenario(helper="extractor", server={"tokens": thoughts}),
@@ -117,12 +153,23 @@ def write_questions(folder: Path, scenario: Scenario, seed: int) -> str:
     return str(path)
 
 
+class LastEnd(NoProgress):
+    """When the latest sample ended."""
+
+    at = 0.0
+
+    def on_advance(self, *args: Any) -> None:
+        self.at = time.monotonic()
+
+
 @dataclass(frozen=True)
 class Outcome:
     expected: Forecast
     tokens: float
     cost: float
     seconds: float
+    slowdown: float
+    """How much slower the machine was than during the probe, which no forecast knows."""
 
     def pairs(self) -> dict[str, tuple[Projected, float]]:
         assert self.expected.cost is not None
@@ -130,7 +177,7 @@ class Outcome:
         return {
             "tokens": (self.expected.tokens, self.tokens),
             "cost": (self.expected.cost, self.cost),
-            "time": (self.expected.seconds, self.seconds),
+            "time": (self.expected.seconds, self.seconds / self.slowdown),
         }
 
 
@@ -138,7 +185,7 @@ def outcome(server: StandIn, folder: Path, scenario: Scenario, seed: int = 0) ->
     """A run, with what was expected after the first samples and what the others took."""
     folder.mkdir(parents=True, exist_ok=True)
     server.models = ["tiny", "helper"]
-    server.handler = Server(random.Random(seed), **scenario.server)
+    handler = server.handler = Server(random.Random(seed), **scenario.server)
     data = write_questions(folder, scenario, seed)
     helper, is_judge = scenario.helper, scenario.helper == "judge"
     variant = Variant(
@@ -147,9 +194,7 @@ def outcome(server: StandIn, folder: Path, scenario: Scenario, seed: int = 0) ->
     notes: list[tuple[Forecast, float, set[str]]] = []
 
     def note(expected: Forecast) -> None:
-        (lines,) = (folder / "out").glob("*/samples.jsonl")
-        ended = {line.split('"id":"')[1].split('"')[0] for line in lines.read_text().splitlines()}
-        notes.append((expected, time.monotonic(), ended))
+        notes.append((expected, time.monotonic(), ended_ids(folder / "out")))
 
     run_plan = RunPlan(
         model=open_model(f"{server.url}#tiny:concurrency={CONCURRENCY}"),
@@ -162,11 +207,12 @@ def outcome(server: StandIn, folder: Path, scenario: Scenario, seed: int = 0) ->
         limits=RequestLimits(retries=QUICK),
         prices=PRICES,
         on_forecast=note,
+        progress=(last := LastEnd()),
     )
     with ResponseStore(folder / "store.sqlite") as store:
         done = run(run_plan, store)
     ((expected, at, ended),) = notes
-    seconds = time.monotonic() - at
+    seconds, slowdown = last.at - at, handler.slowdown_since(at)
     tokens = cost = 0.0
     for record in done.records():
         if record.id in ended:
@@ -181,18 +227,23 @@ def outcome(server: StandIn, folder: Path, scenario: Scenario, seed: int = 0) ->
                 taken.add(output)
                 tokens += taken.tokens
                 cost += taken.cost(PRICES[role])
-    return Outcome(expected, tokens, cost, seconds)
+    return Outcome(expected, tokens, cost, seconds, slowdown)
+
+
+def ended_ids(out: Path) -> set[str]:
+    """The samples of a run that goes on which have ended."""
+    (lines,) = out.glob("*/samples.jsonl")
+    return {line.split('"id":"')[1].split('"')[0] for line in lines.read_text().splitlines()}
 
 
 def within(projected: Projected, truth: float) -> bool:
     return projected.low <= truth <= projected.high
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.release) for seed in (1, 2, 3))]
-)
+@pytest.mark.release
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_intervals_contain_what_most_runs_took(tmp_path: Path, seed: int) -> None:
-    """Seven servers: at most one interval of tokens, one of cost and two of time miss; expected
+    """Nine servers: at most one interval of tokens, one of cost and two of time miss; expected
     tokens and costs are off by 25 % at most."""
     misses: dict[str, list[str]] = {"tokens": [], "cost": [], "time": []}
     for name, scenario in SCENARIOS.items():
@@ -201,7 +252,7 @@ def test_intervals_contain_what_most_runs_took(tmp_path: Path, seed: int) -> Non
         for what, (projected, truth) in result.pairs().items():
             error = projected.expected / truth - 1
             print(f"{name} | {what} | {error:+.0%} | {within(projected, truth)}"
-                  f" | {projected} | {truth:.2f}")  # fmt: skip
+                  f" | {projected} | {truth:.2f} | {result.slowdown:.2f}")  # fmt: skip
             if not within(projected, truth):
                 misses[what].append(name)
             if what != "time":
@@ -210,13 +261,15 @@ def test_intervals_contain_what_most_runs_took(tmp_path: Path, seed: int) -> Non
             assert set(result.expected.roles) == {"model", scenario.helper}
     assert len(misses["tokens"]) <= 1, misses
     assert len(misses["cost"]) <= 1, misses
-    # A busy machine makes some minutes slower than others.
+    # Of 95 % intervals of nine runs more than two miss once in a hundred times.
     assert len(misses["time"]) <= 2, misses
 
 
 def projected_tokens(sizes: list[float], taken: list[int], count: int, seed: int) -> Projected:
     ids = choose_probe([SampleSize(str(i), size) for i, size in enumerate(sizes)], count, seed)
-    measured = [SampleCost(sizes[int(i)], {"model": RoleCost(1, taken[int(i)])}) for i in ids]
+    measured = [
+        SampleCost(sizes[int(i)], {"model": RoleCost(1, Usage(taken[int(i)]))}) for i in ids
+    ]
     pending = [size for i, size in enumerate(sizes) if str(i) not in set(ids)]
     capacity = Capacity(accounts={"model": "one"}, concurrency={"one": 8})
     expected = forecast(measured, pending, {}, capacity)
@@ -256,7 +309,7 @@ def test_the_longest_prompt_does_not_stand_for_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pending", "concurrency", "count"), [(47, 8, 0), (48, 8, 12), (1000, 8, 24), (1000, 16, 48),
+    ("pending", "concurrency", "count"), [(47, 8, 0), (48, 8, 12), (1000, 8, 32), (1000, 16, 64),
                                           (9000, 64, 128)],
 )  # fmt: skip
 def test_small_runs_are_not_projected(pending: int, concurrency: int, count: int) -> None:
@@ -278,6 +331,69 @@ def test_the_first_start_of_a_paid_run_says_what_the_rest_takes(
     assert " USD" in lines[0]
     evaluate(name, data, out=tmp_path / "free", html=False, serving=lines.append)
     assert len(lines) == 2
+
+
+def tokens_after_forecast(server: StandIn, folder: Path, seed: int) -> tuple[Forecast, int]:
+    """What a run with `--until ±10` expects, and what it then takes."""
+    folder.mkdir()
+    server.handler = Server(random.Random(seed), seconds_per_token=0.0002)
+    notes: list[tuple[Forecast, set[str]]] = []
+    run_plan = RunPlan(
+        model=open_model(f"{server.url}#tiny:concurrency={CONCURRENCY}"),
+        model_name="tiny",
+        benchmark=resolve_benchmark(write_questions(folder, Scenario(), seed), Variant(), {}),
+        out=folder / "out",
+        seed=seed,
+        stop_rule=PrecisionRule(10),
+        on_forecast=lambda said: notes.append((said, ended_ids(folder / "out"))),
+    )
+    with ResponseStore(folder / "store.sqlite") as store:
+        records = list(run(run_plan, store).records())
+    ((expected, ended),) = notes
+    return expected, sum(
+        costs_of_record(record)["model"].tokens for record in records if record.id not in ended
+    )
+
+
+def test_a_run_with_a_rule_says_what_comes_before_its_end(server: StandIn, tmp_path: Path) -> None:
+    """The rule's own order is kept: its first samples are measured."""
+    held = 0
+    for seed in range(4):
+        expected, tokens = tokens_after_forecast(server, tmp_path / str(seed), seed)
+        assert (expected.measured, set(expected.roles)) == (24, {"model"})
+        assert expected.samples < ASKED - 24 - CONCURRENCY
+        assert expected.stop.startswith("--until ±10: about ")
+        held += within(expected.tokens, tokens)
+    assert held >= 3
+
+
+def test_each_of_two_models_and_a_continued_run_say_what_is_left(
+    server: StandIn, tmp_path: Path
+) -> None:
+    server.models = ["tiny", "other"]
+    server.handler = Server(random.Random(0), seconds_per_token=0.0002)
+    data = write_questions(tmp_path, Scenario(), 0)
+    names = [f"{server.url}#{name}:concurrency=8" for name in server.models]
+    lines: list[str] = []
+    prices = ["tiny:input=100,output=200", "other:input=100,output=200"]
+    evaluate(names, data, out=tmp_path / "two", html=False, until="A>B", serving=lines.append,
+             prices=prices)  # fmt: skip
+    assert [line.partition(" on ")[0] for line in lines] == ["tiny", "other"]
+    assert all("by the first 24, the other 1" in line for line in lines)
+    assert all("; --until tiny>other: " in line for line in lines)
+    lines.clear()
+    results = [
+        evaluate(names[0], data, out=tmp_path / "one", html=False, budget=budget, prices=prices[:1],
+                 serving=lines.append)
+        for budget in ("1usd", None, None)
+    ]  # fmt: skip
+    assert [run.info.status for each in results for run in each.runs] == [
+        "interrupted", "complete", "complete",
+    ]  # fmt: skip
+    first, continued = lines
+    assert "by the first 32, " in first
+    measured = int(continued.partition("by the first ")[2].partition(",")[0])
+    assert measured > 60, continued
 
 
 def questions_asked(server: StandIn) -> int:
@@ -306,8 +422,8 @@ def test_a_plan_with_a_probe_asks_what_the_run_then_need_not(
     assert expected is not None
     assert expected.cost is not None
     assert expected.seconds is not None
-    assert (expected.measured, expected.samples) == (24, ASKED - 24)
-    assert 24 < asked_by_probe < 48
+    assert (expected.measured, expected.samples) == (32, ASKED - 32)
+    assert 32 < asked_by_probe < 64
     # A second plan asks nothing, and expects the same.
     (again,) = plan(name, data, **given).lines
     assert again.estimate is not None
@@ -320,7 +436,7 @@ def test_a_plan_with_a_probe_asks_what_the_run_then_need_not(
     seconds = time.monotonic() - started
     spent = done.info.spent
     assert sum(spent[role].answered for role in roles) == (questions_asked(server) - asked_by_probe)
-    assert spent["model"].answered == ASKED - 24
+    assert spent["model"].answered == ASKED - 32
     paid = sum(spent[role].cost or 0.0 for role in roles)
     assert within(expected.cost, paid)
     assert seconds < 3 * expected.seconds.high

@@ -24,6 +24,7 @@ from snellen.engine.anytime.sample_order import (
     MIN_UNITS,
     AnytimeMean,
     OrderedScores,
+    SampleUnit,
     ScoreWeights,
     headline_weights,
     stratified_order,
@@ -44,6 +45,9 @@ class StopMonitor(Protocol):
     @property
     def waits_for(self) -> str:
         """What the run waits for if it paused for another run; else empty."""
+
+    def units(self) -> Sequence[SampleUnit]:
+        """All units, in the order in which they are asked."""
 
     def order(self, pending: set[str]) -> Iterator[Sample]:
         """Yield the pending samples until the rule is met; a unit is always completed."""
@@ -89,6 +93,26 @@ def parse_stop_rule(text: str) -> PrecisionRule | ComparisonRule:
     )
 
 
+def units_in_order(
+    rule: PrecisionRule | ComparisonRule,
+    benchmark: Benchmark,
+    samples: Sequence[Sample],
+    seed: int,
+) -> list[SampleUnit]:
+    """The units in the order in which a run with this rule asks them."""
+    if isinstance(rule, ComparisonRule):
+        return stratified_order(samples, seed)
+    return _precision_units(samples, seed, headline_weights(benchmark, samples))
+
+
+def _precision_units(
+    samples: Sequence[Sample], seed: int, weights: ScoreWeights
+) -> list[SampleUnit]:
+    # The target is the score of this finite set of samples. For a random order of a finite set
+    # it does not matter which samples share an image; smaller units give a tighter interval.
+    return stratified_order(samples, seed, by_media=False, weights=weights.by_sample)
+
+
 @dataclass(frozen=True, slots=True)
 class PrecisionRule:
     """`±1`: stop once the half-width of the score's anytime interval is at most `points`.
@@ -126,15 +150,16 @@ class _PrecisionMonitor:
     ) -> None:
         self._rule = rule
         self._total = len(samples)
-        # The target is the score of this finite set of samples. For a random order of a finite set
-        # it does not matter which samples share an image; smaller units give a tighter interval.
         self._headline = weights.headline
-        self._units = stratified_order(samples, seed, by_media=False, weights=weights.by_sample)
+        self._units = _precision_units(samples, seed, weights)
         self._scores = OrderedScores(self._units, failures)
         self._anytime_mean = AnytimeMean(
             self._units, bets_for_width(rule.points / 100), finite=True
         )
         self.reason = ""
+
+    def units(self) -> Sequence[SampleUnit]:
+        return self._units
 
     def order(self, pending: set[str]) -> Iterator[Sample]:
         for unit in self._units:

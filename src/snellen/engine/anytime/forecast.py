@@ -5,24 +5,88 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import pvariance
+from statistics import fmean, pvariance
+from typing import NamedTuple
 
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
 from snellen.engine.anytime.sample_order import MIN_UNITS, SampleUnit
 from snellen.stats.confidence_sequences import NO_DIFFERENCE, Bet, bets_for_samples, bets_for_width
+from snellen.stats.intervals import wilson
 from snellen.stats.stopping_time import expected_draws
 
 FORECAST_DIFFERENCES = (20, 10, 5)
 """Differences of two models, in points, for which the end of `A>B` is forecast."""
 
+_STOP_SPREAD = 0.1
+"""How far the ends of simulated runs lie from the expected one, relative to it
+(`tests/stats/test_stopping.py`)."""
 
-def expected_stop(units: Sequence[SampleUnit], rule: PrecisionRule, score: float) -> int | None:
-    """Expected number of units until the rule is met, if the mean score is `score` (0..1).
+
+class StopRange(NamedTuple):
+    """How many units are asked until a rule is met: expected, and the ends of an interval."""
+
+    expected: int
+    low: int
+    high: int
+
+
+def precision_stop_range(
+    units: Sequence[SampleUnit], rule: PrecisionRule, scores: Sequence[float]
+) -> StopRange:
+    """Units until the rule is met, by the scores (0..1) of some samples; all units, if it is not
+    expected to be met before.
+
+    The interval is that of the variance, over Wilson's interval of the mean score (95 %), and
+    wider by how far runs end from what is expected; partial scores vary less than right and wrong
+    ones with the same mean.
+    """
+    mean = fmean(scores)
+    interval = wilson(math.fsum(scores), len(scores))
+    binary = mean * (1 - mean)
+    ratio = min(1.0, pvariance(scores) / binary) if binary else 1.0
+    ends = (interval.low, interval.high, min(max(0.5, interval.low), interval.high))
+    variances = [ratio * end * (1 - end) for end in ends]
+
+    def units_at(variance: float, margin: float = 0.0) -> int:
+        stop = expected_stop(units, rule, mean, variance)
+        return len(units) if stop is None else min(len(units), round((1 + margin) * stop))
+
+    return StopRange(
+        units_at(ratio * binary),
+        units_at(min(variances), -_STOP_SPREAD),
+        units_at(max(variances), _STOP_SPREAD),
+    )
+
+
+def precision_forecast(
+    units: Sequence[SampleUnit], rule: PrecisionRule, stops: StopRange, score: float
+) -> str:
+    """A sentence: after how many samples the rule is expected to be met."""
+    total = _count_samples(units)
+    expected, low, high = (_count_samples(units[:stop]) for stop in stops)
+    condition = f"at a score of {100 * score:.0f}"
+    if stops.expected == len(units):
+        what = f"not expected to be reached with {total:,} samples {condition}"
+        what += f", at the earliest after {low:,}" if low < total else ""
+    else:
+        span = "" if low == high else f" ({low:,} to {high:,})"
+        what = f"about {expected:,}{span} of {total:,} samples {condition}"
+    return f"--until {rule.text}: {what}"
+
+
+def expected_stop(
+    units: Sequence[SampleUnit],
+    rule: PrecisionRule,
+    score: float,
+    variance: float | None = None,
+) -> int | None:
+    """Expected number of units until the rule is met, if the mean score is `score` (0..1), with
+    this `variance`; None: that of scores that are 0 or 1.
 
     None if it is not expected to be met before the last unit. Samples are taken as independent.
     """
     width = rule.points / 100
-    variance = score * (1 - score)
+    variance = score * (1 - score) if variance is None else variance
     return _expected_draws(
         units, width, score, variance, bets_for_width(width), total_units=len(units)
     )

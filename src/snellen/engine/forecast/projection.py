@@ -1,46 +1,21 @@
 """Tokens, cost and time of samples that are not asked yet, with intervals, from those that are.
 
-Each pending sample is expected to take what lies, on a line, between the two measured samples whose
-prompts are next in size. So measured samples have weights, by which the very long prompts of a
-probe count as often as there are such prompts. The interval is a prediction interval by Student's t
-(95 %) for the sum over the pending samples: with the variance around the trend over size, from
-neighbours (T. Gasser and others, Biometrika 73, 1986), and the effective number of measured samples
-(L. Kish, "Survey Sampling", 1965).
+How sums over the pending samples follow from measured ones is in `weighting`, the time in
+`wall_time`.
 """
 
 from __future__ import annotations
 
-import math
-import operator
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from snellen.core.price import Price
 from snellen.engine.forecast.probe_samples import MIN_PROBE
-from snellen.engine.forecast.sample_costs import SampleCost
-from snellen.stats.student_t import two_sided_quantile
-
-LEVEL = 0.95
-_SPREAD = 0.01
-"""Smallest half-width of an interval of tokens, requests or cost, relative to its middle: samples
-that took all the same are no proof that the others will."""
-_TIME_SPREAD = 0.2
-"""The same of a time: servers and networks are not as fast in every minute."""
-_NEAR = 1.15
-"""Up to which ratio what the concurrency promises is taken rather than the observed pace, which is
-less certain."""
-
-
-class Projected(Struct, frozen=True):
-    """An expected number, and the ends of its interval."""
-
-    expected: float
-    low: float
-    high: float
+from snellen.engine.forecast.sample_costs import Pace, SampleCost
+from snellen.engine.forecast.wall_time import Capacity, project_time
+from snellen.engine.forecast.weighting import Projected, SampleWeights
 
 
 class RoleForecast(Struct, frozen=True, kw_only=True):
@@ -69,16 +44,8 @@ class Forecast(Struct, frozen=True, kw_only=True):
     """The currency of `cost`."""
     seconds: Projected | None
     """None if no model says how long a reply took."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
-    """How many requests are in flight at once."""
-
-    accounts: Mapping[str, str]
-    """Roles with the account whose limit they share."""
-    concurrency: Mapping[str, int]
-    """Most requests in flight, by account."""
+    stop: str = ""
+    """A clause on when a stop rule ends the run; empty without one."""
 
 
 def forecast(
@@ -86,16 +53,19 @@ def forecast(
     pending: Sequence[float],
     prices: Mapping[str, Price],
     capacity: Capacity,
-    seconds_per_sample: float | None = None,
+    pace: Pace | None = None,
+    timed: Sequence[SampleCost] | None = None,
 ) -> Forecast | None:
     """What samples of these sizes will take; None if too few samples were measured.
 
-    `seconds_per_sample` is the observed time between two ends of samples that sent requests, if it
-    was measured: a server that is slower than its concurrency promises shows there.
+    `pace` is how fast samples ended that sent requests, if it was measured: a server that is slower
+    than its concurrency promises shows there. `timed` are the measured samples whose seconds are
+    those of the pending ones; None: all.
     """
     if len(measured) < MIN_PROBE:
         return None
-    weights = _Weights(measured, pending)
+    weights = SampleWeights(measured, pending)
+    time_weights = weights if timed is None else SampleWeights(timed, pending)
     roles = sorted({role for sample in measured for role in sample.roles})
     priced = [role for role in roles if role in prices]
     currencies = {prices[role].currency for role in priced}
@@ -108,121 +78,65 @@ def forecast(
         if len(currencies) == 1
         else None,
         currency=currencies.pop() if len(currencies) == 1 else "",
-        seconds=_seconds(weights, capacity, seconds_per_sample),
+        seconds=project_time(time_weights, capacity, pace),
     )
 
 
-def _role_forecast(weights: _Weights, role: str, price: Price | None) -> RoleForecast:
+def _role_forecast(weights: SampleWeights, role: str, price: Price | None) -> RoleForecast:
     return RoleForecast(
         requests=weights.project(lambda each: each.of(role).requests),
-        prompt_tokens=weights.project(lambda each: each.of(role).prompt_tokens),
-        completion_tokens=weights.project(lambda each: each.of(role).completion_tokens),
+        prompt_tokens=weights.project(lambda each: each.of(role).usage.prompt_tokens),
+        completion_tokens=weights.project(lambda each: each.of(role).usage.completion_tokens),
         cost=None if price is None else weights.project(lambda each: each.of(role).cost(price)),
     )
 
 
-def _seconds(
-    weights: _Weights, capacity: Capacity, seconds_per_sample: float | None
-) -> Projected | None:
-    """Wall time: of the account that takes longest at its full concurrency, or by the observed
-    pace if that is clearly another: a server may be slower than its concurrency promises, and
-    copies of a local model faster than one. None if neither is known."""
-    totals = {
-        account: weights.project(partial(_account_seconds, capacity, account))
-        for account in capacity.concurrency
-    }
-    shares = [
-        Projected(*(end / capacity.concurrency[account] for end in _ends(total)))
-        for account, total in totals.items()
-    ]
-    promised = max(shares, key=lambda share: share.expected, default=Projected(0.0, 0.0, 0.0))
-    observed = 0.0
-    if seconds_per_sample is not None:
-        observed = seconds_per_sample * weights.project(_was_sent).expected
-    known = [seconds for seconds in (promised.expected, observed) if seconds]
-    if not known:
-        return None
-    spread = _TIME_SPREAD
-    if promised.expected:
-        spread = max(spread, 1 - promised.low / promised.expected)
-    longest = max(
-        (sum(cost.seconds for cost in each.roles.values()) for each in weights.samples), default=0.0
-    )
-    return Projected(
-        observed if observed and max(known) > _NEAR * min(known) else promised.expected or observed,
-        (1 - spread) * min(known),
-        # The last sample may begin when all others have ended.
-        (1 + spread) * max(known) + longest,
-    )
+def with_range(expected: Forecast, shortest: Forecast | None, longest: Forecast) -> Forecast:
+    """The forecast of a run whose number of samples is uncertain, from those of the expected number
+    and of the ends of its interval; None: nothing may be left."""
+    if shortest is None:
+        shortest = _nothing_of(expected)
 
+    def span(middle: Projected, low: Projected, high: Projected) -> Projected:
+        return Projected(middle.expected, min(middle.low, low.low), max(middle.high, high.high))
 
-def _account_seconds(capacity: Capacity, account: str, sample: SampleCost) -> float:
-    return sum(
-        cost.seconds
-        for role, cost in sample.roles.items()
-        if capacity.accounts.get(role) == account
+    def optional_span(
+        middle: Projected | None, low: Projected | None, high: Projected | None
+    ) -> Projected | None:
+        if middle is None or low is None or high is None:
+            return middle
+        return span(middle, low, high)
+
+    def role(name: str, part: RoleForecast) -> RoleForecast:
+        low, high = shortest.roles[name], longest.roles[name]
+        return RoleForecast(
+            requests=span(part.requests, low.requests, high.requests),
+            prompt_tokens=span(part.prompt_tokens, low.prompt_tokens, high.prompt_tokens),
+            completion_tokens=span(
+                part.completion_tokens, low.completion_tokens, high.completion_tokens
+            ),
+            cost=optional_span(part.cost, low.cost, high.cost),
+        )
+
+    return replace(
+        expected,
+        roles={name: role(name, part) for name, part in expected.roles.items()},
+        tokens=span(expected.tokens, shortest.tokens, longest.tokens),
+        cost=optional_span(expected.cost, shortest.cost, longest.cost),
+        seconds=optional_span(expected.seconds, shortest.seconds, longest.seconds),
     )
 
 
-def _was_sent(sample: SampleCost) -> float:
-    return float(bool(sample.roles))
-
-
-def _ends(projected: Projected) -> tuple[float, float, float]:
-    return projected.expected, projected.low, projected.high
-
-
-class _Weights:
-    """Measured samples in order of their size, each with the number of pending samples that it
-    stands for."""
-
-    def __init__(self, measured: Sequence[SampleCost], pending: Sequence[float]) -> None:
-        self.samples = sorted(measured, key=lambda each: each.size)
-        self.total = len(pending)
-        sizes = [each.size for each in self.samples]
-        distinct = sorted(set(sizes))
-        counts = dict.fromkeys(distinct, 0.0)
-        for size in pending:
-            for near, share in _neighbours(distinct, size):
-                counts[near] += share
-        self.weights = [counts[size] / sizes.count(size) for size in sizes]
-        squares = sum(weight**2 for weight in self.weights)
-        self.effective = sum(self.weights) ** 2 / squares if squares else float(len(sizes))
-
-    def project(self, value: Callable[[SampleCost], float]) -> Projected:
-        """The sum of a value over the pending samples; it is never negative."""
-        if not self.total:
-            return Projected(0.0, 0.0, 0.0)
-        values = [value(each) for each in self.samples]
-        expected = float(sum(map(operator.mul, self.weights, values)))
-        variance = self._variance(values)
-        error = math.sqrt(variance * (1 / self.effective + 1 / self.total)) * self.total
-        half = two_sided_quantile(LEVEL, max(1.0, self.effective - 1)) * error
-        half = max(half, _SPREAD * expected)
-        return Projected(expected, max(0.0, expected - half), expected + half)
-
-    def _variance(self, values: Sequence[float]) -> float:
-        """Variance around the trend over size: of what each sample differs from the line between
-        its two neighbours, by weight, so that one very long prompt does not decide it."""
-        total = squares = 0.0
-        for index in range(1, len(values) - 1):
-            left, size, right = (each.size for each in self.samples[index - 1 : index + 2])
-            share = (size - left) / (right - left) if right > left else 0.5
-            line = (1 - share) * values[index - 1] + share * values[index + 1]
-            weight = self.weights[index]
-            total += weight
-            scale = 1 + (1 - share) ** 2 + share**2
-            squares += weight * (values[index] - line) ** 2 / scale
-        return squares / total if total else 0.0
-
-
-def _neighbours(ordered: Sequence[float], value: float) -> Iterator[tuple[float, float]]:
-    """The numbers around `value`, each with its share: larger for the nearer one."""
-    at = bisect_left(ordered, value)
-    if at == len(ordered) or ordered[at] == value or at == 0:
-        yield ordered[min(at, len(ordered) - 1)], 1.0
-        return
-    left, right = ordered[at - 1 : at + 1]
-    share = (value - left) / (right - left)
-    yield left, 1 - share
-    yield right, share
+def _nothing_of(expected: Forecast) -> Forecast:
+    """The forecast of no sample, in the form of another."""
+    nothing = Projected(0.0, 0.0, 0.0)
+    role = RoleForecast(requests=nothing, prompt_tokens=nothing, completion_tokens=nothing,
+                        cost=nothing)  # fmt: skip
+    return replace(
+        expected,
+        samples=0,
+        roles=dict.fromkeys(expected.roles, role),
+        tokens=nothing,
+        cost=nothing,
+        seconds=nothing,
+    )

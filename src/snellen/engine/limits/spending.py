@@ -75,22 +75,18 @@ def _unrecorded_spending(stored: list[Output], recorded: list[RoleUsage]) -> Rol
 
 
 def _add_spending(recorded: RoleUsage, missing: RoleUsage, price: Price | None) -> RoleUsage:
-    old, new = recorded.usage, missing.usage
     price = recorded.price or price
     answered = recorded.answered + missing.answered
     return replace(
         recorded,
         sent=max(recorded.sent, answered),
         answered=answered,
-        usage=Usage(
-            old.prompt_tokens + new.prompt_tokens,
-            old.completion_tokens + new.completion_tokens,
-            old.reasoning_tokens + new.reasoning_tokens,
-            old.cached_tokens + new.cached_tokens,
-        ),
+        usage=recorded.usage + missing.usage,
         seconds=round(recorded.seconds + missing.seconds, 3),
         price=price,
-        cost=recorded.cost if price is None else (recorded.cost or 0.0) + cost(new, price),
+        cost=recorded.cost
+        if price is None
+        else (recorded.cost or 0.0) + cost(missing.usage, price),
     )
 
 
@@ -104,25 +100,6 @@ _UNITS = {
 
 
 @dataclass(slots=True)
-class TokenCounts:
-    """Sums of tokens over replies."""
-
-    prompt: int = 0
-    completion: int = 0
-    reasoning: int = 0
-    cached: int = 0
-
-    def add(self, usage: Usage) -> None:
-        self.prompt += usage.prompt_tokens
-        self.completion += usage.completion_tokens
-        self.reasoning += usage.reasoning_tokens
-        self.cached += usage.cached_tokens
-
-    def as_usage(self) -> Usage:
-        return Usage(self.prompt, self.completion, self.reasoning, self.cached)
-
-
-@dataclass(slots=True)
 class UsageCounter:
     """What one model used in one start of a run."""
 
@@ -133,9 +110,9 @@ class UsageCounter:
     failed: int = 0
     failures: Counter[FailureKind] = field(default_factory=Counter)
     seconds: float = 0.0
-    sent_tokens: TokenCounts = field(default_factory=TokenCounts)
-    reused_tokens: TokenCounts = field(default_factory=TokenCounts)
-    """Tokens of reused answers, which were paid for earlier."""
+    sent_usage: Usage = field(default_factory=Usage)
+    reused_usage: Usage = field(default_factory=Usage)
+    """Of reused answers, which were paid for earlier."""
 
     def add_output(self, output: Output) -> None:
         """Count the output of a request that was sent."""
@@ -145,7 +122,7 @@ class UsageCounter:
             return
         self.answered += 1
         if output.usage is not None:
-            self.sent_tokens.add(output.usage)
+            self.sent_usage += output.usage
         if output.seconds is not None:
             self.seconds += output.seconds
 
@@ -153,12 +130,12 @@ class UsageCounter:
         """Count the output of a request that was answered without being sent."""
         self.reused += 1
         if not isinstance(output, Failure) and output.usage is not None:
-            self.reused_tokens.add(output.usage)
+            self.reused_usage += output.usage
 
     def add_to(self, earlier: RoleUsage | None, price: Price | None) -> RoleUsage:
         """The total over this start and earlier ones. Failures are those of this start only."""
         before = earlier or RoleUsage()
-        total_cost = None if price is None else cost(self.sent_tokens.as_usage(), price)
+        total_cost = None if price is None else cost(self.sent_usage, price)
         if before.cost is not None:
             total_cost = before.cost + (total_cost or 0.0)
         return RoleUsage(
@@ -166,8 +143,8 @@ class UsageCounter:
             answered=before.answered + self.answered,
             reused=before.reused + self.reused,
             failures=dict(self.failures),
-            usage=_add_usage(before.usage, self.sent_tokens),
-            reused_usage=_add_usage(before.reused_usage, self.reused_tokens),
+            usage=before.usage + self.sent_usage,
+            reused_usage=before.reused_usage + self.reused_usage,
             seconds=round(before.seconds + self.seconds, 3),
             price=price or before.price,
             cost=total_cost,
@@ -221,12 +198,3 @@ class Budget:
             spent, most = f"{self.spent:,.0f}", f"{needed:,.0f}"
             amount = f"{self.amount:,.0f} tokens"
         return f"the budget of {amount} is spent ({spent}; the next request may take {most})"
-
-
-def _add_usage(before: Usage, now: TokenCounts) -> Usage:
-    return Usage(
-        before.prompt_tokens + now.prompt,
-        before.completion_tokens + now.completion,
-        before.reasoning_tokens + now.reasoning,
-        before.cached_tokens + now.cached,
-    )

@@ -168,6 +168,8 @@ def run_comparison(
                 return [folder]
         if not comparison.extend_slice():
             return [run(plan, store) for plan in monitored_plans]
+        # What the others take is known by now.
+        monitored_plans = [replace(plan, on_forecast=None) for plan in monitored_plans]
 
 
 def _scaled_difference(first: float, second: float) -> float:
@@ -205,6 +207,9 @@ class _ComparisonMonitor:
         self._comparison.start(samples, seed, failures)
         self._slice_ended = False
         return self
+
+    def units(self) -> Sequence[SampleUnit]:
+        return self._comparison.units()
 
     def order(self, pending: set[str]) -> Iterator[Sample]:
         for index, unit in enumerate(self._comparison.units()):

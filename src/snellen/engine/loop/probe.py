@@ -8,98 +8,238 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple, cast
 
-from snellen.core.benchmark import Table
+from msgspec import structs
+
 from snellen.core.event_loop import run_coroutine
 from snellen.core.model import BatchModel, Model, RemoteModel, abilities
+from snellen.core.output import Compared, Drawn
+from snellen.core.record import Record, every_pass
+from snellen.core.request import CLIP, DRAWER
 from snellen.core.sample import Sample
+from snellen.engine.anytime.early_stop import (
+    ComparisonRule,
+    PrecisionRule,
+    StopMonitor,
+    parse_stop_rule,
+    units_in_order,
+)
+from snellen.engine.anytime.forecast import (
+    comparison_forecast,
+    precision_forecast,
+    precision_stop_range,
+)
 from snellen.engine.forecast.probe_samples import (
+    MIN_PROBE,
+    USUAL_PROBE,
     SampleSize,
     choose_probe,
+    most_ends,
     probe_count,
     sample_size,
 )
-from snellen.engine.forecast.projection import Capacity, Forecast, forecast
-from snellen.engine.forecast.sample_costs import CostLedger
+from snellen.engine.forecast.projection import Forecast, forecast, with_range
+from snellen.engine.forecast.sample_costs import CostLedger, Pace, RoleCost, SampleCost
+from snellen.engine.forecast.wall_time import Capacity
 from snellen.engine.loop.driving import drive_all
 from snellen.engine.loop.plan import RunPlan, build_flow, select_ids
 from snellen.engine.loop.request_broker import MAIN, RequestBroker, concurrent_flows, disconnect
+from snellen.extract.llm import EXTRACTOR
+from snellen.scoring.accuracy import FailurePolicy, counted_score
 from snellen.store.responses import ResponseStore
 
 
 class Probe:
     """The samples of a run that are asked first, and what they took."""
 
-    def __init__(self, plan: RunPlan, sizes: Mapping[str, float], ids: list[str]) -> None:
-        """`sizes` are those of all pending samples, `ids` the samples of the probe in order."""
-        self._plan, self._ids = plan, ids
-        self._remaining = {name: size for name, size in sizes.items() if name not in set(ids)}
-        warm_up = min(in_flight(plan.model), len(ids) // 3)
-        self.ledger = CostLedger({name: sizes[name] for name in ids}, warm_up)
+    def __init__(
+        self,
+        plan: RunPlan,
+        pending: Mapping[str, float],
+        count: int,
+        earlier: Sequence[SampleCost] = (),
+        monitor: StopMonitor | None = None,
+    ) -> None:
+        """`pending` are the sizes of all pending samples by id, of which `count` are asked first;
+        `monitor` is that of the stop rule, if there is one."""
+        self._plan, self._count, self._monitor = plan, count, monitor
+        self._sizes, self._remaining = pending, dict(pending)
+        self._scores: list[float] = []
+        warm_up = min(_flows_at_once(plan), count // 3)
+        # A rule may end the run soon: nothing is watched for longer than the probe.
+        most = most_ends(count, len(pending)) if monitor is None else count
+        self.ledger = CostLedger(warm_up, most, earlier, is_begun=not count)
+
+    @property
+    def ids(self) -> list[str]:
+        """The samples of the probe in their order, where no stop rule demands another."""
+        sizes = (SampleSize(*item) for item in self._sizes.items())
+        return choose_probe(sizes, self._count, self._plan.seed, self.ledger.warm_up)
 
     def first(self, samples: Callable[[], Iterator[Sample]]) -> Iterator[Sample]:
         """The samples of the probe, then the others in the order of the data; reads them twice."""
-        wanted = set(self._ids)
+        if not self._count:
+            yield from samples()
+            return
+        ids = self.ids
+        wanted = set(ids)
         found = {sample.id: sample for sample in samples() if sample.id in wanted}
-        yield from (found.pop(name) for name in self._ids if name in found)
+        yield from self.in_order(found.pop(name) for name in ids if name in found)
         yield from (sample for sample in samples() if sample.id not in wanted)
 
-    def add_end(self, sample: str) -> None:
+    def in_order(self, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """The samples in their order, the first of which are the probe."""
+        for sample in samples:
+            if not self.ledger.is_begun and sample.id in self._sizes:
+                self.ledger.sizes[sample.id] = self._sizes[sample.id]
+                self.ledger.is_begun = len(self.ledger.sizes) == self._count
+            yield sample
+        self.ledger.is_begun = True
+
+    def add_earlier(self, record: Record) -> None:
+        """Add the score of a sample that an earlier start finished."""
+        self._add_score(record)
+
+    def add_end(self, record: Record) -> None:
         """Note that a sample of the run has ended."""
-        self._remaining.pop(sample, None)
-        self.ledger.add_end(sample)
+        self._remaining.pop(record.id, None)
+        self.ledger.add_end(record.id)
+        if record.id in self.ledger.sizes:
+            self._add_score(record)
 
     def forecast(self) -> Forecast | None:
-        """What the samples that have not ended will take; None if nothing was asked."""
-        plan = self._plan
-        if not self.ledger.costs:
+        """What the samples that have not ended will take; with a stop rule, those before its
+        expected end. None if nothing was measured, or nothing is left."""
+        plan, monitor = self._plan, self._monitor
+        if monitor is None or plan.stop_rule is None or not self._scores:
+            return self._forecast(self._remaining)
+        rule, units = parse_stop_rule(plan.stop_rule.text), monitor.units()
+        score = fmean(self._scores)
+        if isinstance(rule, ComparisonRule):
+            expected = self._forecast(self._remaining)
+            text = comparison_forecast(units, rule, score)
+            return expected and structs.replace(expected, stop=text)
+        stops = precision_stop_range(units, rule, self._scores)
+        expected, low, high = (self._forecast(self._remaining_before(stop)) for stop in stops)
+        if expected is None or high is None:
             return None
+        text = precision_forecast(units, rule, stops, score)
+        return structs.replace(with_range(expected, low, high), stop=text)
+
+    def _add_score(self, record: Record) -> None:
+        score = counted_score(record, cast(FailurePolicy, self._plan.failures))
+        if score is not None:
+            self._scores.append(score)
+
+    def _remaining_before(self, stop: int) -> list[str]:
+        """The remaining samples of so many units, and of those in flight when the rule is met."""
+        assert self._monitor is not None
+        models = {MAIN: self._plan.model, **self._plan.roles}
+        units = self._monitor.units()[: stop + concurrent_flows(models, may_stop=True)]
+        return [
+            sample.id for unit in units for sample in unit.samples if sample.id in self._remaining
+        ]
+
+    def _forecast(self, ids: Collection[str]) -> Forecast | None:
+        measured = self.ledger.sample_costs()
+        if not ids or not any(each.roles for each in measured):
+            return None
+        plan = self._plan
         return forecast(
-            self.ledger.sample_costs(),
-            list(self._remaining.values()),
+            measured,
+            [self._sizes[name] for name in ids],
             plan.prices,
             capacity_of({MAIN: plan.model, **plan.roles}),
-            self.ledger.seconds_per_sample(),
+            self.ledger.pace(),
+            self.ledger.timed_costs(),
         )
 
 
-def open_probe(plan: RunPlan, table: Table, pending: set[str]) -> Probe | None:
-    """A probe of the pending samples; None if they are too few. Reads the data once."""
-    sizes = {
-        sample.id: sample_size(sample)
-        for sample in plan.benchmark.samples(table)
-        if sample.id in pending
-    }
-    count = probe_count(len(sizes), in_flight(plan.model))
-    if not count:
+def open_probe(
+    plan: RunPlan,
+    samples: Iterable[Sample],
+    pending: Collection[str],
+    earlier: Iterable[Record] = (),
+    monitor: StopMonitor | None = None,
+) -> Probe | None:
+    """A probe of the pending ones of these samples; without samples of its own if they are too few,
+    and the records of an `earlier` start are enough. None if neither is so."""
+    records = {record.id: record for record in earlier}
+    sizes: dict[str, float] = {}
+    costs: list[SampleCost] = []
+    for sample in samples:
+        if sample.id in pending:
+            sizes[sample.id] = sample_size(sample)
+        elif sample.id in records:
+            roles = costs_of_record(records[sample.id], plan.roles)
+            costs.append(SampleCost(sample_size(sample), roles))
+    flows = in_flight(plan.model)
+    count = probe_count(len(sizes), flows)
+    if monitor is not None:
+        count = min(count, max(USUAL_PROBE, flows))
+    if not count and min(len(costs), len(sizes)) < MIN_PROBE:
         return None
-    ids = choose_probe((SampleSize(*item) for item in sizes.items()), count, plan.seed)
-    return Probe(plan, sizes, ids)
+    probe = Probe(plan, sizes, count, costs, monitor)
+    for record in records.values():
+        probe.add_earlier(record)
+    return probe
+
+
+def costs_of_record(record: Record, roles: Collection[str] = ()) -> dict[str, RoleCost]:
+    """What the replies in a record took, by role; `roles` are those besides the measured model,
+    of which one may draw and one compare pictures with texts."""
+    costs: dict[str, RoleCost] = defaultdict(RoleCost)
+    for each in every_pass(record):
+        role = _ROLES_OF_OUTPUTS.get(type(each.output), MAIN)
+        costs[role if role in roles else MAIN].add(each.output)
+        if each.cut_reply is not None:
+            costs[MAIN].add(each.cut_reply.output)
+        if each.extraction is not None:
+            costs[EXTRACTOR].add(each.extraction)
+        for verdict in each.verdicts:
+            costs[verdict.judge].add(verdict.output)
+    return dict(costs)
+
+
+_ROLES_OF_OUTPUTS: Mapping[type, str] = {Drawn: DRAWER, Compared: CLIP}
 
 
 class ProbeResult(NamedTuple):
     """A probe that was asked without a run."""
 
     samples: int
-    seconds_per_sample: float | None
-    """Time between two ends of samples; None if too few samples ended."""
+    pace: Pace | None
+    """None if too few samples ended."""
 
 
-def ask_probe(plan: RunPlan, store: ResponseStore) -> ProbeResult:
+def ask_probe(
+    plan: RunPlan,
+    store: ResponseStore,
+    rule: PrecisionRule | ComparisonRule | None = None,
+) -> ProbeResult:
     """Ask the samples of a probe, as the run would, and store the replies, so that the run does not
-    ask them again. Raises as `run` does."""
+    ask them again; with a stop rule, the first of its order. Raises as `run` does."""
     table = plan.benchmark.open()
     pending = select_ids(plan, table)
-    probe = open_probe(plan, table, pending)
+    probe = open_probe(plan, plan.benchmark.samples(table), pending)
     if probe is None:
         return ProbeResult(0, None)
     last_begun = time.monotonic()
 
+    def in_order() -> Iterator[Sample]:
+        samples = (each for each in plan.benchmark.samples(table) if each.id in pending)
+        if rule is None:
+            return probe.first(lambda: plan.benchmark.samples(table))
+        units = units_in_order(rule, plan.benchmark, list(samples), plan.seed)
+        return probe.in_order(sample for unit in units for sample in unit.samples)
+
     def samples() -> Iterator[Sample]:
         nonlocal last_begun
-        for sample in probe.first(lambda: plan.benchmark.samples(table)):
+        for sample in in_order():
             if sample.id not in probe.ledger.sizes:
                 return
             last_begun = time.monotonic()
@@ -114,7 +254,7 @@ def ask_probe(plan: RunPlan, store: ResponseStore) -> ProbeResult:
                 samples(),
                 build_flow(plan),
                 broker,
-                lambda record: probe.add_end(record.id),
+                probe.add_end,
                 concurrent_flows(models),
                 threaded=plan.benchmark.prepare is not None,
             )
@@ -123,7 +263,7 @@ def ask_probe(plan: RunPlan, store: ResponseStore) -> ProbeResult:
             await disconnect(*models.values())
 
     run_coroutine(main())
-    return ProbeResult(len(probe.ledger.ended), probe.ledger.seconds_per_sample(last_begun))
+    return ProbeResult(len(probe.ledger.ended), probe.ledger.pace(last_begun))
 
 
 def capacity_of(models: Mapping[str, Model], replicas: int = 1) -> Capacity:
@@ -142,6 +282,18 @@ def capacity_of(models: Mapping[str, Model], replicas: int = 1) -> Capacity:
 def in_flight(model: Model) -> int:
     """Requests of a model that are computed at once."""
     return model.batch_size if isinstance(model, BatchModel) else _concurrency(model)
+
+
+def _flows_at_once(plan: RunPlan) -> int:
+    """Samples that are in work at once: as many as requests of all accounts together."""
+    others = {
+        model.account: model.concurrency
+        for model in plan.roles.values()
+        if isinstance(model, RemoteModel)
+    }
+    if isinstance(plan.model, RemoteModel):
+        others.pop(plan.model.account, None)
+    return in_flight(plan.model) + sum(others.values())
 
 
 def _concurrency(model: Model) -> int:

@@ -110,7 +110,9 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
         try:
             if pending:
                 store.set_run_folder(folder)
+                state.say_forecast()
                 _drive(plan, samples, store, state)
+                state.say_forecast(has_paused=state.is_waiting)
         except BaseException:
             # Report what stopped the run, not that the same cause (a full disk, say) also keeps
             # the folder from being finished.
@@ -295,13 +297,11 @@ class RunState:
         samples = self._with_positions(self.plan.benchmark.samples(table))
         plan, rule = self.plan, self.plan.stop_rule
         if rule is None:
-            if plan.on_forecast is not None and not self.done:
-                # A run that goes on has samples that were measured already.
-                self._probe = open_probe(plan, table, pending)
-            if self._probe is not None:
-                samples = self._probe.first(
-                    lambda: self._with_positions(plan.benchmark.samples(table))
+            if plan.on_forecast is not None:
+                self._probe = open_probe(
+                    plan, plan.benchmark.samples(table), pending, self._earlier_records()
                 )
+                samples = self._probe_first(table, samples)
             return (sample for sample in samples if sample.id in pending)
         selected_samples = [sample for sample in samples if sample.id in selected]
         self.stop_monitor = rule.start_monitor(
@@ -310,7 +310,24 @@ class RunState:
         # What earlier starts finished may be enough already.
         for record in self.writer.records():
             self.stop_monitor.add_record(record)
-        return self.stop_monitor.order(pending)
+        order = self.stop_monitor.order(pending)
+        if plan.on_forecast is None or self.stop_monitor.reason:
+            return order
+        earlier = self._earlier_records()
+        self._probe = open_probe(plan, selected_samples, pending, earlier, self.stop_monitor)
+        # The order of the rule must not change: its first samples are the probe.
+        return order if self._probe is None else self._probe.in_order(order)
+
+    def _earlier_records(self) -> Iterator[Record]:
+        """Complete records of the samples that earlier starts finished."""
+        return RunFolder(self.writer.path).records() if self.done else iter(())
+
+    def _probe_first(self, table: Table, samples: Iterator[Sample]) -> Iterator[Sample]:
+        """The samples with those of the probe first, if there is one."""
+        if self._probe is None:
+            return samples
+        benchmark = self.plan.benchmark
+        return self._probe.first(lambda: self._with_positions(benchmark.samples(table)))
 
     def _with_positions(self, samples: Iterator[Sample]) -> Iterator[Sample]:
         """Note the position of each sample in the data: samples end in another order."""
@@ -345,21 +362,22 @@ class RunState:
         if time.monotonic() - self._written_at > _WRITE_INTERVAL:
             self.write_info("running")
 
-        self._note_end(record)
+        if self._probe is not None:
+            self._probe.add_end(record)
+            self.say_forecast()
 
     def note_sent(self, request: Request, output: Output) -> None:
         """Count what the samples of the probe take."""
         if self._probe is not None:
             self._probe.ledger.add_output(request, output)
 
-    def _note_end(self, record: Record) -> None:
-        """Call `on_forecast` once the samples of the probe have ended."""
+    def say_forecast(self, *, has_paused: bool = False) -> None:
+        """Call `on_forecast` once the samples of the probe have ended, or if the run has paused for
+        another one before."""
         if self._probe is None or self.plan.on_forecast is None:
             return
-        self._probe.add_end(record.id)
-        if self._probe.ledger.is_complete:
-            expected = self._probe.forecast()
-            self._probe = None
+        if self._probe.ledger.is_complete or has_paused:
+            expected, self._probe = self._probe.forecast(), None
             if expected is not None:
                 self.plan.on_forecast(expected)
 
@@ -384,11 +402,16 @@ class RunState:
             self._addresses[folder] = earlier.address if earlier is not None else ""
         return self._addresses[folder] if self._addresses[folder] != own else ""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the run has paused until another one has come as far."""
+        return self.stop_monitor is not None and bool(self.stop_monitor.waits_for)
+
     def final_status(self) -> Status:
         """The status at the end of the loop. A stop rule that was met makes a run complete."""
         if self._abort_reason():
             return "interrupted"
-        if self.stop_monitor is not None and self.stop_monitor.waits_for:
+        if self.is_waiting:
             return "interrupted"
         if self.stop_monitor is not None and self.stop_monitor.reason:
             self.total = self.done + self.failed
@@ -484,8 +507,8 @@ class RunState:
             reused=usage.reused,
             saved=self._saved,
             seconds=time.monotonic() - self.start_time,
-            prompt_tokens=usage.sent_tokens.prompt,
-            completion_tokens=usage.sent_tokens.completion,
+            prompt_tokens=usage.sent_usage.prompt_tokens,
+            completion_tokens=usage.sent_usage.completion_tokens,
             process_memory=memory.process,
             device_memory=memory.device,
             largest_batch=abilities(self.plan.model).largest_batch,

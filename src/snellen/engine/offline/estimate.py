@@ -12,10 +12,16 @@ from msgspec import Struct
 from snellen.benchmarks.declaration.published_sizes import PublishedSize
 from snellen.core.output import Compared, Drawn, Failure, Generated, Ranked, Usage
 from snellen.core.sample import Sample
-from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule
-from snellen.engine.anytime.forecast import comparison_forecast, expected_stop
-from snellen.engine.anytime.sample_order import SampleLinks, headline_weights, stratified_order
-from snellen.engine.forecast.projection import Capacity, Forecast, forecast
+from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, units_in_order
+from snellen.engine.anytime.forecast import (
+    comparison_forecast,
+    expected_stop,
+    precision_stop_range,
+)
+from snellen.engine.anytime.sample_order import SampleLinks, SampleUnit
+from snellen.engine.forecast.projection import Forecast, forecast, with_range
+from snellen.engine.forecast.sample_costs import Pace
+from snellen.engine.forecast.wall_time import Capacity
 from snellen.engine.loop.plan import RunPlan, select_ids
 from snellen.engine.loop.probe import capacity_of
 from snellen.engine.loop.request_broker import MAIN
@@ -83,8 +89,16 @@ class MeasuredPace(NamedTuple):
 
     replicas: int = 1
     """Copies of the model."""
-    seconds_per_sample: float | None = None
-    """Seconds between two ends of samples, as a probe measured them."""
+    pace: Pace | None = None
+    """Of one copy, as a probe measured it."""
+
+    def total_pace(self) -> Pace | None:
+        """The pace of all copies together."""
+        if self.pace is None:
+            return None
+        scale = 1 / self.replicas
+        batches = tuple(scale * each for each in self.pace.batches)
+        return Pace(scale * self.pace.seconds_per_sample, self.pace.ends, batches)
 
 
 def estimate(
@@ -159,12 +173,9 @@ def _estimate_with_stop(
     if score is None:
         return total
     seed = inputs.plan.seed
+    units = units_in_order(stop_rule, inputs.plan.benchmark, samples, seed)
     if isinstance(stop_rule, ComparisonRule):
-        return _add_sentence(
-            total, comparison_forecast(stratified_order(samples, seed), stop_rule, score)
-        )
-    weights = headline_weights(inputs.plan.benchmark, samples).by_sample
-    units = stratified_order(samples, seed, by_media=False, weights=weights)
+        return _add_sentence(total, comparison_forecast(units, stop_rule, score))
     stop = expected_stop(units, stop_rule, score)
     condition = f"at a score of {100 * score:.0f} ({pass_rate.basis})"
     if stop is None:
@@ -175,8 +186,24 @@ def _estimate_with_stop(
     first = [sample for unit in units[:stop] for sample in unit.samples]
     part = _build_estimate(inputs, _drive_samples(inputs, first), len(first), complete.counts)
     sentence = f"about {len(first):,} of {len(samples):,} samples {condition}"
+    if part.forecast is not None:
+        # How far the end may be from the expected one is part of the intervals.
+        ends = precision_stop_range(units, stop_rule, complete.counts.scores)
+        shortest, longest = (
+            _forecast_of_units(inputs, units[:end], complete.counts) for end in ends[1:]
+        )
+        if shortest is not None and longest is not None:
+            whole = with_range(part.forecast, shortest, longest)
+            part = msgspec.structs.replace(part, forecast=whole)
     part = msgspec.structs.replace(part, most_requests=total.most_requests)
     return _add_sentence(part, f"--until {stop_rule.text}: {sentence}")
+
+
+def _forecast_of_units(
+    inputs: _EstimateInputs, units: Sequence[SampleUnit], known_counts: DryRunCounts
+) -> Forecast | None:
+    samples = [sample for unit in units for sample in unit.samples]
+    return _forecast(inputs, _drive_samples(inputs, samples).counts, known_counts)
 
 
 class _EstimateInputs(NamedTuple):
@@ -306,7 +333,7 @@ def _forecast(
         pending,
         inputs.plan.prices,
         _capacity(inputs),
-        inputs.pace.seconds_per_sample,
+        inputs.pace.total_pace(),
     )
 
 

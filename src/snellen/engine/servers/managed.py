@@ -125,6 +125,12 @@ class ManagedModel(RemoteModel):
                 raise
             return lost
 
+    def check_environment(self) -> None:
+        """Raises UsageError if the server is to run in an environment of its own and uv, which
+        makes it, is not installed."""
+        if self._environment is not None:
+            self._server.check_programs()
+
     def reset_served(self) -> None:
         if isinstance(self._inner, SelfReportingModel):
             self._inner.reset_served()

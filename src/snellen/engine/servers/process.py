@@ -111,6 +111,10 @@ class ServerProcess:
                     await self._start()
         return self._base_url
 
+    def check_programs(self) -> None:
+        """Raises UsageError if a program that starts the server is not on this machine."""
+        build_command(self._launch, self._model, free_port())
+
     @property
     def running(self) -> bool:
         return self._process is not None
