@@ -115,7 +115,15 @@ def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys,
             ["score", "a.tsv", "--predictions", "b.csv", "--columns", "qestion=x"],
             "did you mean question",
         ),
-        (["run", "-m", "random"], "required: -b/--benchmark"),
+        (["run", "-m", "random"], "expected -b/--benchmark: a name such as eyechart"),
+        ([], "expected a command, such as: snellen run -m snellen/tiny -b eyechart"),
+        (["list"], "expected WHAT: one of models, benchmarks, suites, recipes"),
+        (["curate"], "expected an action: questions, metadata, "),
+        (["curate", "reviw"], "unknown action 'reviw' (did you mean review?)"),
+        (["curate", "review", "x", "--anotators", "2"], "did you mean --annotators?"),
+        (["data", "info", "x.tsv", "--jsn"], "did you mean --json?"),
+        (["parity"], "expected these:\n  -m/--model: given twice"),
+        (["report", "exmples"], "there is no such file or folder; did you mean examples?"),
         (["score", "eyechart", "--predictions", "nowhere.csv"], "there is no such file"),
         (["report", "nowhere"], "no run in nowhere"),
         (["info", "eyechrt"], "did you mean eyechart"),
@@ -123,7 +131,8 @@ def test_report_formats_hold_the_same_number(data: Path, tmp_path: Path, capsys,
     ],
 )
 def test_a_mistake_gets_one_sentence_and_exit_code_2(argv, sentence, capsys, tmp_path) -> None:
-    code, out, err = said(capsys, *argv, *(["--out", tmp_path] if argv[0] == "run" else []))
+    folder = ["--out", tmp_path] if argv[:1] == ["run"] else []
+    code, out, err = said(capsys, *argv, *folder)
     assert (code, out) == (2, "")
     assert sentence in err
     assert err.startswith("snellen: ")
@@ -173,6 +182,29 @@ def test_data_commands(data: Path, tmp_path: Path, capsys) -> None:
     bad.write_text(data.read_text().replace("\tA\tcolour", "\tQ\tcolour"))
     code, out, _ = said(capsys, "data", "verify", bad)
     assert (code, "the answer 'Q' is none of" in out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "unneeded"),
+    [
+        (["curate", "--help"], "snellen.cli.commands.curate.review"),
+        (["curate", "translate", "--help"], "snellen.engine"),
+        (["hub", "serve", "--help"], "snellen.cli.commands.hub.worker"),
+        (["analyse", "letters", "--help"], "numpy"),
+        (["info", "--help"], "numpy"),
+        (["data", "check", "--help"], "numpy"),
+    ],
+)
+def test_help_imports_only_what_was_typed(argv: list[str], unneeded: str) -> None:
+    import subprocess
+    import sys
+
+    program = (
+        "import sys\nfrom snellen.cli.main import main\n"
+        f"try:\n    main({argv!r})\nexcept SystemExit:\n    pass\n"
+        f"assert {unneeded!r} not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_every_flag_has_a_help(capsys) -> None:
@@ -242,10 +274,11 @@ def test_a_full_disk_behind_standard_output_says_what_to_do(data: Path, tmp_path
 
 
 def test_dev_writes_the_files_of_a_benchmark(capsys, tmp_path: Path) -> None:
-    folders = ("src/snellen/benchmarks", "tests/benchmarks/layouts")
+    folders = ("src/snellen/benchmarks/perception", "tests/benchmarks/layouts")
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-    code, out, _ = said(capsys, "dev", "new-benchmark", "colour-quiz", "--folder", tmp_path)
+    folder = ("--about", "perception", "--folder", tmp_path)
+    code, out, _ = said(capsys, "dev", "new-benchmark", "colour-quiz", *folder)
     assert code == 0
     assert all(Path(line).is_file() for line in out.splitlines())
     assert [Path(line).name for line in out.splitlines()] == [
@@ -253,5 +286,5 @@ def test_dev_writes_the_files_of_a_benchmark(capsys, tmp_path: Path) -> None:
         "colour-quiz.tsv",
         "test_colour_quiz.py",
     ]
-    code, _, err = said(capsys, "dev", "new-benchmark", "eyechart", "--folder", tmp_path)
+    code, _, err = said(capsys, "dev", "new-benchmark", "eyechart", *folder)
     assert (code, "is there already" in err) == (2, True)

@@ -30,8 +30,8 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         ((*RUN, "--limt=5"), "unrecognized arguments: --limt=5 (did you mean --limit?)"),
         ((*RUN, "scienceqa"), "unexpected argument 'scienceqa'; to name several, repeat the flag"),
         (("report", "x", "--timeout", "1"), "unrecognized arguments: --timeout 1"),
-        (("list",), "required: WHAT"),
-        (("data", "convert", "x.tsv"), "required: FILE"),
+        (("list",), "expected WHAT: one of models"),
+        (("data", "convert", "x.tsv"), "expected FILE: the file to write"),
         (("compare", "x", "--level", "high"), "'high': expected a percentage, e.g. 95"),
         (("label", "x", "--share", "few"), "'few': expected a share from 0 to 1, e.g. 0.1 or 10%"),
         (("list", "models", "--filter", "size<abc"), "size is parameters in billions, e.g. size<"),
@@ -180,13 +180,14 @@ def test_why_samples_failed_is_told_beneath_the_table(
         "3 samples failed: RuntimeError: out of ink (flaky.py, line 6, in answer)",
         "2 samples failed: RuntimeError: too bright (flaky.py, line 10, in answer)",
         "1 sample failed: RuntimeError: odd 3 (flaky.py, line 8, in answer)",
-        "1 sample failed for other reasons: snellen view tells them",
+        "1 sample failed for other reasons: snellen view lists them",
     ]
     for words in (("run", *load), ("report", out)):
         code, told, err = said(capsys, *words)
         assert code == 1
         # The traceback once, at the end of the run alone.
         assert err.count("Traceback (most recent call last)") == (words[0] == "run")
+        assert ("to ask what failed again: snellen run --load" in err) == (words[0] == "run")
         if words[0] == "run":
             assert 'flaky.py", line 6, in answer' in err
             assert "the most frequent of 4, raised 3 times; each is in" in err

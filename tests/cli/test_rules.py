@@ -213,7 +213,7 @@ def test_a_release_of_vlmevalkit(tmp_path: Path) -> None:
         ("mvbench", "vlmevalkit@2025-04", "known as of one release, commit e8e78f05"),
         ("mme", "vlmevalkit@2025-04", "known as of one release"),
         ("mathvista", "vlmevalkit@2025-04", "only snellen, official"),
-        ("vlm2bench", "vlmevalkit", "cannot be read by the rule 'vlmevalkit', only snellen"),
+        ("dynamath", "vlmevalkit", "cannot be read by the rule 'vlmevalkit', only snellen"),
     ],
 )
 def test_a_release_that_is_not_known(alone: Path, name: str, rule: str, message: str) -> None:

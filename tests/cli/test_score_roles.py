@@ -96,12 +96,17 @@ def test_a_recorded_extraction_that_is_empty_found_nothing(files: Path) -> None:
         ("hue.tsv --predictions hue.csv --extractor column:no", "unknown column"),
         ("open.csv --rule all --extractor column:question", "leave out --extractor"),
         ("open.csv --rule all --judge column:question", "leave out --judge"),
-        ("mm-vet --predictions reviewed.csv --judge column:score", "MMVet.tsv cannot be fetched"),
+        ("mm-vet --predictions reviewed.csv --judge column:score", "MMVet.tsv is not here"),
     ],
 )
 def test_what_would_be_asked_nothing_is_refused_in_a_sentence(
-    files: Path, capsys: pytest.CaptureFixture[str], command: str, part: str
+    files: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    part: str,
 ) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert main(["score", *command.split()]) == 2
     out, told = capsys.readouterr()
     assert part in told
@@ -114,6 +119,16 @@ def test_two_columns_make_a_verdict(files: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr().out
     assert "relative" in printed
     assert "76.9" in next(line for line in printed.splitlines() if "reviewed.csv" in line)
+
+
+def test_verdicts_that_a_published_file_records_can_be_left_out(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = ["llava-bench", "--data", "captions.tsv", "--predictions", "reviewed.csv"]
+    assert main(["score", *told]) == 0
+    assert "recorded in 'gpt4_score+score' are counted" in capsys.readouterr().err
+    assert main(["score", *told, "--judge", "off"]) == 1
+    assert "2 of 2 samples were not graded" in capsys.readouterr().out
 
 
 def test_nothing_graded_is_no_success(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,18 +5,24 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 
 from snellen.cli.flags import add_action
 
 
 def add_actions(parser: ArgumentParser, package: str, actions: Mapping[str, str]) -> None:
-    """Add the actions of a package; `actions` are their names and help lines."""
+    """Add the actions of a package; `actions` are their names and help lines. The module of an
+    action is imported when it is parsed."""
     subparsers = parser.add_subparsers(
         title="actions", metavar="ACTION", required=True, dest="action"
     )
     for name, help in actions.items():
-        import_module(f"{package}.{name}").add(add_action(subparsers, name, help))
+        add_action(subparsers, name, help, partial(_add_arguments, f"{package}.{name}"))
+
+
+def _add_arguments(module: str, parser: ArgumentParser) -> None:
+    import_module(module).add(parser)
 
 
 def run_action(arguments: Namespace, package: str) -> int:

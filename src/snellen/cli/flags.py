@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from snellen.api.flags import FLAGS, Flag, option_flags
 from snellen.api.options import SourceOptions
+from snellen.cli.lazy_parser import LazyParser
 from snellen.cli.printing import print_line
 from snellen.core.errors import UsageError
 
@@ -93,11 +94,18 @@ def argument_type(parse: Callable[[str], ValueT]) -> Callable[[str], ValueT]:
     return parse_argument
 
 
-def add_action(actions: Actions, name: str, help: str) -> ArgumentParser:
-    """Add a command to the actions of a command, e.g. `letters` to `snellen analyse`."""
-    parser: ArgumentParser = actions.add_parser(
+def add_action(
+    actions: Actions,
+    name: str,
+    help: str,
+    add_arguments: Callable[[ArgumentParser], None] | None = None,
+) -> LazyParser:
+    """Add a command to the actions of a command, e.g. `letters` to `snellen analyse`.
+    `add_arguments` adds its arguments once it is parsed."""
+    parser: LazyParser = actions.add_parser(
         name, help=help, description=help[0].upper() + help[1:] + "."
     )
+    parser.add_arguments = add_arguments
     parser.set_defaults(parser=parser)
     return parser
 

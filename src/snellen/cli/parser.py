@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
 
 from snellen import __version__
 from snellen.cli.flags import add_action
+from snellen.cli.lazy_parser import LazyParser, complete_all
 
 COMMANDS = {
     "run": "run models on benchmarks and report the scores",
@@ -43,20 +45,46 @@ COMMANDS = {
 }
 """Commands and their help lines. `commands/NAME.py` is imported only when NAME was typed."""
 
+_FIRST_COMMAND = "snellen run -m snellen/tiny -b eyechart"
 
-class CommandLineParser(argparse.ArgumentParser):
+
+class CommandLineParser(LazyParser):
     """An argument parser that suggests the flag or command that was meant."""
 
     def error(self, message: str) -> NoReturn:
-        choice = re.search(r"invalid choice: '(.+?)' \(choose from (.+)\)", message)
-        if choice:
-            names = re.findall(r"[\w-]+", choice[2])
-            message += _suggestion(choice[1], names)
+        choice = re.fullmatch(
+            r"argument (.+?): invalid choice: '(.+?)' \(choose from (.+)\)", message
+        )
+        if choice and choice[1] in ("COMMAND", "ACTION", "ANALYSIS"):
+            near = _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
+            message = f"unknown {choice[1].lower()} {choice[2]!r}{near}"
+        elif choice:
+            message += _suggestion(choice[2], re.findall(r"[\w-]+", choice[3]))
+        missing = re.fullmatch(r"the following arguments are required: (.+)", message)
+        if missing:
+            message = self._ask_for(missing[1].split(", "))
         value = re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message)
         if value:
             kind = "whole number" if value[2] == "int" else "number"
             message = f"argument {value[1]}: got {value[3]}; expected a {kind}"
         self.exit(2, f"snellen: {message}\ntry: {self.prog} --help\n")
+
+    def _ask_for(self, missing: Sequence[str]) -> str:
+        """A sentence about required arguments that were not typed, as argparse names them."""
+        if missing == ["COMMAND"]:
+            return f"expected a command, such as: {_FIRST_COMMAND}"
+        if missing == ["ACTION"] or missing == ["ANALYSIS"]:
+            [group] = [one for one in self._actions if isinstance(one, argparse._SubParsersAction)]
+            return f"expected an {missing[0].lower()}: {', '.join(group.choices)}"
+        meanings = [
+            f"{name}: {_meaning(action)}"
+            for name in missing
+            for action in self._actions
+            if name in ("/".join(action.option_strings), action.metavar, action.dest)
+        ]
+        if len(meanings) == 1:
+            return f"expected {meanings[0]}"
+        return "\n  ".join(["expected these:", *meanings])
 
     def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
         """Exit with one sentence about arguments that this command does not take."""
@@ -77,31 +105,34 @@ class CommandLineParser(argparse.ArgumentParser):
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments of a command; exits with 2 and one sentence if they are wrong."""
-    # Nothing in front of a command takes a value, so the first word is the command.
-    command = next((word for word in argv if not word.startswith("-")), "")
-    arguments, unknown = build_parser({command}).parse_known_args(argv)
+    arguments: argparse.Namespace
+    arguments, unknown = build_parser(complete=False).parse_known_args(argv)
     if unknown:
         arguments.parser.refuse_unknown(unknown)
     return arguments
 
 
-def build_parser(complete: Collection[str] = COMMANDS.keys()) -> CommandLineParser:
-    """The parser, which knows every command by name, and the arguments of the `complete` ones:
-    their files are imported."""
+def build_parser(*, complete: bool = True) -> CommandLineParser:
+    """The parser of all commands. If not `complete`, a command adds its arguments only when it is
+    parsed: the files of the others are not imported."""
     parser = CommandLineParser(
         prog="snellen",
         description="Measure multimodal models: one command, a number you can trust, "
         "and the reason behind it.",
-        epilog="Start with: snellen run -m snellen/tiny -b eyechart",
+        epilog=f"Start with: {_FIRST_COMMAND}",
     )
     parser.add_argument("--version", action="version", version=f"snellen {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, help in COMMANDS.items():
-        command = add_action(commands, name, help)
+        command = add_action(commands, name, help, partial(_add_command, name))
         command.set_defaults(command=name)
-        if name in complete:
-            import_command(name).add(command)
+    if complete:
+        complete_all(parser)
     return parser
+
+
+def _add_command(name: str, parser: argparse.ArgumentParser) -> None:
+    import_command(name).add(parser)
 
 
 def import_command(name: str) -> Any:
@@ -114,6 +145,13 @@ def _model_options() -> frozenset[str]:
     from snellen.models.naming.registry import all_options
 
     return frozenset(option.name for option in all_options())
+
+
+def _meaning(action: argparse.Action) -> str:
+    """What an argument takes: its choices, or its help line."""
+    if action.choices:
+        return f"one of {', '.join(map(str, action.choices))}"
+    return (action.help or "").replace("%%", "%")
 
 
 def _suggestion(word: str, candidates: Sequence[str]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
@@ -31,6 +33,13 @@ def print_line(text: object = "", *, error: bool = False, flush: bool = False) -
     """Print a line, on standard error for an `error`, with control characters escaped: it may hold
     text of a data file, a model or a server."""
     print(escape_controls(str(text)), file=sys.stderr if error else sys.stdout, flush=flush)
+
+
+def print_next(arguments: Namespace, *words: str) -> None:
+    """Print the command that usually comes next, `words` after `snellen`; nothing in a recipe,
+    which goes on by itself."""
+    if not getattr(arguments, "in_recipe", False):
+        print_line(f"next: {shlex.join(['snellen', *words])}")
 
 
 def print_result(

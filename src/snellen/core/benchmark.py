@@ -166,6 +166,8 @@ class Variant:
     recorded_verdicts: bool = False
     """Whether the judges' verdicts are recorded in a file: they cost nothing, and take precedence
     over parsing rules."""
+    judge_prompt: str = ""
+    """The user's TOML file with other words for the judges' prompts; empty: the stored prompts."""
     clip: bool = False
     """Whether the role `clip` is available to compare images."""
     max_new_tokens: int | None = None

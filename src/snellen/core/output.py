@@ -37,6 +37,14 @@ class Usage(Struct, frozen=True, gc=False, omit_defaults=True):
     cached_tokens: int = 0
     """Tokens of the prompt that the server had cached, which are cheaper."""
 
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
 
 class Generated(
     Struct, frozen=True, gc=False, tag="generated", tag_field="type", omit_defaults=True

@@ -38,6 +38,12 @@ def origin_of(table: object) -> Origin | None:
     return origin if isinstance(origin, Origin) else None
 
 
+def is_own_data(table: object) -> bool:
+    """Whether the rows are those of a user's own file, in the columns that Snellen reads."""
+    origin = origin_of(table)
+    return origin is not None and origin.kind == "own" and not origin.spec
+
+
 def sampling_key(seed: int | str, name: str) -> bytes:
     """Sort key for seeded sampling: SHA-256 of seed and name.
 

@@ -4,13 +4,10 @@ A job is a generator that yields requests and returns a value, as a flow does. W
 is stored before the job sees it, so that a step that is started again asks nothing twice.
 """
 
-# A field is what `option` returns, and never shared.
-# ruff: noqa: RUF009
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -20,8 +17,6 @@ from uuid import uuid4
 import msgspec
 
 from snellen.api.budget import Prices, request_limits
-from snellen.api.flags import option
-from snellen.api.options import STORE_FILE, RequestOptions
 from snellen.api.progress import ProgressChoice, open_progress
 from snellen.api.resolve import resolve_served_model
 from snellen.core.errors import SnellenError
@@ -34,6 +29,7 @@ from snellen.core.request import GREEDY, Generate, Generation, Message, Ref, Req
 from snellen.core.run import RoleUsage
 from snellen.curate.decisions import FAILED, Decision, Evidence
 from snellen.curate.spending import SpentLine, note_spending
+from snellen.curate.step_options import StepOptions
 from snellen.engine.limits.spending import UsageCounter
 from snellen.engine.loop.concurrent_runs import ConcurrentRuns
 from snellen.engine.loop.driving import StepsResult, advance, drive_each, start
@@ -49,7 +45,7 @@ from snellen.engine.loop.request_broker import (
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 
 T = TypeVar("T")
 
@@ -59,19 +55,6 @@ _NOTE_EVERY = 2.0
 """Seconds between two notes of what was spent: a kill loses no more."""
 _MAX_REPLY = 20_000
 """Characters of a reply that a decision records; the store has all of them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOptions(RequestOptions):
-    """How the models of a step are reached, and on what terms they are asked."""
-
-    store: Path | str | None = option(
-        None, "--store", "response store (default: OUT/store.sqlite)", metavar="FILE"
-    )
-    fresh: str | None = option(
-        None, "--fresh", "ask again under this name, even if replies are stored; the same name "
-        "resumes", metavar="NAME",
-    )  # fmt: skip
 
 
 class AskFailed(SnellenError):

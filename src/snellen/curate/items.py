@@ -25,7 +25,7 @@ from snellen.benchmarks.declaration.rows import (
 )
 from snellen.core.benchmark import Benchmark, HasIds, Table, Variant
 from snellen.core.errors import DataError, UsageError
-from snellen.core.sample import Row, Sample, origin_of
+from snellen.core.sample import Row, Sample, is_own_data
 from snellen.data.columns import (
     ID_COLUMNS,
     gold_column,
@@ -140,8 +140,7 @@ def open_items(data: str | Path, columns: Mapping[str, str] | None = None) -> It
         )
     benchmark = open_benchmark(spec, Variant(columns=dict(columns or {})))
     table = benchmark.open()
-    origin = origin_of(table)
-    is_own = origin is not None and origin.kind == "own" and not origin.spec
+    is_own = is_own_data(table)
     if is_own and not any(_holds_question(column) for column in table.columns):
         raise UsageError(
             f"{data} has no column with questions or pictures; got the columns "

@@ -18,7 +18,6 @@ from PIL import Image
 import snellen
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.core.request import Generate
-from snellen.curate.asking import StepOptions
 from snellen.curate.decisions import Decision, latest_decisions, read_decisions
 from snellen.curate.items import open_items
 from snellen.curate.metadata.build import MetadataQuestionOptions, build_questions
@@ -28,6 +27,7 @@ from snellen.curate.metadata.question_counts import QuestionCounts
 from snellen.curate.metadata.record_file import write_records
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, ObjectBox, SourceFacts
 from snellen.curate.metadata.templates import read_templates
+from snellen.curate.step_options import StepOptions
 
 LABELS = "ABCDEFGH"
 

@@ -48,6 +48,9 @@ def test_the_summary_for_people(
     # The third source states no licence.
     assert "records without an item: 12 (licence)\n" in printed
     assert f"{tmp_path}/out: 96 questions of 48 records\n" in printed
+    assert printed.endswith(
+        f"next: snellen curate review {tmp_path}/out --all --out {tmp_path}/out-reviewed\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,10 @@ def test_the_summary_for_people(
         (["--per-subtask", "0"], "per_subtask is 0; expected 1 or more"),
         (["--from-metadata", "lost.jsonl"], "lost.jsonl: there is no such file"),
         (["--templates", "lost.toml"], "lost.toml: there is no such file"),
+        (
+            ["--checker", "random"],
+            "--checker is for questions about pictures; leave it out, or --from-metadata",
+        ),
     ],
 )
 def test_mistakes(

@@ -225,6 +225,8 @@ def test_without_a_key_the_answers_are_plain_and_outside(data, tmp_path, capsys)
     main(["curate", "publish", str(data.data), "--out", str(tmp_path / "p"), "--hold-out", "0.3"])
     printed = capsys.readouterr().out
     assert "answers.jsonl: the answers kept back, not encrypted" in printed
+    assert "flagged: 3 items have no licence: 119, 120, 121\n  first: 119: no licence is" in printed
+    assert f"why each: {tmp_path / 'p-private' / 'decisions.jsonl'}\n" in printed
     path = tmp_path / "p-private" / "answers.jsonl"
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(open_sealed(path).answers) == 22

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from snellen.api import evaluate
-from snellen.benchmarks.mmt_bench.tasks import by_study
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_study
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError

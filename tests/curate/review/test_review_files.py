@@ -310,17 +310,30 @@ def test_the_command_from_queue_to_next_version(tmp_path, flagged, capsys):
     out = str(tmp_path / "out")
     review = ["curate", "review", str(flagged), "--out", out]
     assert main([*review, "--queue-only"]) == 0
-    assert capsys.readouterr().out == f"{out}/queue.jsonl: 2 items to review\n"
+    assert capsys.readouterr().out == (
+        f"{out}/queue.jsonl: 2 items to review\nnext: snellen {' '.join(review)}\n"
+    )
+    assert main([*review, "--queue-only", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "queue": f"{out}/queue.jsonl", "items": 2, "annotators": 1, "blind": False,
+    }  # fmt: skip
     file = tmp_path / "theirs.jsonl"
     file.write_text(lines_of({"item": "c2", "action": "keep"}, {"item": "o1", "action": "drop"}))
-    assert main([*review, "--import", str(file), "--by", "ann"]) == 0
+    assert main([*review, "--import", str(file), "--imported-by", "ann"]) == 0
     assert capsys.readouterr().out == f"{file}: 2 decisions of ann added\n"
     assert main([*review, "--agreement"]) == 0
     assert "no item has decisions of two annotators" in capsys.readouterr().out
+    assert main([*review, "--agreement", "--json"]) == 0
+    (agreement,) = json.loads(capsys.readouterr().out)
+    assert (agreement["field"], agreement["annotators"]) == ("decision", ["ann"])
     assert main([*review, "--finish"]) == 0
     assert capsys.readouterr().out == (
         f"{out}: 5 items; of the queue 1 kept, 0 fixed (0 fields), 1 dropped\n"
+        f"next: snellen curate publish {out} --out {out}-published\n"
     )
+    assert main([*review, "--finish", "--json"]) == 0
+    finished = json.loads(capsys.readouterr().out)
+    assert (finished["folder"], finished["items"], finished["dropped"]) == (out, 5, 1)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +362,9 @@ def test_where_nothing_is_flagged_the_next_version_is_the_same(tmp_path, capsys,
     assert main([*review, "--finish"]) == 0
     assert capsys.readouterr().out == (
         "data/data-reviewed/queue.jsonl: 0 items to review\n"
+        "next: snellen curate review data/data.jsonl --out data/data-reviewed --finish\n"
         "data/data-reviewed: 6 items; of the queue 0 kept, 0 fixed (0 fields), 0 dropped\n"
+        "next: snellen curate publish data/data-reviewed --out data/data-reviewed-published\n"
     )
     assert {item.id for item in open_items("data/data-reviewed")} == {row["index"] for row in ROWS}
 

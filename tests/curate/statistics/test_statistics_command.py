@@ -129,7 +129,7 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 def test_a_model_without_images(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Asked once, then read from the stored run, by the same command and by its folder."""
-    words = ("eyechart", "--json", "--probe", 0, "--no-media", "--blind")
+    words = ("eyechart", "--json", "--probe", 0, "--no-media", "--text-only")
     code, out, _ = run(capsys, *words, "random", "--out", tmp_path)
     (score,) = json.loads(out)["blind"]
     assert (code, score["model"], score["n"]) == (0, "random", 812)
@@ -145,19 +145,19 @@ def test_a_model_without_images(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     for model in ("random", score["run"]):
         code, out, _ = run(capsys, *words, model, "--out", tmp_path)
         assert (code, json.loads(out)["blind"]) == (0, [score])
-    table = run(capsys, "eyechart", "--blind", score["run"])[1]
+    table = run(capsys, "eyechart", "--text-only", score["run"])[1]
     assert "without images: answers of models" in table
 
 
 def test_stored_runs_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (saw,) = evaluate("random", "eyechart", out=tmp_path, html=False, limit=3)
-    code, _, err = run(capsys, "eyechart", "--blind", saw.path)
+    code, _, err = run(capsys, "eyechart", "--text-only", saw.path)
     assert (code, "this run saw the images" in err) == (2, True)
     (blind,) = evaluate("random", "eyechart", out=tmp_path, html=False, limit=3,
                         variant=Variant(control="blind"))  # fmt: skip
     path = tmp_path / "other.jsonl"
     path.write_text('{"index": 1, "question": "What?", "answer": "x"}\n')
-    code, _, err = run(capsys, path, "--blind", blind.path)
+    code, _, err = run(capsys, path, "--text-only", blind.path)
     assert (code, "asked other data than" in err) == (2, True)
 
 
@@ -168,7 +168,7 @@ def test_stored_runs_that_do_not_fit(capsys: pytest.CaptureFixture[str], tmp_pat
         (["no-such-benchmark"], "unknown benchmark 'no-such-benchmark'"),
         (["eyechart", "--by", "colour"], "unknown column 'colour'"),
         (["eyechart", "--probe", "-1"], "--probe is -1; expected a number of questions, or 0"),
-        (["eyechart", "--blind", "no/such-model"], "no/such-model"),
+        (["eyechart", "--text-only", "no/such-model"], "no/such-model"),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], words: list[str], sentence: str) -> None:
@@ -219,10 +219,29 @@ def test_blind_with_columns_of_another_name(
 ) -> None:
     path = tmp_path / "other.tsv"
     path.write_text(questions.read_text().replace("question", "asks", 1))
-    words = (path, "--columns", "question=asks", "--json", "--blind", "random", "--limit", 20)
+    words = (path, "--columns", "question=asks", "--json", "--text-only", "random", "--limit", 20)
     code, out, _ = run(capsys, *words, "--out", tmp_path / "runs")
     content = json.loads(out)
     assert (code, content["blind"][0]["n"], content["missing"]["question"]) == (0, 20, 0)
+
+
+def test_rows_that_cannot_be_asked_are_left_out(
+    capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: Path
+) -> None:
+    head, first, *others = questions.read_text().splitlines()
+    place = head.split("\t").index("answer")
+    cells = first.split("\t")
+    cells[place] = "Q"
+    path = tmp_path / "bad.tsv"
+    path.write_text("\n".join([head, "\t".join(cells), *others]) + "\n")
+    words = (path, "--json", "--probe", 0, "--out", tmp_path / "runs", "--text-only")
+    code, out, _ = run(capsys, *words, "random")
+    content = json.loads(out)
+    (score,) = content["blind"]
+    assert (code, score["n"], content["items"]) == (0, len(others), len(others) + 1)
+    assert "1 row left out of the blind runs: row 1: the answer 'Q'" in " ".join(content["notices"])
+    code, out, _ = run(capsys, *words, score["run"])
+    assert (code, json.loads(out)["blind"]) == (0, [score])
 
 
 def test_findings_name_a_few_groups(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

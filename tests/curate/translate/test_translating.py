@@ -204,7 +204,7 @@ def test_doubtful_translations_and_all_of_them_can_be_reviewed(
     }  # fmt: skip
     # A term to keep is told to the model and checked.
     out = tmp_path / "keep"
-    assert translate(data, strong.model, out, "--keep", "Globe Theatre") == 0
+    assert translate(data, strong.model, out, "--keep-term", "Globe Theatre") == 0
     assert "Globe Theatre" in strong.asked[-1][0]["content"].split("例2")[1]
     assert decisions(out)["1"].rule == "keep"
 
@@ -350,7 +350,7 @@ MISTAKES = [
     (["-m", "MODEL", "--attempts", "0"], "--attempts is 0"),
     (["-m", "MODEL", "--min-chrf", "2"], "--min-chrf is 2"),
     (["-m", "MODEL", "--glossary", "lost.tsv"], "no such file"),
-    (["-m", "MODEL", "--keep", "lost.txt"], "no such file"),
+    (["-m", "MODEL", "--keep-term", "lost.txt"], "no such file"),
     (["-m", "MODEL", "--check", "DATA"], "--check asks nothing"),
     (["--check", "lost.jsonl"], "lost.jsonl"),
     (["-m", "http://127.0.0.1:9/v1#strong"], "127.0.0.1:9"),
@@ -450,7 +450,7 @@ def test_eyechart_has_a_chinese_sibling(tmp_path: Path) -> None:
     keep.write_text("\n".join(eyechart_zh.KEPT), encoding="utf-8")
     out = tmp_path / "eyechart-zh"
     with translating(eyechart_zh.translate) as strong:
-        assert translate("eyechart", strong.model, out, "--keep", str(keep)) == 0
+        assert translate("eyechart", strong.model, out, "--keep-term", str(keep)) == 0
     before, after = list(open_items("eyechart")), list(open_items(out))
     assert [item.id for item in after] == [item.id for item in before]
     assert [item.sample.gold for item in after] == [item.sample.gold for item in before]

@@ -22,10 +22,10 @@ from snellen.cli.flags import (
     read_options,
 )
 from snellen.core.errors import UsageError
-from snellen.report.findings.finding import Finding, print_finding, to_json
 
 if TYPE_CHECKING:
     from snellen.analysis.findings.score_tables import ScoreTable
+    from snellen.report.findings.finding import Finding
     from snellen.store.runs import RunFolder
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
@@ -155,6 +155,8 @@ def _add_readers(actions: Actions) -> None:
 
 
 def main(arguments: Namespace) -> int:
+    from snellen.report.findings.finding import print_finding, to_json
+
     finding = ANALYSES[arguments.analysis](arguments)
     if arguments.output is not None:
         from snellen.report.plots.figure import save_plot
@@ -361,7 +363,10 @@ def _readers(arguments: Namespace) -> Finding:
     from snellen.report.findings.parsers import parser_quality
 
     if bool(arguments.sources) != (arguments.labels is not None):
-        raise UsageError("runs and --labels belong together; without both, rules are told alone")
+        raise UsageError(
+            "readers compares runs with --labels FILE.csv; give both, or neither to measure the "
+            "parsing rules on the labels that Snellen has"
+        )
     if not arguments.sources:
         return parser_quality(stored_qualities())
     labels = read_labels(Path(arguments.labels))

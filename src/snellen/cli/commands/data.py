@@ -14,19 +14,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from snellen.api.options import VARIANT_FLAGS
-from snellen.benchmarks.declaration.registry import is_data_source, is_description, open_benchmark
-from snellen.benchmarks.declaration.rows import rows_to_samples
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE, MISTAKE
-from snellen.cli.flags import add_flag
+from snellen.cli.flags import add_action, add_flag
 from snellen.cli.printing import print_line
 from snellen.core.benchmark import FetchProgress, Table, Variant
 from snellen.core.errors import DataError
-from snellen.data.foreign.detect import is_foreign
-from snellen.data.predictions import read_predictions
-from snellen.data.tables.convert import convert_table
-from snellen.data.tables.info import table_info, verify_images
-from snellen.data.tables.open_table import check_unique_ids, open_table
-from snellen.report.format import plural
 
 if TYPE_CHECKING:
     from snellen.api.pull import PullStep
@@ -35,27 +27,25 @@ if TYPE_CHECKING:
 def add(parser: ArgumentParser) -> None:
     """Add the actions `pull`, `verify`, `info`, `check` and `convert`."""
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True, dest="action")
-    pull = actions.add_parser(
-        "pull", help="fetch and index the data of benchmarks, several at once"
-    )
+    pull = add_action(actions, "pull", "fetch and index the data of benchmarks, several at once")
     pull.add_argument("benchmarks", nargs="+", metavar="BENCHMARK",
                       help="a name, e.g. scienceqa:split=val")  # fmt: skip
     for name, help in (
         ("verify", "open every picture and check ids and answers"),
         ("info", "show rows, columns, images and kinds of questions"),
     ):
-        action = actions.add_parser(name, help=help)
+        action = add_action(actions, name, help)
         action.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
         action.add_argument("--json", action="store_true", help="print JSON")
-    check = actions.add_parser(
-        "check", help="list everything wrong or doubtful in a data file, with row numbers"
+    check = add_action(
+        actions, "check", "list everything wrong or doubtful in a data file, with row numbers"
     )
     check.add_argument(
         "data", metavar="DATA", help="a data file, its TOML description, or a benchmark's name"
     )
     add_flag(check, VARIANT_FLAGS["columns"])
     check.add_argument("--json", action="store_true", help="print JSON")
-    convert = actions.add_parser("convert", help="convert between TSV, JSONL and Parquet")
+    convert = add_action(actions, "convert", "convert between TSV, JSONL and Parquet")
     convert.add_argument("data", metavar="DATA", help="a data file, or a benchmark's name")
     convert.add_argument(
         "target", metavar="FILE", help="the file to write; its extension determines the format"
@@ -76,6 +66,7 @@ def main(arguments: Namespace) -> int:
 def _pull(arguments: Namespace) -> int:
     """Print a line for each benchmark as soon as it is ready; a failure stops no other."""
     from snellen.api.pull import pull
+    from snellen.report.format import plural
 
     failed = False
     with _progress_bars() as watch:
@@ -90,6 +81,10 @@ def _pull(arguments: Namespace) -> int:
 
 def _verify(arguments: Namespace) -> int:
     """Open every image and check ids and answers, so that a run meets no surprise."""
+    from snellen.data.tables.info import verify_images
+    from snellen.data.tables.open_table import check_unique_ids
+    from snellen.report.format import plural
+
     table = open_data(arguments.data)
     problems: list[str] = []
     for check in (check_unique_ids, _check_rows):
@@ -118,6 +113,8 @@ def _verify(arguments: Namespace) -> int:
 def _check(arguments: Namespace) -> int:
     """Print every issue of the user's own data that shows without a model."""
     from snellen.analysis.data_check import find_data_issues
+    from snellen.benchmarks.declaration.registry import open_benchmark
+    from snellen.report.format import plural
 
     variant = Variant(columns=arguments.columns or {})
     benchmark = open_benchmark(arguments.data, variant)
@@ -138,6 +135,9 @@ def _check(arguments: Namespace) -> int:
 
 
 def _info(arguments: Namespace) -> int:
+    from snellen.data.tables.info import table_info
+    from snellen.report.format import plural
+
     info = table_info(open_data(arguments.data))
     if arguments.json:
         print(json.dumps(asdict(info)))
@@ -155,6 +155,9 @@ def _info(arguments: Namespace) -> int:
 
 
 def _convert(arguments: Namespace) -> int:
+    from snellen.data.tables.convert import convert_table
+    from snellen.report.format import plural
+
     with progress_bar(arguments.target) as progress:
         rows = convert_table(open_data(arguments.data), Path(arguments.target), progress)
     print_line(f"{arguments.target}: {plural(rows, 'row')}")
@@ -163,12 +166,23 @@ def _convert(arguments: Namespace) -> int:
 
 def _check_rows(table: Table) -> None:
     """Questions, options and answers as a run would read them."""
+    from snellen.benchmarks.declaration.rows import rows_to_samples
+
     for _ in rows_to_samples(table, path=table.path):
         pass
 
 
 def open_data(name: str) -> Table:
     """The table of a data file, or of a benchmark by its name. Raises UsageError subclasses."""
+    from snellen.benchmarks.declaration.registry import (
+        is_data_source,
+        is_description,
+        open_benchmark,
+    )
+    from snellen.data.foreign.detect import is_foreign
+    from snellen.data.predictions import read_predictions
+    from snellen.data.tables.open_table import open_table
+
     if is_foreign(name) or name.lower().endswith(".xlsx"):
         return read_predictions(name).table()
     plain = is_data_source(name) and not is_description(name)

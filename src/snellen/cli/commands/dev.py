@@ -17,6 +17,10 @@ def add(parser: ArgumentParser) -> None:
     )
     new_benchmark.add_argument("name", metavar="NAME", help="of the benchmark, e.g. my-benchmark")
     new_benchmark.add_argument(
+        "--about", required=True, metavar="FOLDER",
+        help="what it is about: the folder of src/snellen/benchmarks that it belongs to",
+    )  # fmt: skip
+    new_benchmark.add_argument(
         "--folder", default=".", metavar="DIR",
         help="a checkout of Snellen's sources (default: this folder)",
     )  # fmt: skip
@@ -25,6 +29,6 @@ def add(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     from snellen.benchmarks.declaration.scaffold import write_new_benchmark
 
-    for path in write_new_benchmark(arguments.name, Path(arguments.folder)):
+    for path in write_new_benchmark(arguments.name, arguments.about, Path(arguments.folder)):
         print_line(path)
     return COMPLETE

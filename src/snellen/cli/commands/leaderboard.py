@@ -38,7 +38,7 @@ def add(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     """Print the leaderboards of runs and printed scores, or the table of a suite."""
     from snellen.api import report_of
-    from snellen.benchmarks.mme.boards import parse_printed_scores
+    from snellen.benchmarks.abilities.mme.boards import parse_printed_scores
     from snellen.data.tables.open_table import open_table
     from snellen.report.leaderboard_export import EXPORTS
     from snellen.report.terminal.leaderboards import print_leaderboards, rank_comparable_runs

@@ -137,6 +137,8 @@ def _print_results(results: Results, command: str) -> int:
             print_line(reused, error=True)
     for lost in results.lost:
         print_line(f"{lost}\ncontinue with: {command}", error=True)
+    if any(run.info.status == "incomplete" and run.info.counts.failed for run in results.runs):
+        print_line(f"to ask what failed again: {command}", error=True)
     print_traceback(results.runs, Terminal(stderr=True))
     incomplete = any(run.info.status != "complete" for run in results.runs)
     return INCOMPLETE if incomplete else COMPLETE

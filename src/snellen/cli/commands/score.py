@@ -16,6 +16,7 @@ from snellen.core.errors import UsageError
 from snellen.core.summary import Summary
 
 EVERY_RULE = "all"
+NO_JUDGE = "off"
 
 
 def _parse_rule_or_all(text: str) -> str:
@@ -31,7 +32,7 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--predictions", metavar="FILE",
         help="CSV, TSV, JSONL, JSON or XLSX; also VLMEvalKit's files, lmms-eval's sample logs, "
-        "logs of Inspect, MME's result files or their folder, SEED-Bench's results.json",
+        "logs of Inspect, MME's result files, SEED-Bench's results.json, or a folder of files",
     )  # fmt: skip
     rule = VARIANT_FLAGS["rule"]
     parser.add_argument(
@@ -46,7 +47,7 @@ def add(parser: ArgumentParser) -> None:
         "--judge", action="append", default=[], metavar="MODEL",
         help="a model that grades replies, for benchmarks that need one, or column:NAME "
             "for verdicts in the predictions file (column:A+B joins two); repeat for "
-            "several",
+            "several; `off` leaves out verdicts that a published file records",
     )  # fmt: skip
     parser.add_argument(
         "--extractor", metavar="MODEL",
@@ -81,6 +82,17 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Score recorded predictions and print the numbers."""
+    from snellen.data.predictions import NoReplyColumn
+
+    try:
+        return _score(arguments)
+    except NoReplyColumn as error:
+        if arguments.predictions is not None:
+            raise
+        raise UsageError(f"{error}, or name the file of replies with --predictions FILE") from None
+
+
+def _score(arguments: Namespace) -> int:
     variant = Variant(data=arguments.data, circular=arguments.circular, failures=arguments.failures)
     if arguments.rule == EVERY_RULE:
         _refuse_roles(arguments)
@@ -101,7 +113,7 @@ def main(arguments: Namespace) -> int:
         variant=replace(variant, rule=arguments.rule),
         columns=arguments.columns,
         where=arguments.where,
-        judges=arguments.judge,
+        judges=[] if arguments.judge == [NO_JUDGE] else arguments.judge or None,
         extractor=arguments.extractor,
         labels=arguments.labels,
         name=arguments.name,

@@ -48,7 +48,7 @@ def _add_ask(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--ask", action="store_true",
         help="where causes differ together, ask what tells them apart, e.g. A's model with B's "
-        "prompt: tells the plan and the price first, and waits for consent",
+        "prompt: prints the plan and the price first, and waits for consent",
     )  # fmt: skip
     parser.add_argument("--yes", action="store_true", help="with --ask: consent beforehand")
     add_options(parser, AskOptions)

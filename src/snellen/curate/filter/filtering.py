@@ -13,7 +13,8 @@ from snellen.core.model import AnyModel, Identity
 from snellen.curate.decisions import FAILED, Action, Decision
 from snellen.curate.filter.evidence import BriefEvidence, EvidenceReader
 from snellen.curate.filter.judging import JudgedItems, judge_items
-from snellen.curate.filter.model_runs import FilterOptions, Reports, run_models
+from snellen.curate.filter.model_runs import Reports, run_models
+from snellen.curate.filter.options import FilterOptions
 from snellen.curate.filter.rules import (
     Judgement,
     ModelKind,

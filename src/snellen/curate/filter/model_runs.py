@@ -3,7 +3,7 @@
 They are ordinary runs, in the folder `runs` of the step: resumed, budgeted and viewed as any other.
 """
 
-# A field is what `option` returns, and never shared.
+# A field of a frozen class is never shared.
 # ruff: noqa: RUF009
 from __future__ import annotations
 
@@ -11,45 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import msgspec
-
 from snellen.api.evaluation import evaluate
-from snellen.api.flags import option, parse_pairs
 from snellen.api.options import RunOptions
-from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import FetchProgress, Variant
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
-from snellen.curate.asking import StepOptions
+from snellen.curate.askable_items import write_askable
+from snellen.curate.filter.options import FilterOptions
 from snellen.curate.filter.rules import ModelKind
-from snellen.curate.items import ItemTable, item_record
-from snellen.curate.step import MediaWriter
+from snellen.curate.items import ItemTable
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.progress import NoProgress, Progress
 from snellen.store.runs import RunFolder, find_runs
 
 RUNS_FOLDER = "runs"
-ASKED_FILE = "asked.jsonl"
-"""The items that can be asked, where the data have rows that cannot."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterOptions(StepOptions):
-    """How the models of a filter are reached and asked."""
-
-    circular: str = option(
-        "early", "--circular", "`early` (default) and `full` rotate the options and want every "
-        "rotation right, `off` wants the first reply right; `early` stops at the first rotation "
-        "that is wrong", choices=("early", "full", "off"),
-    )  # fmt: skip
-    extractors: Sequence[AnyModel] = option(
-        (), "--extractor", "a model that reads replies which no rule can parse", metavar="MODEL",
-        is_repeatable=True,
-    )  # fmt: skip
-    columns: Mapping[str, str] | None = option(
-        None, "--columns", "names of your columns, e.g. question=text,gold=label",
-        metavar="ROLE=NAME,...", parse=parse_pairs,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +55,7 @@ def run_models(
     """
     data, columns = table.spec, dict(options.columns or {})
     if has_problems:
-        data, columns = str(_write_askable(table, folder)), {}
+        data, columns = str(write_askable(table, folder)), {}
     runs_folder = folder / RUNS_FOLDER
     made: list[tuple[ModelKind, RunFolder]] = []
     budget = options.budget
@@ -142,18 +117,6 @@ def _run_options(
             columns=columns,
         ),
     )
-
-
-def _write_askable(table: ItemTable, folder: Path) -> Path:
-    """Write the items that can be asked to a file in the step's folder."""
-    media = MediaWriter(folder)
-    path = folder / ASKED_FILE
-    with atomic_file(path) as part, part.open("wb") as file:
-        for item in table:
-            if not item.problem:
-                cells = {**item_record(item), **media.cells(item.sample.media)}
-                file.write(msgspec.json.encode(cells) + b"\n")
-    return path
 
 
 def _spending(runs: Path, budget: str | None) -> float:

@@ -22,7 +22,7 @@ from snellen.core.model import AnyModel
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.core.sample import Sample, sampling_key
-from snellen.curate.asking import Job, Models, Result, StepOptions, open_models
+from snellen.curate.asking import Job, Models, Result, open_models
 from snellen.curate.decisions import Decision
 from snellen.curate.items import Item
 from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
@@ -38,6 +38,7 @@ from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.templates import TemplateFile, read_templates
 from snellen.curate.metadata.written_options import WRITER, WriterSettings
 from snellen.curate.step import STEP_FILE, Step, open_step
+from snellen.curate.step_options import StepOptions
 from snellen.data.media.image_files import FileDigests, media_folders
 from snellen.settings import Settings
 
@@ -83,7 +84,9 @@ def build_questions(
     if options.per_subtask < 1:
         raise UsageError(f"per_subtask is {options.per_subtask}; expected 1 or more")
     if not 0 <= options.check_share <= 1:
-        raise UsageError(f"check_share is {options.check_share}; expected a share from 0 to 1")
+        raise UsageError(
+            f"the share to review is {options.check_share}; expected a share from 0 to 1"
+        )
     template_path = Path(templates).expanduser()
     template_file = read_templates(template_path)
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)

@@ -79,7 +79,7 @@ class PublishOptions:
         "decisions (default: OUT-private)", metavar="DIR",
     )  # fmt: skip
     keep: Sequence[str] = option(
-        (), "--keep", "publish this column too; repeat for several", metavar="COLUMN",
+        (), "--keep-column", "publish this column too; repeat for several", metavar="COLUMN",
         is_repeatable=True,
     )  # fmt: skip
 

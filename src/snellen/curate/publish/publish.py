@@ -98,6 +98,8 @@ class PublishResult(Struct, frozen=True, kw_only=True):
     """Ids of items that were left out, by rule."""
     flagged: dict[str, list[str]]
     """Ids of items that someone should look at, by rule."""
+    reasons: dict[str, str]
+    """By rule: the first of these items, and why it was found."""
     notes: list[str]
     files: dict[str, str]
     """SHA-256 by path relative to the folder."""
@@ -237,6 +239,7 @@ class _Writer:
             is_encrypted=sealed is not None and self.key is not None,
             dropped=self.survey.by_rule("drop"),
             flagged=self.survey.by_rule("flag"),
+            reasons=self.survey.first_reasons(),
             notes=[*self._notes(), *_tsv_notes(tables)],
             files=files,
         )
@@ -470,8 +473,8 @@ class _Writer:
             )
         if self.survey.left_out_columns:
             yield (
-                f"columns left out: {name_some([*self.survey.left_out_columns])}; --keep COLUMN "
-                "publishes one"
+                f"columns left out: {name_some([*self.survey.left_out_columns])}; "
+                "--keep-column NAME publishes one"
             )
         if not self.options.language:
             yield "the card states no language; --language en adds it"

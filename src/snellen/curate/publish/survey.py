@@ -84,6 +84,14 @@ class Survey:
                     ids.setdefault(finding.rule, []).append(name)
         return ids
 
+    def first_reasons(self) -> dict[str, str]:
+        """Why, by rule: the first item and its reason."""
+        reasons: dict[str, str] = {}
+        for name, findings in self.findings.items():
+            for finding in findings:
+                reasons.setdefault(finding.rule, f"{name}: {finding.reason}")
+        return reasons
+
     def ability_counts(self, *, held_out: bool) -> dict[str, int]:
         """Number of questions by ability, of one of the two parts."""
         counts: dict[str, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from snellen.benchmarks.seedbench.levels import dimension_by_name
+from snellen.benchmarks.abilities.seedbench.levels import dimension_by_name
 from snellen.core.sample import Sample
 from snellen.curate.items import Item
 from snellen.curate.questions.balance import LABELS, Candidate, answer_positions, place_options

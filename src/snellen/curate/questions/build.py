@@ -14,7 +14,7 @@ from pathlib import Path
 from snellen.api.progress import ProgressChoice
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
-from snellen.curate.asking import Job, Models, Result, StepOptions, open_models
+from snellen.curate.asking import Job, Models, Result, open_models
 from snellen.curate.decisions import Decision
 from snellen.curate.questions.albums import find_albums
 from snellen.curate.questions.assembling import all_drafts, build_items, candidates
@@ -32,6 +32,7 @@ from snellen.curate.questions.rules import BALANCE, WRITTEN
 from snellen.curate.questions.sources import PictureSource
 from snellen.curate.questions.writing import CHECKER, REASONER, WRITER
 from snellen.curate.step import Step, open_step
+from snellen.curate.step_options import StepOptions
 
 _DEFAULTS = StepOptions()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from snellen.api.progress import ProgressChoice
-from snellen.benchmarks.seedbench.image_answers import LEAD_IN
+from snellen.benchmarks.abilities.seedbench.image_answers import LEAD_IN
 from snellen.core.errors import UsageError
 from snellen.core.flow import Steps
 from snellen.core.media import FileSource, InlineSource
@@ -26,7 +26,6 @@ from snellen.curate.asking import (
     Job,
     Models,
     Result,
-    StepOptions,
     ask,
     ask_json,
     ask_text,
@@ -59,6 +58,7 @@ from snellen.curate.questions.rules import (
 )
 from snellen.curate.questions.writing import CHECKER, WRITER
 from snellen.curate.step import MediaWriter, Step, open_step
+from snellen.curate.step_options import StepOptions
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import prompt
 

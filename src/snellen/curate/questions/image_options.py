@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from snellen.benchmarks.seedbench.levels import dimension_by_name
+from snellen.benchmarks.abilities.seedbench.levels import dimension_by_name
 from snellen.core.sample import MediaRef, Sample
 from snellen.curate.items import Item
 from snellen.curate.questions.assembling import TYPE_COLUMN

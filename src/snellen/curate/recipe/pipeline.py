@@ -36,8 +36,8 @@ from snellen.curate.recipe.recipe_file import CurationRecipe, OptionValue, Recip
 from snellen.curate.recipe.step_commands import StepCommand, decisive_options
 from snellen.curate.spending import Spending, read_spending
 from snellen.curate.step import STEP_FILE, read_step
+from snellen.store.responses import STORE_FILE
 
-STORE_FILE = "store.sqlite"
 _COMPLETE = 0
 Todo = Literal["done", "resume", "run", "again", "unknown"]
 """`again`: it had ended, but its options or data changed; `unknown`: it depends on what the steps

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from snellen.benchmarks.mmt_bench.tasks import find_subtask
+from snellen.benchmarks.abilities.mmt_bench.tasks import find_subtask
 from snellen.core.atomic_write import atomic_file
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, MediaError, StorageError

@@ -182,9 +182,9 @@ def _text(estimate: Any, percent: bool = False) -> str:
     return f"{text} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def finished_lines(result: FinishedReview, folder: Path) -> Iterator[str]:
-    """A finished review as lines of text."""
-    yield (
+def finished_line(result: FinishedReview, folder: Path) -> str:
+    """A finished review as a line of text."""
+    return (
         f"{folder}: {plural(result.items, 'item')}; of the queue {result.kept:,} kept, "
         f"{result.fixed:,} fixed ({plural(result.changed_fields, 'field')}), {result.dropped:,} "
         "dropped" + (f", {result.undecided:,} were undecided" if result.undecided else "")

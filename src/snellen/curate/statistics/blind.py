@@ -14,10 +14,11 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.record import Record
 from snellen.core.summary import Interval
-from snellen.curate.items import ItemTable
+from snellen.curate.askable_items import write_askable
+from snellen.curate.items import ItemTable, open_items
 from snellen.curate.statistics.options import BlindOptions
 from snellen.curate.statistics.results import BlindScore
-from snellen.report.format import model_name
+from snellen.report.format import model_name, plural
 from snellen.scoring.accuracy import CHANCE, cluster_samples, guess_metrics
 from snellen.stats.intervals import score_interval
 from snellen.store.runs import RUN_FILE, RunFolder, open_run
@@ -45,18 +46,22 @@ def ask_blind(
 ) -> BlindRuns:
     """Ask models the questions without their images. A stored run, named by its folder, is read;
     replies that the store has are not asked for again. `columns` are those of `open_items`;
-    `command` is shown as what resumes the call.
+    `command` is shown as what resumes the call. Rows that cannot be asked are left out, and named
+    in a notice.
 
     Raises UsageError, also for a stored run that saw the images or asked other data.
     """
-    stored = {model: _stored_run(model, table) for model in models if _is_run(model)}
+    asked, notices = _leave_out_bad_rows(table, Path(options.out).expanduser())
+    if asked is not table:
+        # The file of what is left has the columns that Snellen reads.
+        columns = None
+    stored = {model: _stored_run(model, asked) for model in models if _is_run(model)}
     named = [model for model in models if model not in stored]
     runs: list[RunFolder] = list(stored.values())
-    notices: list[str] = []
     if named:
         variant = Variant(control=BLIND, columns=dict(columns or {}))
         chosen = replace(options.run_options(), variant=variant)
-        results = evaluate(named, table.spec, chosen, command=command, progress=progress)
+        results = evaluate(named, asked.spec, chosen, command=command, progress=progress)
         runs += results.runs
         notices += [f"{one.model} was not asked: {one.reason}" for one in results.skipped]
     scores = []
@@ -74,6 +79,19 @@ def ask_blind(
             )
     complete = len(scores) == len(models) and all(run.info.status == "complete" for run in runs)
     return BlindRuns(scores, notices, complete)
+
+
+def _leave_out_bad_rows(table: ItemTable, out: Path) -> tuple[ItemTable, list[str]]:
+    """The items that can be asked, and a sentence about the others. If there are others, the items
+    are written to a file of their own below `out`."""
+    problems = [item.problem for item in table if item.problem] if table.is_own else []
+    if not problems:
+        return table, []
+    folder = out / f"{table.name}-{table.digest[:8]}-askable"
+    first = problems[0].removeprefix(f"{table.path}, ")
+    others = f" (snellen data check {table.path} lists all)" if len(problems) > 1 else ""
+    notice = f"{plural(len(problems), 'row')} left out of the blind runs{others}: {first}"
+    return open_items(write_askable(table, folder)), [notice]
 
 
 def blind_score(run: RunFolder) -> BlindScore | None:
@@ -126,11 +144,11 @@ def _stored_run(name: str, table: ItemTable) -> RunFolder:
     if control != BLIND:
         saw = f"was made with the control {control!r}" if control else "saw the images"
         raise UsageError(
-            f"--blind {name}: this run {saw}; expected a run with --control blind, or a model"
+            f"--text-only {name}: this run {saw}; expected a run with --control blind, or a model"
         )
     if config.data and config.data != table.digest:
         raise UsageError(
-            f"--blind {name}: this run asked other data than {table.path}; expected a run on it, "
-            "or a model"
+            f"--text-only {name}: this run asked other data than {table.path}; expected a run on "
+            "it, or a model"
         )
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -64,8 +65,8 @@ def print_translation(summary: TranslationSummary, console: Console) -> None:
             )
         _print(console, f"data: {summary.out}/items.jsonl")
         if flagged:
-            out = f"{summary.out}-reviewed"
-            _print(console, f"next: snellen curate review {summary.out} --out {out}")
+            review = ("curate", "review", summary.out, "--out", f"{summary.out}-reviewed")
+            _print(console, f"next: snellen {shlex.join(review)}")
 
 
 def to_json(summary: TranslationSummary) -> str:

@@ -15,10 +15,11 @@ from snellen.api.progress import ProgressChoice
 from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
-from snellen.curate.asking import Job, Result, StepOptions, open_models
+from snellen.curate.asking import Job, Result, open_models
 from snellen.curate.decisions import FAILED, Action, Decision, Evidence, count_actions
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, open_items
 from snellen.curate.step import Step, open_step
+from snellen.curate.step_options import StepOptions
 from snellen.curate.translate.consistency import (
     ItemTexts,
     TermUse,

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import add_json, fraction, read_options
-from snellen.cli.printing import print_line
+from snellen.cli.printing import print_line, print_next
 from snellen.core.errors import UsageError
+from snellen.curate.step_options import StepOptions
 
 if TYPE_CHECKING:
     from snellen.curate.metadata.question_counts import QuestionCounts
+
+_OF_PICTURES = (
+    "extract", "reasoner", "checker", "text_only", "dimension", "dimensions", "draw", "next_image",
+)  # fmt: skip
+"""Flags that have no meaning beside `--from-metadata`."""
 
 
 def add_metadata(parser: ArgumentParser) -> None:
@@ -35,7 +41,7 @@ def add_metadata(parser: ArgumentParser) -> None:
         help="choose wrong options whose lengths are next to the right one's",
     )  # fmt: skip
     group.add_argument(
-        "--check", type=fraction, default=0.0, metavar="SHARE",
+        "--review-share", type=fraction, default=0.0, metavar="SHARE",
         help="flag this share of each data set's items for review, at most 100 (MMT-Bench: 50%%)",
     )  # fmt: skip
     if "--json" not in parser._option_string_actions:
@@ -44,9 +50,14 @@ def add_metadata(parser: ArgumentParser) -> None:
 
 def main_metadata(arguments: Namespace) -> int:
     """Make questions of metadata records, and print what was made."""
-    from snellen.curate.asking import StepOptions
     from snellen.curate.metadata.build import MetadataQuestionOptions, build_questions
 
+    for name in _OF_PICTURES:
+        if getattr(arguments, name):
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for questions about pictures; leave it out, or "
+                "--from-metadata"
+            )
     if arguments.templates is None:
         raise UsageError("--from-metadata needs question templates: --templates FILE.toml")
     if arguments.out is None:
@@ -60,7 +71,7 @@ def main_metadata(arguments: Namespace) -> int:
             seed=arguments.seed,
             alike_length=arguments.alike_length,
             require_license=arguments.require_licence,
-            check_share=arguments.check,
+            check_share=arguments.review_share,
         ),
         writer=arguments.writer or None,
         asking=read_options(arguments, StepOptions),
@@ -70,12 +81,13 @@ def main_metadata(arguments: Namespace) -> int:
 
         print(msgspec.json.format(msgspec.json.encode(counts)).decode())
     else:
-        _print_counts(counts, arguments.out)
+        _print_counts(counts, arguments)
     return INCOMPLETE if counts.failed or counts.stopped else COMPLETE
 
 
-def _print_counts(counts: QuestionCounts, out: str) -> None:
-    """A line for each subtask, then what holds for all."""
+def _print_counts(counts: QuestionCounts, arguments: Namespace) -> None:
+    """A line for each subtask, then what holds for all, and what comes next."""
+    out = arguments.out
     print_line(f"{'subtask':<32} {'items':>6} {'options':>8}  sources")
     for name, subtask in counts.subtasks.items():
         sizes = "-".join(dict.fromkeys([*subtask.options][:1] + [*subtask.options][-1:]))
@@ -106,3 +118,7 @@ def _print_counts(counts: QuestionCounts, out: str) -> None:
         print_line(f"stopped: {counts.stopped}; the same command goes on")
     elif counts.failed:
         print_line(f"{counts.failed} requests failed; the same command asks again")
+    elif counts.items:
+        has_flags = counts.without_licence or arguments.review_share
+        which = () if has_flags else ("--all",)
+        print_next(arguments, "curate", "review", out, *which, "--out", f"{out}-reviewed")

@@ -145,7 +145,7 @@ def _write_index(arguments: Namespace, ray: OnRay | None = None) -> int:
 
 def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
     """Find duplicates, print the report, and write what was asked for."""
-    from snellen.cli.printing import print_line
+    from snellen.cli.printing import print_line, print_next
     from snellen.curate.duplicates.decide import (
         exclusion_list,
         report_json,
@@ -167,8 +167,9 @@ def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
         search_blocks=ray.search_blocks if ray else None,
     )  # fmt: skip
     written = []
+    flagged = 0
     if arguments.out:
-        write_folder(found, arguments.out, arguments.drop)
+        flagged = write_folder(found, arguments.out, arguments.drop).get("flag", 0)
         written += [arguments.out, str(Path(arguments.out) / PAGE_FILE)]
     if arguments.page:
         written.append(str(write_page(found, Path(arguments.page))))
@@ -181,6 +182,10 @@ def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
     print_report(found.report, Terminal())
     if written:
         print_line(f"written: {', '.join(written)}")
+    if flagged:
+        print_next(
+            arguments, "curate", "review", arguments.out, "--out", f"{arguments.out}-reviewed"
+        )
     return COMPLETE
 
 

@@ -10,19 +10,20 @@ from pathlib import Path
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import RUNS, add_format, add_json, add_options, read_options
 from snellen.cli.printing import (
+    TABLE,
     download_printer,
     exit_interrupted,
     line_printer,
     print_line,
+    print_next,
     print_result,
 )
 from snellen.core.errors import UsageError
+from snellen.curate.filter.options import FilterOptions
 
 
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments of `snellen curate filter`."""
-    from snellen.curate.filter.model_runs import FilterOptions
-
     parser.add_argument(
         "data", metavar="DATA", help="a benchmark, a data file, or a data set folder of a step"
     )
@@ -76,7 +77,7 @@ def add(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     """Ask the models, or read their runs, and write which items they flag."""
     from snellen.curate.filter.filtering import FilterRules, filter_items
-    from snellen.curate.filter.model_runs import FilterOptions, Reports
+    from snellen.curate.filter.model_runs import Reports
     from snellen.curate.filter.tables import filter_json, filter_markdown, print_filter
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
@@ -125,4 +126,8 @@ def main(arguments: Namespace) -> int:
                 error=True,
             )
         return INCOMPLETE
+    if form == TABLE and (result.flagged or result.problems):
+        print_next(
+            arguments, "curate", "review", result.folder, "--out", f"{result.folder}-reviewed"
+        )
     return COMPLETE

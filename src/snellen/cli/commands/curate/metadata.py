@@ -8,7 +8,7 @@ from pathlib import Path
 from snellen.api.flags import parse_pairs
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import add_json, argument_type
-from snellen.cli.printing import print_line
+from snellen.cli.printing import print_line, print_next
 
 
 def add(parser: ArgumentParser) -> None:
@@ -90,4 +90,8 @@ def main(arguments: Namespace) -> int:
             print_line(f"with problems: {counts.with_problems}; no question is made of them")
         for name, reason in counts.problems.items():
             print_line(f"  {name}: {reason}")
+        print_next(
+            arguments, "curate", "questions", "--from-metadata", str(counts.path),
+            "--templates", "FILE.toml", "--out", "DIR",
+        )  # fmt: skip
     return INCOMPLETE if counts.with_problems else COMPLETE

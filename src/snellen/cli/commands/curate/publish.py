@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.api.flags import parse_pairs
@@ -52,6 +53,7 @@ def main(arguments: Namespace) -> int:
 
 def _print(published: PublishResult) -> None:
     """Print what was published, what was left out, and what to do with it."""
+    from snellen.curate.decisions import DECISIONS_FILE
     from snellen.curate.publish.survey import name_some
     from snellen.report.format import plural
 
@@ -70,6 +72,9 @@ def _print(published: PublishResult) -> None:
                 finding = finding.replace("have ", "has ").replace("state their", "states its")
                 finding = finding.replace(" are ", " is ")
             print_line(f"{verb}: {plural(len(ids), 'item')} {finding}: {name_some(ids)}")
+            print_line(f"  first: {published.reasons[rule]}")
+    if published.dropped or published.flagged:
+        print_line(f"why each: {Path(published.private) / DECISIONS_FILE}")
     for note in published.notes:
         print_line(f"note: {note}")
     print_line(f"{published.folder}: {len(published.files) + 1} files; SHA256SUMS lists them")

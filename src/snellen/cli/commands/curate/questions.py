@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,9 @@ import msgspec
 from snellen.cli.commands.curate._from_metadata import add_metadata, main_metadata
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import add_json, add_options, read_options
-from snellen.cli.printing import print_line
+from snellen.cli.printing import print_line, print_next
 from snellen.core.errors import UsageError
+from snellen.curate.step_options import StepOptions
 
 if TYPE_CHECKING:
     from snellen.curate.questions.results import QuestionsResult
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 def add(parser: ArgumentParser) -> None:
     """Add the flags of all three kinds of questions, and those of asking models."""
-    from snellen.curate.asking import StepOptions
-
     parser.add_argument(
         "pictures", nargs="?", metavar="PICTURES",
         help="a folder of pictures and videos, or a data file that names them, with captions, "
@@ -133,7 +131,7 @@ def main(arguments: Namespace) -> int:
     if arguments.json:
         print(msgspec.json.encode(result).decode())
     else:
-        _print_result(result)
+        _print_result(result, arguments)
     return COMPLETE if result.is_complete and result.items else INCOMPLETE
 
 
@@ -150,7 +148,6 @@ def _list_dimensions(arguments: Namespace) -> int:
 
 def _make_questions(arguments: Namespace) -> QuestionsResult:
     """Questions of pictures and videos."""
-    from snellen.curate.asking import StepOptions
     from snellen.curate.questions.build import make_questions
     from snellen.curate.questions.options import QuestionOptions
     from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
@@ -179,9 +176,8 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
 
 def _make_drawn(arguments: Namespace) -> QuestionsResult:
     """Questions that are answered by drawing, of captions."""
-    from snellen.benchmarks.seedbench.drawing_options import split_drawing_options
+    from snellen.benchmarks.abilities.seedbench.drawing_options import split_drawing_options
     from snellen.core.benchmark import Variant
-    from snellen.curate.asking import StepOptions
     from snellen.curate.questions.captions import open_captions
     from snellen.curate.questions.drawn_questions import DrawnOptions, make_drawn_questions
 
@@ -214,7 +210,7 @@ def _make_next_images(arguments: Namespace) -> QuestionsResult:
     )
 
 
-def _print_result(result: QuestionsResult) -> None:
+def _print_result(result: QuestionsResult, arguments: Namespace) -> None:
     """What was dropped and kept, and what comes next."""
     from snellen.curate.spending import read_spending
     from snellen.report.format import plural
@@ -238,5 +234,5 @@ def _print_result(result: QuestionsResult) -> None:
             "command asks again, and writes the questions once none fails"
         )
     elif result.items:
-        folder = shlex.quote(result.folder)
-        print_line(f"next: snellen curate review {folder} --all --blind --out {folder}-reviewed")
+        out = f"{result.folder}-reviewed"
+        print_next(arguments, "curate", "review", result.folder, "--all", "--blind", "--out", out)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import add_json
-from snellen.cli.printing import print_line
+from snellen.cli.printing import print_line, print_next
 from snellen.core.errors import UsageError
 
 _SHOWN_PROBLEMS = 3
@@ -115,4 +115,5 @@ def _convert(arguments: Namespace) -> int:
         if counts.unknown_links:
             print_line(f"links without a row: {', '.join(counts.unknown_links[:10])}")
         print_line(f"{out}: {counts.clean_rows} rows")
+        print_next(arguments, "run", "-m", "MODEL", "-b", "mmt-bench", "--data", str(out))
     return INCOMPLETE if counts.left_out or counts.unknown_links else COMPLETE

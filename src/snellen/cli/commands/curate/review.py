@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from snellen.api.options import VARIANT_FLAGS
 from snellen.cli.exit_codes import COMPLETE
-from snellen.cli.flags import RUNS, add_flag
-from snellen.cli.printing import print_line
-from snellen.report.format import plural
+from snellen.cli.flags import RUNS, add_flag, add_json
+from snellen.cli.printing import print_line, print_next
 
 if TYPE_CHECKING:
+    from snellen.curate.review.importing import ImportedReviews
     from snellen.curate.review.opening import Review
+    from snellen.curate.review.server import ReviewLink
 
 
 def add(parser: ArgumentParser) -> None:
@@ -59,6 +64,7 @@ def add(parser: ArgumentParser) -> None:
         "--port", type=int, metavar="N", help="port to serve on (default: 8421, or any free port)"
     )
     parser.add_argument("--open", action="store_true", help="open the browser")
+    add_json(parser)
 
 
 def _add_tasks(parser: ArgumentParser) -> None:
@@ -76,7 +82,10 @@ def _add_tasks(parser: ArgumentParser) -> None:
         "--finish", action="store_true", help="write the next version of the data set"
     )
     parser.add_argument(
-        "--by", default="", metavar="NAME", help="annotator of imported lines that name none"
+        "--imported-by",
+        default="",
+        metavar="NAME",
+        help="annotator of the lines of --import that name none",
     )
     parser.add_argument(
         "--undecided", choices=("keep", "drop", "flag"),
@@ -86,9 +95,10 @@ def _add_tasks(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     """Do the task that was named, or serve the page."""
-    from snellen.curate.review.finishing import agreement_lines, finished_lines
+    from snellen.curate.review.finishing import agreement_lines, finished_line
     from snellen.curate.review.importing import import_reviews
     from snellen.curate.review.opening import default_folder, open_review
+    from snellen.curate.review.queue import QUEUE_FILE
 
     review = open_review(
         arguments.data,
@@ -98,22 +108,53 @@ def main(arguments: Namespace) -> int:
         may_be_empty=arguments.queue_only or arguments.finish,
     )
     if arguments.imported is not None:
-        result = import_reviews(review.board, Path(arguments.imported), arguments.by)
-        known = f", {result.known:,} were there already" if result.known else ""
-        names = ", ".join(result.annotators)
-        added = plural(result.added, "decision")
-        print_line(f"{arguments.imported}: {added} of {names} added{known}")
+        imported = import_reviews(review.board, Path(arguments.imported), arguments.imported_by)
+        _print_imported(imported, arguments)
     elif arguments.finish:
-        for line in finished_lines(review.finish(arguments.undecided or "refuse"), review.folder):
-            print_line(line)
+        finished = review.finish(arguments.undecided or "refuse")
+        if arguments.json:
+            _print_json({"folder": str(review.folder), **finished._asdict()})
+        else:
+            print_line(finished_line(finished, review.folder))
+            folder = str(review.folder)
+            print_next(arguments, "curate", "publish", folder, "--out", f"{folder}-published")
     elif arguments.agreement:
-        for line in agreement_lines(review.board.agreement()):
-            print_line(line)
+        agreement = review.board.agreement()
+        if arguments.json:
+            _print_json(msgspec.to_builtins(agreement))
+        else:
+            for line in agreement_lines(agreement):
+                print_line(line)
     elif arguments.queue_only:
-        print_line(f"{review.folder / 'queue.jsonl'}: {_describe_queue(review)}")
+        queue = review.folder / QUEUE_FILE
+        if arguments.json:
+            _print_json({"queue": str(queue), **_queue_facts(review)})
+        else:
+            print_line(f"{queue}: {_describe_queue(review)}")
+            task = () if review.board.queue.items else ("--finish",)
+            folder = str(review.folder)
+            print_next(arguments, "curate", "review", arguments.data, "--out", folder, *task)
     else:
         _serve(review, arguments)
     return COMPLETE
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _print_imported(imported: ImportedReviews, arguments: Namespace) -> None:
+    from snellen.report.format import plural
+
+    if arguments.json:
+        _print_json(imported._asdict())
+        return
+    known = f", {imported.known:,} were there already" if imported.known else ""
+    names = ", ".join(imported.annotators)
+    print_line(
+        f"{arguments.imported}: {plural(imported.added, 'decision')} of {names} added{known}"
+    )
 
 
 def _options(arguments: Namespace) -> dict[str, Any]:
@@ -137,6 +178,8 @@ def _options(arguments: Namespace) -> dict[str, Any]:
 
 
 def _describe_queue(review: Review) -> str:
+    from snellen.report.format import plural
+
     settings = review.settings
     count = len(review.board.queue.items)
     parts = [f"{plural(count, 'item')} to review"]
@@ -147,6 +190,20 @@ def _describe_queue(review: Review) -> str:
     return ", ".join(parts)
 
 
+def _queue_facts(review: Review) -> dict[str, Any]:
+    settings = review.settings
+    count = len(review.board.queue.items)
+    return {"items": count, "annotators": settings.annotators, "blind": settings.blind}
+
+
+def _print_links(review: Review, addresses: Mapping[ReviewLink, str]) -> None:
+    print_line(f"{review.table.name}: {_describe_queue(review)}")
+    width = max(len(link.name or link.role) for link in addresses)
+    for link, address in addresses.items():
+        print_line(f"{link.name or link.role:{width}}  {address}")
+    print_line("(Ctrl-C stops it; every decision is stored at once)", flush=True)
+
+
 def _serve(review: Review, arguments: Namespace) -> None:
     """Serve the page until Ctrl-C."""
     from snellen.curate.review.server import ReviewServer, read_links
@@ -154,11 +211,14 @@ def _serve(review: Review, arguments: Namespace) -> None:
     links = read_links(review.folder, arguments.name)
     try:
         with ReviewServer(review.board, links, arguments.port) as server:
-            print_line(f"{review.table.name}: {_describe_queue(review)}")
-            width = max(len(link.name or link.role) for link in links)
-            for link in links:
-                print_line(f"{link.name or link.role:{width}}  {server.address(link)}")
-            print_line("(Ctrl-C stops it; every decision is stored at once)", flush=True)
+            if arguments.json:
+                rows = [
+                    {"name": link.name, "role": link.role, "address": server.address(link)}
+                    for link in links
+                ]
+                _print_json({**_queue_facts(review), "links": rows})
+            else:
+                _print_links(review, {link: server.address(link) for link in links})
             if arguments.open:
                 import webbrowser
 

@@ -34,7 +34,7 @@ _PROTOCOLS: dict[str, dict[str, Any]] = {
         "phases": (("--queue-only",), ("--import", "{import}"), ("--finish",)),
         "waits": "--undecided keep, drop or flag",
         "people": "review them with",
-        "continued_by": frozenset({"import", "by", "undecided"}),
+        "continued_by": frozenset({"import", "imported-by", "undecided"}),
     },
     "statistics": {"writes_items": False},
     "publish": {"writes_items": False, "private_ending": "-private"},
@@ -110,7 +110,7 @@ def _step_command(action: str) -> StepCommand:
     module = import_module(f"snellen.cli.commands.curate.{action}")
     parser = CommandLineParser(prog=f"snellen curate {action}")
     module.add(parser)
-    parser.set_defaults(parser=parser)
+    parser.set_defaults(parser=parser, in_recipe=True)
     return StepCommand(action, parser, module.main, **_PROTOCOLS.get(action, {}))
 
 

@@ -41,15 +41,15 @@ def add(parser: ArgumentParser) -> None:
     add_format(parser, "json", "csv", "markdown", "latex")
     add_json(parser)
     parser.add_argument(
-        "--blind", action="append", default=[], metavar="MODEL",
-        help="ask this model without images; or a stored blind run, by its folder; repeat for "
-            "several",
+        "--text-only", nargs="+", action="extend", default=[], metavar="MODEL",
+        help="models that are asked without the pictures, or stored runs with --control blind, by "
+            "their folders",
     )  # fmt: skip
     add_options(parser, BlindOptions)
 
 
 def main(arguments: Namespace) -> int:
-    """Print the statistics of a data set; 1 if a model of --blind left questions unanswered."""
+    """Print the statistics of a data set; 1 if a model of --text-only left questions unanswered."""
     import msgspec
 
     from snellen.curate.items import open_items
@@ -65,7 +65,7 @@ def main(arguments: Namespace) -> int:
     with _progress_bar(arguments.data) as progress:
         statistics = measure_data(table, options, progress)
     code = COMPLETE
-    if arguments.blind:
+    if arguments.text_only:
         blind = _ask_blind(arguments, table)
         notices = (*statistics.notices, *blind.notices)
         statistics = msgspec.structs.replace(statistics, blind=blind.scores, notices=notices)
@@ -81,7 +81,7 @@ def main(arguments: Namespace) -> int:
 
 
 def _ask_blind(arguments: Namespace, table: ItemTable) -> BlindRuns:
-    """Ask the models of --blind; Ctrl-C says how the command goes on."""
+    """Ask the models of --text-only; Ctrl-C says how the command goes on."""
     from snellen.curate.statistics.blind import ask_blind
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
@@ -89,7 +89,7 @@ def _ask_blind(arguments: Namespace, table: ItemTable) -> BlindRuns:
     try:
         return ask_blind(
             table,
-            arguments.blind,
+            arguments.text_only,
             read_options(arguments, BlindOptions),
             columns=arguments.columns,
             command=arguments.command_line,

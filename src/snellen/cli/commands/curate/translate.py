@@ -11,6 +11,7 @@ from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import add_flag, add_json, add_options, fraction, read_options
 from snellen.cli.printing import JSON, TABLE, exit_interrupted, line_printer, print_result
 from snellen.core.errors import UsageError
+from snellen.curate.step_options import StepOptions
 
 if TYPE_CHECKING:
     from snellen.curate.translate.step import TranslationSummary
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 def add(parser: ArgumentParser) -> None:
     """Declare the arguments of `snellen curate translate`."""
-    from snellen.curate.asking import StepOptions
-
     parser.add_argument(
         "data", metavar="DATA", help="a benchmark, a data file or a data set folder"
     )
@@ -44,7 +43,7 @@ def add(parser: ArgumentParser) -> None:
         help="what is translated: some of question, hint, options, answer (of open questions); "
             "default: question,hint,options",
     )  # fmt: skip
-    parser.add_argument("--keep", action="append", default=[], metavar="TERM|FILE",
+    parser.add_argument("--keep-term", action="append", default=[], metavar="TERM|FILE",
                         help="a term that stays as it is, or a file of one a line")  # fmt: skip
     parser.add_argument(
         "--glossary", metavar="FILE",
@@ -90,7 +89,6 @@ def _check(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
 
 def _translate(arguments: Namespace, plan: TranslationPlan) -> TranslationSummary:
     """Translate with the named models and show progress; exits where Ctrl-C stops it."""
-    from snellen.curate.asking import StepOptions
     from snellen.curate.translate.step import sibling_name, translate_items
     from snellen.curate.translate.translating import BACK, JUDGE, TRANSLATOR
     from snellen.report.console import Terminal
@@ -130,7 +128,7 @@ def _plan(arguments: Namespace) -> TranslationPlan:
         source=open_language(arguments.source),
         target=open_language(arguments.to),
         fields=parse_fields(arguments.fields),
-        keep=read_terms(arguments.keep),
+        keep=read_terms(arguments.keep_term),
         glossary=read_glossary(arguments.glossary) if arguments.glossary else {},
         attempts=arguments.attempts,
         min_chrf=arguments.min_chrf,

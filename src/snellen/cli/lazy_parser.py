@@ -1,0 +1,35 @@
+"""A parser whose arguments are added when they are needed: only the file of the command or action
+that was typed is imported."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+
+class LazyParser(argparse.ArgumentParser):
+    """An argument parser that calls `add_arguments` with itself before it parses."""
+
+    add_arguments: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def complete(self) -> None:
+        """Add the arguments, unless they are there already."""
+        add_arguments, self.add_arguments = self.add_arguments, None
+        if add_arguments is not None:
+            add_arguments(self)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        # The parser above calls this with what follows the command's name.
+        self.complete()
+        return super().parse_known_args(args, namespace)
+
+
+def complete_all(parser: argparse.ArgumentParser) -> None:
+    """Complete a parser, and those of every command and action below it."""
+    if isinstance(parser, LazyParser):
+        parser.complete()
+    for group in parser._actions:
+        if isinstance(group, argparse._SubParsersAction):
+            for command in group.choices.values():
+                complete_all(command)
