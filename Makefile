@@ -9,7 +9,7 @@
 #   make package wheel and source distribution, checked, installed and used in new environments
 #   make supply  licences, a bill of materials, and known vulnerabilities of what is installed
 #   make simulate   simulate every statistical procedure (up to two hours) and write docs/statistics.md
-#   make taskmap the task map of 36 drawn tasks with three seeds (hours); goes on where it stopped
+#   make taskmap the task map of 36 drawn tasks with three seeds (an hour); goes on where it stopped
 #   make fuzz    changed files for every reader, a minute each; the corpus grows from run to run
 #   make differential   other people's scorers judge our replies anew, given their checkouts
 PYTHON ?= python3

@@ -73,7 +73,7 @@ class Member(NamedTuple):
 
 def make_data(folder: Path) -> Path:
     """Writes files, videos and the suite over them; returns the suite's path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(LAYOUTS / "images", folder / "images", dirs_exist_ok=True)
     members = [*_layouts(folder), *_seed_h(folder)]
     members += [Member(Path(name).stem, str(ROOT / "examples" / name)) for name in OWN]
     told = ['title = "One small file of every kind of benchmark"\naverage = false\n']
@@ -109,10 +109,12 @@ def _seed_h(folder: Path) -> Iterator[Member]:
 
 def _draw_videos(file: Path, folder: Path) -> None:
     for row in open_table(str(file)):
-        named = [Path(row.cells[one]).name for one in _VIDEO_NAMES if row.cells.get(one)]
-        for name in named[:1]:
-            folder.mkdir(exist_ok=True)
-            _draw_video(folder / (name if name.endswith(".mp4") else f"{name}.mp4"))
+        named = [row.cells[one] for one in _VIDEO_NAMES if row.cells.get(one)]
+        # Benchmarks look for the name alone, or for the name within its folder.
+        for name in dict.fromkeys([*(Path(one).name for one in named[:1]), *named[:1]]):
+            path = folder / (name if name.endswith(".mp4") else f"{name}.mp4")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _draw_video(path)
 
 
 def _draw_video(path: Path) -> None:

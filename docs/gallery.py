@@ -31,10 +31,14 @@ from snellen.analysis.findings.score_tables import (
     scores_from_reports,
     select_scores,
 )
+from snellen.benchmarks.abilities.mme.boards import build_boards, parse_printed_scores
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_capability, by_image_type, find_subtask
+from snellen.benchmarks.abilities.seedbench.levels import (
+    dimension_by_name,
+    dimensions,
+    group_by_subpart,
+)
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mme.boards import build_boards, parse_printed_scores
-from snellen.benchmarks.mmt_bench.tasks import by_capability, by_image_type, find_subtask
-from snellen.benchmarks.seedbench.levels import dimension_by_name, dimensions, group_by_subpart
 from snellen.core.benchmark import Variant
 from snellen.core.summary import Interval
 from snellen.data.tables.open_table import open_table

@@ -23,11 +23,10 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 from page_cells import cell
 
-from snellen.benchmarks.declaration.registry import find_suite
-from snellen.benchmarks.mme.boards import build_boards, parse_printed_scores
-from snellen.benchmarks.mme.subtasks import AREAS, subtask_name
-from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask
-from snellen.benchmarks.seedbench.levels import (
+from snellen.benchmarks.abilities.mme.boards import build_boards, parse_printed_scores
+from snellen.benchmarks.abilities.mme.subtasks import AREAS, subtask_name
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_meta_task, find_subtask
+from snellen.benchmarks.abilities.seedbench.levels import (
     average,
     dimension_by_name,
     dimensions,
@@ -35,6 +34,7 @@ from snellen.benchmarks.seedbench.levels import (
     group_by_part,
     group_by_subpart,
 )
+from snellen.benchmarks.declaration.registry import find_suite
 from snellen.data.tables.open_table import open_table
 from snellen.report.plots.figure import to_svg
 from snellen.report.plots.series import Value, dot_plot

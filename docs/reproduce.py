@@ -1,10 +1,12 @@
 """Our numbers beside official ones, over the same recorded replies.
 
-    python docs/reproduce.py GOLDEN_FOLDER   counts everything anew into docs/data/reproduction.json
-    python docs/generate.py                  writes docs/reproduction.md from that file
+    python docs/reproduce.py GOLDEN_FOLDER REPOSITORIES   counts all: docs/data/reproduction.json
+    python docs/generate.py                               writes docs/reproduction.md from that file
 
 The golden folder holds published predictions with their official scores; it is not part of the
-repository, because its sets have licences of their own. The page is made from the counts alone.
+repository, because its sets have licences of their own. REPOSITORIES holds bare copies of public
+repositories, `OWNER+NAME/repo`, whose predictions are scored where they lie
+(reproduce_repositories.py). The page is made from the counts alone.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec import json as msgjson
 
 from snellen.api import score
@@ -60,7 +62,7 @@ class Entry(Struct, frozen=True):
 
 
 def counted(golden: Path) -> list[Entry]:
-    """Every entry, from the recorded replies."""
+    """Every entry, from the recorded replies of the golden folder."""
     sets: tuple[Callable[[Path], Iterable[Entry]], ...] = (
         _scienceqa,
         _mmbench,
@@ -81,6 +83,15 @@ def counted(golden: Path) -> list[Entry]:
         _tempcompass,
     )
     return [entry for entries in sets for entry in entries(golden)]
+
+
+def counted_in_repositories(golden: Path, repositories: Path) -> list[Entry]:
+    """Every entry, from predictions in copies of public repositories; the questions of some are
+    those of the golden folder."""
+    from reproduce_repositories import published_numbers
+
+    numbers = published_numbers(golden, repositories)
+    return [Entry(**structs.asdict(number)) for number in numbers]
 
 
 def read_counts() -> list[Entry]:
@@ -133,6 +144,9 @@ SETS = {
     "MM-Vet": "mm-vet",
     "LLaVA-Bench (In-the-Wild)": "llava-bench",
     "TempCompass": "tempcompass",
+    "ScienceQA test": "scienceqa",
+    "MMStar": "mmstar",
+    "TableVQA-Bench": "tablevqabench",
 }
 """Titles of the sets to the benchmarks they are evidence for."""
 FORMULAS = {
@@ -471,10 +485,11 @@ def _replayed(
 
 
 def main(argv: Sequence[str]) -> int:
-    if len(argv) != 1:
+    if len(argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
-    entries = counted(Path(argv[0]))
+    golden, repositories = map(Path, argv)
+    entries = [*counted(golden), *counted_in_repositories(golden, repositories)]
     COUNTS.parent.mkdir(exist_ok=True)
     COUNTS.write_bytes(msgjson.format(msgjson.encode(entries), indent=1) + b"\n")
     for entry in entries:

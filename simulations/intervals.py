@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simulations.study import Case, Share, Study
 from snellen.analysis.parsing.parsing_quality import ScoreError, extend_interval
-from snellen.benchmarks.coco_caption.summary import bleu_of_sums
+from snellen.benchmarks.open_answers.coco_caption.summary import bleu_of_sums
 from snellen.core.summary import Interval
 from snellen.scoring.headlines import mean_of_ratios
 from snellen.stats.intervals import score_interval, wilson
@@ -37,14 +38,17 @@ _WILSON = (
 _LINEARISED = f'K. M. Wolter, "Introduction to Variance Estimation" (2007), Ch. 6; {_WILSON}'
 
 
-def covered(truth: float, drawn: Drawn) -> Share:
-    """Share of the data sets whose interval holds the truth; one without an interval does not."""
+def covered(truth: float | Callable[[], float], drawn: Drawn) -> Share:
+    """Share of the data sets whose interval holds the truth; one without an interval does not.
+
+    A truth that takes long to compute is a function, which is called by the simulation alone.
+    """
 
     def share(random: Random, repeats: int) -> float:
-        held = 0
+        held, value = 0, truth() if callable(truth) else truth
         for _ in range(repeats):
             found = drawn(random)
-            held += found is not None and found.low <= truth <= found.high
+            held += found is not None and found.low <= value <= found.high
         return held / repeats
 
     return share
@@ -237,12 +241,16 @@ def _grades(random: Random, pictures: int) -> NDArray[float64]:
     return np.stack([model.ravel(), reference.ravel()], axis=1)
 
 
+@cache
+def _true_relative() -> float:
+    sums = _grades(np.random.default_rng(1), 500_000).sum(axis=0)
+    return float(100 * sums[0] / sums[1])
+
+
 def relative(pictures: int) -> Share:
     names = [str(at) for at in range(pictures) for _ in range(2)]
-    sums = _grades(np.random.default_rng(1), 500_000).sum(axis=0)
-    truth = float(100 * sums[0] / sums[1])
     return covered(
-        truth,
+        _true_relative,
         lambda random: unbounded_interval_of_sums(_grades(random, pictures), mean_of_ratios, names),
     )
 
@@ -257,13 +265,18 @@ def _counts(random: Random, captions: int) -> NDArray[float64]:
     return np.stack([*columns, *guessed, *correct], axis=1).astype(float)
 
 
-def bleu(samples: int) -> Share:
-    def score(sums: NDArray[float64]) -> NDArray[float64]:
-        return bleu_of_sums(3, sums)
+def _bleu_4(sums: NDArray[float64]) -> NDArray[float64]:
+    return bleu_of_sums(3, sums)
 
+
+@cache
+def _true_bleu_4() -> float:
     many = _counts(np.random.default_rng(2), 1_000_000)
-    truth = float(score(many.sum(axis=0, keepdims=True))[0])
-    return covered(truth, lambda random: interval_of_sums(_counts(random, samples), score))
+    return float(_bleu_4(many.sum(axis=0, keepdims=True))[0])
+
+
+def bleu(samples: int) -> Share:
+    return covered(_true_bleu_4, lambda random: interval_of_sums(_counts(random, samples), _bleu_4))
 
 
 # The reading of replies.

@@ -105,7 +105,8 @@ class Account:
             else:
                 kept.append(item)
         if len(kept) < len(items):
-            self.config.hook.pytest_deselected(items=[one for one in items if one not in set(kept)])
+            remaining = set(kept)
+            self.config.hook.pytest_deselected(items=[one for one in items if one not in remaining])
             items[:] = kept
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -57,6 +57,21 @@ def test_good_data_have_no_findings(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "3 rows, 0 findings" in capsys.readouterr().out
 
 
+def test_every_row_that_cannot_be_asked_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = table(
+        tmp_path / "bad.tsv",
+        "1\tWhich?\tcat\tdog\tQ\t",
+        "2\tWhat?\tcat\tdog\tB\t",
+        "3\tWho?\tx\ty\tZ\t",
+    )
+    assert checked(capsys, file) == (1, {"rows": [(1, 3)]})
+    assert main(["data", "check", str(file)]) == 1
+    printed = capsys.readouterr().out
+    assert "rows 1, 3: 2 rows, e.g. the answer 'Q' is none of the options A, B" in printed
+
+
 def test_each_finding_names_its_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = text(picture())
     file = table(
@@ -85,7 +100,7 @@ def test_rows_that_cannot_be_asked(tmp_path: Path, capsys: pytest.CaptureFixture
     assert checked(capsys, file) == (1, {"ids": [(1, 3)]})
     file = table(tmp_path / "gold.tsv", "1\tq\tx\ty\tC\t")
     code, found = checked(capsys, file)
-    assert (code, found) == (1, {"rows": [()]})
+    assert (code, found) == (1, {"rows": [(1,)]})
 
 
 def test_a_description_is_checked_by_its_own_metric(

@@ -378,7 +378,7 @@ def test_a_limit_that_all_share_is_no_part_of_a_name(data: Path, tmp_path: Path)
 
 def test_mmes_sum_is_compared_image_by_image(tmp_path: Path) -> None:
     """Against MME's own summary: the same sums, and an interval about the difference."""
-    from snellen.benchmarks.mme.subtasks import SUBTASKS
+    from snellen.benchmarks.abilities.mme.subtasks import SUBTASKS
 
     table = [
         {

@@ -237,5 +237,5 @@ def test_a_language_model_is_measured_by_people(tmp_path: Path, capsys) -> None:
     ((row,),) = [one["rows"] for one in json.loads(capsys.readouterr().out)["tables"]]
     assert (row["precision"], row["recall"]) == (50.0, 50.0)
     assert main(["analyse", "readers", str(run.path)]) == 2
-    assert "belong together" in capsys.readouterr().err
+    assert "give both, or neither" in capsys.readouterr().err
     assert main(["analyse", "readers"]) == 0

@@ -23,7 +23,7 @@ from snellen.core.errors import UsageError
 
 TARGET = Path(__file__).with_name("names_elsewhere.tsv")
 COLUMNS = ("tool", "name", "asks", "data", "here")
-_TABLES = ("DATASET_URL", "DATASET_SETS", "DATASET_FILES")
+_TABLES = ("DATASET_URL", "DATASET_URL_MODELSCOPE", "DATASET_SETS", "DATASET_FILES")
 
 
 class Elsewhere(NamedTuple):

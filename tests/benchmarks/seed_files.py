@@ -10,7 +10,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from snellen.benchmarks.seedbench.levels import Dimension, dimensions
+from snellen.benchmarks.abilities.seedbench.levels import Dimension, dimensions
 
 COLOURS = ("red", "green", "blue", "yellow")
 RGB = {

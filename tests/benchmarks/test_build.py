@@ -41,7 +41,7 @@ def test_listing_names_imports_no_family() -> None:
         "import sys\n"
         "from snellen.benchmarks.declaration.registry import benchmark_sources\n"
         "assert 'mmstar' in benchmark_sources()\n"
-        "print('snellen.benchmarks.mmstar' in sys.modules)\n"
+        "print('snellen.benchmarks.abilities.mmstar' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("False\n", "")

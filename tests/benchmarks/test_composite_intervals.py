@@ -7,11 +7,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from snellen.benchmarks.llava_bench import MODEL, REFERENCE, _relative_metric
-from snellen.benchmarks.mme.subtasks import SUBTASK, SUBTASKS
-from snellen.benchmarks.mme.summary import summarise_mme
-from snellen.benchmarks.pope.intervals import MEAN, POOLED, compute_intervals
-from snellen.benchmarks.wemath import _mode_metrics
+from snellen.benchmarks.abilities.mme.subtasks import SUBTASK, SUBTASKS
+from snellen.benchmarks.abilities.mme.summary import summarise_mme
+from snellen.benchmarks.mathematics.wemath import _mode_metrics
+from snellen.benchmarks.open_answers.llava_bench import MODEL, REFERENCE, _relative_metric
+from snellen.benchmarks.perception.pope.intervals import MEAN, POOLED, compute_intervals
 from snellen.core.record import Record
 from snellen.core.summary import Metric
 from snellen.scoring.accuracy import mean_metric

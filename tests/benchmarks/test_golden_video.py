@@ -74,7 +74,7 @@ def test_our_rules_stay_near(
     a sentence."""
     path = file_of(golden("tempcompass"), model, task)
     variant = Variant(options={"task": task})
-    alone = score("tempcompass", path, variant=variant).summary
+    alone = score("tempcompass", path, variant=variant, judges=()).summary
     judged = score(
         "tempcompass", path, variant=variant, judges=VERDICTS, store=tmp_path / "s.sqlite"
     ).summary

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.benchmarks.declaration.judged import plain_messages
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmdu import user_messages
+from snellen.benchmarks.open_answers.mmdu import user_messages
 from snellen.benchmarks.protocol.judging import JudgePanel, ask_judges, consensus_grade, judge_roles
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import run_flow

@@ -13,9 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.mme.benchmark import BENCHMARK as benchmark
-from snellen.benchmarks.mme.benchmark import mme_samples
-from snellen.benchmarks.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
+from snellen.benchmarks.abilities.mme.benchmark import BENCHMARK as benchmark
+from snellen.benchmarks.abilities.mme.benchmark import mme_samples
+from snellen.benchmarks.abilities.mme.subtasks import AREAS, IMAGES, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UsageError

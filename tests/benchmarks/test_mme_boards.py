@@ -10,8 +10,12 @@ import pytest
 from paper_files import paper_table
 
 from snellen.api import evaluate
-from snellen.benchmarks.mme.boards import PrintedScores, build_boards, parse_printed_scores
-from snellen.benchmarks.mme.subtasks import AREAS, SUBTASKS, subtask_name
+from snellen.benchmarks.abilities.mme.boards import (
+    PrintedScores,
+    build_boards,
+    parse_printed_scores,
+)
+from snellen.benchmarks.abilities.mme.subtasks import AREAS, SUBTASKS, subtask_name
 from snellen.cli.main import main
 from snellen.core.errors import DataError
 from snellen.data.tables.open_table import open_table

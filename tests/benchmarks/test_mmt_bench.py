@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from mmt_rows import row, write
 
-from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmt_bench.benchmark import BENCHMARK
-from snellen.benchmarks.mmt_bench.tasks import (
+from snellen.benchmarks.abilities.mmt_bench.benchmark import BENCHMARK
+from snellen.benchmarks.abilities.mmt_bench.tasks import (
     by_capability,
     by_cluster,
     by_image_type,
@@ -20,6 +19,7 @@ from snellen.benchmarks.mmt_bench.tasks import (
     meta_tasks,
     subtasks,
 )
+from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow

@@ -10,9 +10,9 @@ import pytest
 from mmt_rows import picture, row, several, write
 
 from snellen.api import evaluate
+from snellen.benchmarks.abilities.mmt_bench.interleaving import interleave_images
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_study
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.mmt_bench.interleaving import interleave_images
-from snellen.benchmarks.mmt_bench.tasks import by_study
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError, UsageError

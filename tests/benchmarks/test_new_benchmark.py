@@ -35,7 +35,7 @@ def failures(checkout: Path, *words: str) -> str:
 
 
 def test_a_new_benchmark_fails_until_it_is_filled_in(checkout: Path) -> None:
-    family, layout, test = write_new_benchmark("colour-quiz", checkout)
+    family, layout, test = write_new_benchmark("colour-quiz", "perception", checkout)
     assert family.name == "colour_quiz.py"
     assert "test_published_predictions" in failures(checkout, str(test))
     held = failures(checkout, "tests/benchmarks/test_declarations.py", "-k", "colour-quiz")
@@ -47,7 +47,7 @@ def test_a_new_benchmark_fails_until_it_is_filled_in(checkout: Path) -> None:
     family.write_text(text)
     assert not failures(checkout, "tests/benchmarks/test_declarations.py", "-k", "colour-quiz")
     with pytest.raises(UsageError, match="is there already"):
-        write_new_benchmark("colour-quiz", checkout)
+        write_new_benchmark("colour-quiz", "perception", checkout)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,13 @@ def test_a_new_benchmark_fails_until_it_is_filled_in(checkout: Path) -> None:
 )
 def test_names_that_do_not_do(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        write_new_benchmark(name, tmp_path)
+        write_new_benchmark(name, "perception", tmp_path)
     with pytest.raises(UsageError, match="root of a checkout"):
-        write_new_benchmark("colour-quiz", tmp_path)
+        write_new_benchmark("colour-quiz", "perception", tmp_path)
+
+
+def test_a_folder_there_is_not(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"--about colours: expected one of .*abilities, documents"
+    ):
+        write_new_benchmark("colour-quiz", "colours", tmp_path)

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from snellen.benchmarks.abilities.eyechart import BENCHMARK as eyechart
 from snellen.benchmarks.declaration.rows import add_yes_no_pair, pair_names
-from snellen.benchmarks.eyechart import BENCHMARK as eyechart
 from snellen.core.benchmark import Variant
 from snellen.core.media import InlineSource
 from snellen.core.sample import MediaRef, Row, Sample

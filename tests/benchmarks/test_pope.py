@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.api import score
-from snellen.benchmarks.pope.benchmark import BENCHMARK as benchmark
-from snellen.benchmarks.pope.benchmark import parse_official, pope_samples
+from snellen.benchmarks.perception.pope.benchmark import BENCHMARK as benchmark
+from snellen.benchmarks.perception.pope.benchmark import parse_official, pope_samples
 from snellen.core.benchmark import Variant
 from snellen.core.flow import run_flow
 from snellen.core.output import Failure, Generated, Output, ParsedAnswer

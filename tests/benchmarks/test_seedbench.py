@@ -10,9 +10,9 @@ import pytest
 from seed_files import seed_h
 
 from snellen.api import evaluate, score
+from snellen.benchmarks.abilities.seedbench.rows import DIMENSION, groups_of
+from snellen.benchmarks.abilities.seedbench.summary import summarise_seed, validity_note
 from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.seedbench.rows import DIMENSION, groups_of
-from snellen.benchmarks.seedbench.summary import summarise_seed, validity_note
 from snellen.cli import main
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UsageError
@@ -109,7 +109,7 @@ def test_ids_must_be_unique(tmp_path: Path) -> None:
     ],
 )
 def test_dimension_of_a_row(cells: dict[str, str], version: str, dimension: str | None) -> None:
-    from snellen.benchmarks.seedbench.rows import dimension_of
+    from snellen.benchmarks.abilities.seedbench.rows import dimension_of
 
     found = dimension_of(cells, version)  # type: ignore[arg-type]
     assert (found.name if found else None) == dimension

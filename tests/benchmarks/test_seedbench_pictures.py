@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from seed_files import COLOURS, disc, seed_h
 
-from snellen.benchmarks.declaration.registry import open_benchmark
-from snellen.benchmarks.protocol.ranking import ranked_flow
-from snellen.benchmarks.seedbench.image_answers import (
+from snellen.benchmarks.abilities.seedbench.image_answers import (
     LEAD_IN,
     RULE,
     TEXT_ACCURACY,
     drawing_flow,
     text_then_drawing_flow,
 )
+from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.protocol.ranking import ranked_flow
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.flow import run_flow

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 from paper_files import paper_table
 
-from snellen.benchmarks.seedbench.levels import (
+from snellen.benchmarks.abilities.seedbench.levels import (
     DimensionGroup,
     average,
     dimensions,

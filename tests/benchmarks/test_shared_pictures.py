@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 from test_declarations import FILES, LAYOUTS, Layout, of, roles
 
-from snellen.benchmarks.seedbench.levels import dimensions_of_version
-from snellen.benchmarks.seedbench.rows import DIMENSION
-from snellen.benchmarks.seedbench.summary import summarise_seed
+from snellen.benchmarks.abilities.seedbench.levels import dimensions_of_version
+from snellen.benchmarks.abilities.seedbench.rows import DIMENSION
+from snellen.benchmarks.abilities.seedbench.summary import summarise_seed
 from snellen.core.output import Generated, Output
 from snellen.core.record import Record
 from snellen.core.request import Request

@@ -114,6 +114,15 @@ def test_null_is_wrong_where_the_authors_count_it(write) -> None:
     assert [record.score for record in found.records] == [0.0, 1.0]
 
 
+def test_an_error_of_a_program_in_a_reply_is_no_failure(write) -> None:
+    row = {"pid": "1", "question": "How long?", "answer": "1.2", "question_type": "free_form",
+           "answer_type": "float", "response": "print(1 / 0)", "error": "ZeroDivisionError",
+           "extraction": "", "prediction": None}  # fmt: skip
+    other = {**row, "pid": "2", "error": "None", "extraction": "1.2", "prediction": "1.2"}
+    found = score("mathvista", write("t.jsonl", lines(row, other)))
+    assert [record.score for record in found.records] == [0.0, 1.0]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -282,22 +291,90 @@ def test_the_advice_for_pickles_works_on_dictionaries(tmp_path: Path, settings) 
     assert [(row.id, row.reply) for row in found] == [("0", "A"), ("1", "B")]
 
 
+def test_a_published_file_says_which_of_its_columns_count(write) -> None:
+    row = {"idx": "1", "answer": "(A)", "prediction": "(A)", "full_prediction": "It is A"}
+    found = score("blink", write("p.jsonl", lines(row)))
+    assert any("--columns prediction=full_prediction" in told for told in found.warnings)
+
+
+MM_VET = {"id": "1", "question": "x?", "answer": "y", "prediction": "y"}
+REVIEW = {"answer1_id": "a", "answer2_id": "b", "category": "llava_bench_conv"}
+
+
 @pytest.mark.parametrize(
-    ("benchmark", "row", "advice"),
+    ("benchmark", "row", "verdicts", "scored"),
     [
-        ("blink", {"idx": "1", "answer": "(A)", "prediction": "(A)", "full_prediction": "It is A"},
-         "--columns prediction=full_prediction"),
-        ("mm-vet", {"id": "1", "question": "x?", "answer": "y", "prediction": "y",
-                    "grade_1run": [1.0]}, "--judge column:grade_1run"),
+        ("mm-vet", {**MM_VET, "grade_1run": [0.5]}, "grade_1run", 50.0),
+        ("mm-vet", {**MM_VET, "score": 0.5, "log": "Succeed"}, "score", 50.0),
+        ("mm-vet", {**MM_VET, "grade_1run": [0.5, 1.0, 0.9]}, "grade_1run", 80.0),
         ("tempcompass", {"video": "1", "dim": "action", "i": 0, "question": "What?\nA. run\nB. sit",
-                         "gt-answer": "A. run", "video-llm-prediction": "A", "rating": 1},
-         "--judge column:rating"),
+                         "gt-answer": "A. run", "video-llm-prediction": "run?", "rating": 1},
+         "rating", 100.0),
+        ("llava-bench", {"question_id": 0, **REVIEW, "content": "8 6\nThe first is better.",
+                         "tuple": [8.0, 6.0]}, "content", 75.0),
+        ("llava-bench", {"index": 0, "question": "?", "category": "conv", "prediction": "A hill",
+                         "gpt4_ans": "Hill", "gpt4_score": 8, "score": 6}, "gpt4_score+score",
+         75.0),
     ],
 )  # fmt: skip
-def test_a_published_file_says_what_it_needs(write, benchmark: str, row: dict, advice) -> None:
-    found = score(benchmark, write("p.jsonl", lines(row)))
-    assert any(advice in told for told in found.warnings)
-    if "--judge" in advice:
-        column = advice.split()[1]
-        again = score(benchmark, write("p.jsonl", lines(row)), judges=[column])
-        assert not any(advice in told for told in again.warnings)
+def test_recorded_verdicts_of_a_published_file_count(
+    write, benchmark: str, row: dict, verdicts: str, scored: float
+) -> None:
+    path = write("p.jsonl", lines(row))
+    found = score(benchmark, path)
+    assert found.score == pytest.approx(scored)
+    assert any(f"recorded in {verdicts!r}" in told for told in found.warnings)
+    again = score(benchmark, path, judges=[f"column:{verdicts}"])
+    assert again.score == found.score
+    assert not any("recorded in" in told for told in again.warnings)
+
+
+def test_grades_without_the_replies_are_scored_on_the_data(write) -> None:
+    grades = {"v1_0": {"model": ["gpt-4"], "content": ["0.5"], "score": [0.5]}}
+    data = {"v1_0": {"question": "What?", "answer": "a hill", "capability": ["rec"]}}
+    path = write("grades.json", json.dumps(grades))
+    found = score("mm-vet", path, data=write("mm-vet.json", json.dumps(data)))
+    assert found.score == 50.0
+    assert any("no replies" in told for told in found.warnings)
+
+
+def test_the_official_rule_reads_what_the_authors_script_reads(write) -> None:
+    row = {"pid": "1", "question": "How many?", "answer": "2", "question_type": "free_form",
+           "answer_type": "integer", "response": "Two.", "extraction": "2.0",
+           "prediction": "2"}  # fmt: skip
+    path = write("t.jsonl", lines(row))
+    assert score("mathvista", path).score == 100.0
+    official = score("mathvista", path, variant=Variant(rule="official"))
+    assert official.score == 0.0  # by it, 2.0 is no integer
+
+
+def test_an_answer_key_without_questions_is_data(write) -> None:
+    key = {"q_1": {"question_type": "multiple-choice", "ground_truth": "B"},
+           "q_2": {"question_type": "short-answer", "ground_truth": "A"}}  # fmt: skip
+    path = write("answers.json", json.dumps({"q_1": "B", "q_2": "a"}))
+    found = score("mmmu", path, data=write("key.json", json.dumps(key)))
+    assert verdicts(found) == [("q_1", 1.0, "answered"), ("q_2", 1.0, "answered")]
+    assert any("is not the published file" in told for told in found.summary.notices)
+
+
+def test_a_folder_holds_a_file_for_each_part(tmp_path: Path) -> None:
+    for task, reply in (("IQ Test", "(A)"), ("Multi-view Reasoning", "(B)")):
+        name = task.replace(" ", "_")
+        row = {"answer": "(A)", "prediction": reply, "full_prediction": reply}
+        document = {
+            "val": [{"idx": f"val_{name}_1", **row}],
+            "test": [{"idx": f"test_{name}_1", **row, "answer": "hidden"}],
+        }
+        (tmp_path / f"{task}.json").write_text(json.dumps(document))
+    found = score("blink", tmp_path)
+    tasks = {name: metric.value for name, metric in found.summary.groups["task"].items()}
+    assert tasks == {"IQ_Test": 100.0, "Multi-view_Reasoning": 0.0}
+    assert (found.score, found.summary.no_gold) == (50.0, 2)
+
+
+def test_the_parts_of_a_table_benchmark_are_named_by_their_files(tmp_path: Path) -> None:
+    row = {"qa_id": "nu-1", "question": "Who?", "gt": "2", "pred": "2"}
+    for part in ("vwtq", "vwtq_syn"):
+        (tmp_path / f"{part}.json").write_text(json.dumps([row]))
+    found = score("tablevqabench", tmp_path)
+    assert set(found.summary.groups["split"]) == {"vwtq", "vwtq_syn"}

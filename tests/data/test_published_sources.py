@@ -14,8 +14,8 @@ from datasets import Dataset
 from made_videos import write_video
 from PIL import Image
 
-import snellen.benchmarks.mme_realworld as mme_realworld
-import snellen.benchmarks.mvbench as mvbench
+import snellen.benchmarks.abilities.mme_realworld as mme_realworld
+import snellen.benchmarks.videos.mvbench as mvbench
 from snellen.benchmarks.declaration.listed import listed_entries
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.registry import data_facts, list_benchmarks, open_benchmark

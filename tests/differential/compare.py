@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.differential.sets import JudgedSet, Row
+from tests.differential.sets import STEPS, JudgedSet, Row
 
 from snellen.api import Scored, score
 from snellen.core.benchmark import Variant
+from snellen.core.model import Capabilities, Identity, ModelDefaults
+from snellen.core.output import Generated, Output
+from snellen.core.request import Request
 from snellen.core.summary import Summary
 
 EXPLAINED = Path(__file__).parent / "explained.toml"
@@ -115,14 +119,37 @@ def covered(judged: JudgedSet, comparison: Comparison, reason: Explanation) -> i
 def _scored(judged: JudgedSet, rows: Sequence[Row], folder: Path) -> Scored:
     data, predictions = _files(judged, rows, folder)
     verdicts = any(row.case.verdict for row in rows)
+    judges: list[str | StepJudge] = []
+    if verdicts and judged.role == "judge":
+        judges = ["column:verdict"]
+    elif judged.role == STEPS:
+        judges = [StepJudge(rows)]
     return score(
         judged.benchmark,
         predictions,
         data=data,
         variant=Variant(rule=judged.rule),
-        judges=["column:verdict"] if verdicts and judged.role == "judge" else [],
+        judges=judges,
         extractor="column:verdict" if verdicts and judged.role == "extractor" else None,
     )
+
+
+class StepJudge(ModelDefaults):
+    """A judge that says of each row what it was given for that step: the turn of the request."""
+
+    by_row = True
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._words = {row.case.id: json.loads(row.case.verdict) for row in rows}
+        # Verdicts are stored by the judge's identity, so that other words are another judge.
+        words = hashlib.sha256(json.dumps(self._words).encode()).hexdigest()
+        self.identity = Identity("test", "steps", {"words": words})
+        self.capabilities = Capabilities(inputs=frozenset({"text", "image"}))
+
+    async def answer(self, request: Request) -> Output:
+        # The first request only asks whether it answers at all, and is about no row.
+        steps = self._words.get(request.ref.sample, ("",))
+        return Generated(steps[request.ref.turn])
 
 
 def _files(judged: JudgedSet, rows: Sequence[Row], folder: Path) -> tuple[Path | None, Path]:

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "sets"
+CLOSE = 1e-6
+STEPS = "judge by steps"
+"""The role of a judge that is asked several things about a reply: a verdict is a JSON list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,11 @@ class Spec:
     alone: bool = False
     """Whether questions and replies are one file, not data and predictions."""
     role: str = "judge"
-    """Whose words the verdicts of its cases are: a judge's or an `extractor`'s."""
+    """Whose words the verdicts of its cases are: a `judge`'s, an `extractor`'s, or `STEPS`."""
     apart: str = ""
     """Begins the styles whose rows are left out of the metrics on both sides: those of verdicts
     that the two sides read differently by what they say of themselves."""
-    close: float = 1e-6
+    close: float = CLOSE
     """How far apart the metrics may be: half of the last place that the other scorer writes."""
 
 
@@ -91,7 +94,7 @@ class JudgedSet:
     alone: bool = False
     role: str = "judge"
     apart: str = ""
-    close: float = 1e-6
+    close: float = CLOSE
 
     @property
     def styles(self) -> int:
@@ -114,7 +117,7 @@ def write_set(spec: Spec, cases: Iterable[Case], verdicts: Mapping[str, Any]) ->
         },
         "alone": spec.alone,
         "role": spec.role,
-        **({"apart": spec.apart, "close": spec.close} if spec.apart else {}),
+        **({"apart": spec.apart, "close": spec.close} if spec.apart or spec.close != CLOSE else {}),
     }
     credits, readings = verdicts["credits"], verdicts.get("readings", {})
     lines = [json.dumps(header, ensure_ascii=False)]
@@ -152,7 +155,7 @@ def read_set(path: Path) -> JudgedSet:
         header["alone"],
         header.get("role", "judge"),
         header.get("apart", ""),
-        header.get("close", 1e-6),
+        header.get("close", CLOSE),
     )
 
 

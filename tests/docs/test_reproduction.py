@@ -17,7 +17,8 @@ def test_the_committed_counts_follow_from_the_recorded_replies(
 ) -> None:
     """Without the thousands of captions, which METEOR's program takes a minute for."""
     made = runpy.run_path(str(DOCS / "reproduce.py"))
-    committed = made["read_counts"]()
+    # Entries with a commit are about repositories that the golden folder does not hold.
+    committed = [one for one in made["read_counts"]() if "@" not in one.source]
     if not captions:
         monkeypatch.setitem(made["counted"].__globals__, "_captions", lambda home: ())
         committed = [one for one in committed if "magic" not in one.system.lower()]
@@ -35,7 +36,7 @@ def test_every_number_of_the_page_agrees_with_the_official_one() -> None:
     entries = made["read_counts"]()
     assert len(entries) >= 90
     assert [entry.number for entry in entries if not entry.agrees and not entry.because] == []
-    assert sum(not entry.agrees for entry in entries) == 1
+    assert sum(not entry.agrees for entry in entries) == 2
     assert [entry.system for entry in entries if entry.agrees and entry.because] == []
     assert {entry.benchmark for entry in entries} == set(made["SETS"])
     assert "**differs**" not in made["page"]()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.core.output import Empty, ParsedAnswer, Refused, Truncated, Unparsed
 from snellen.extract.yes_no import YesNoRule, parse_yes_no
+from snellen.extract.yes_no_words import WORDS as WORDS_BY_LANGUAGE
 
 WORDS = [
     ("yes", "Yes"),
@@ -43,6 +46,35 @@ def test_a_word_is_read(reply: str, value: str) -> None:
     answer = parse_yes_no(reply)
     assert isinstance(answer, ParsedAnswer)
     assert answer.value == value
+
+
+@pytest.mark.parametrize("tag", WORDS_BY_LANGUAGE)
+def test_words_of_other_languages_open_a_reply(tag: str) -> None:
+    for words, value in zip(WORDS_BY_LANGUAGE[tag], ("Yes", "No"), strict=True):
+        for word in words.split("|"):
+            for reply in (word, word.capitalize() + ".", unicodedata.normalize("NFD", word) + ", "):
+                answer = parse_yes_no(reply)
+                assert isinstance(answer, ParsedAnswer), reply
+                assert answer.value == value, reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("Sì, c'è un cane.", "Yes"),
+        ("نعم، يوجد", "Yes"),
+        ("नहीं।", "No"),
+        ("Nej, det finns ingen.", "No"),
+        ("對，圖中有一隻貓。", "Yes"),
+        ("沒有", "No"),
+        ("答案應該是不對", "No"),
+        ("Nu metal is a genre", None),
+        ("Da Vinci", None),
+        ("Sicuro", None),
+    ],
+)
+def test_sentences_of_other_languages(reply: str, value: str | None) -> None:
+    assert getattr(parse_yes_no(reply), "value", None) == value
 
 
 @pytest.mark.parametrize(

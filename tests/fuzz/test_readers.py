@@ -45,7 +45,9 @@ CREDITED = {
     "mmmu-pro@setting=vision official": (0, 1),
     "mvbench official": (4, 4),
     "mvbench vlmevalkit": (4, 4),
+    "mvtamperbench vlmevalkit": (5, 5),
     "pope official": (2, 2),
+    "vmcbench vlmevalkit": (0, 2),
 }
 """By benchmark and rule, how many of the rows are right by `""` and by white space."""
 

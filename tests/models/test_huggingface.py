@@ -350,6 +350,7 @@ def test_hub_id_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert "hf download nobody/no-such-model" in done.stdout
 
 
+@pytest.mark.release
 def test_hub_id_in_the_hubs_cache(
     checkpoint: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

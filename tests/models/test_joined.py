@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import drawing_checkpoints
 import pytest
 
 from snellen.api import Results, evaluate
 from snellen.api.planning import plan
-from snellen.benchmarks.seedbench.levels import level_of
+from snellen.benchmarks.abilities.seedbench.levels import level_of
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.output import Compared, Drawn, Failure, Generated
@@ -85,6 +86,31 @@ def test_two_models_reach_level_3(joined: str, folders: dict[str, Path], tmp_pat
     (again,) = level_3(joined, tmp_path, folders["clip"]).runs
     assert again.info.counts.sent == 0
     assert by_dimension(again).keys() == records.keys()
+
+
+def test_a_join_draws_several_times_until_a_rule_is_met(
+    joined: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    data = str(seed_h(tmp_path, only=PART_3[:2], per_dimension=6))
+    options: dict[str, Any] = {
+        "out": tmp_path / "out", "variant": Variant(data=data), "clip": f"clip/{folders['clip']}",
+        "repeats": 2, "until": "±40", "html": False,
+    }  # fmt: skip
+    benchmark = "seedbench:version=H,level=L3,draw_steps=2"
+    (run,) = evaluate(joined, benchmark, **options).runs
+    assert run.info.status == "complete"
+    assert run.info.config.until == "±40"
+    for record in run.records():
+        draws = [record.passes, *(draw.passes for draw in record.repeats if draw.passes)]
+        assert len(draws) == 2
+        assert all(any(isinstance(one.output, Drawn) for one in passes) for passes in draws)
+    # A row that a kill took is asked again from the store.
+    samples = run.path / "samples.jsonl"
+    lines = samples.read_bytes().splitlines(keepends=True)
+    samples.write_bytes(b"".join(lines[:-1]) + lines[-1][:40])
+    (again,) = evaluate(joined, benchmark, **options).runs
+    assert (again.info.status, again.info.counts.sent) == ("complete", 0)
+    assert len(list(again.records())) == len(lines)
 
 
 def test_everything_is_described_if_asked_for(

@@ -9,7 +9,7 @@ import drawing_checkpoints
 import pytest
 
 from snellen.api import Results, evaluate
-from snellen.benchmarks.seedbench.image_answers import TEXT_ACCURACY
+from snellen.benchmarks.abilities.seedbench.image_answers import TEXT_ACCURACY
 from snellen.core.benchmark import Variant
 from snellen.core.output import Compared, Drawn, Failure
 from snellen.store.responses import ResponseStore

@@ -57,6 +57,7 @@ def test_one_that_does_not_is_given_up(trial: TemplateTrial, template: str) -> N
     trial.check("{{ messages }}", VALUES, 20, "org/name")
 
 
+@pytest.mark.release
 def test_the_command_ends_with_a_sentence(
     checkpoint: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from family_parts import Family, Made, with_video
 from family_qwen_like import QWEN, QWEN_TEMPLATE, pictures_of_qwen, qwen_text, signs, tower, words
 from questions_for_models import about, ask, clip, noise, rank
 
+from snellen.api.planning import plan
+from snellen.cli.main import main
 from snellen.core.errors import UsageError
 from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Failure, Generated, Output, Ranked
@@ -86,6 +88,22 @@ def test_without_vllm_one_sentence_says_how_to_get_it() -> None:
     assert "pip install 'snellen[vllm]'" in str(caught.value)
     with pytest.raises(UsageError, match="needs vllm"):
         require_vllm("vllm-local/x")
+
+
+@pytest.mark.skipif(INSTALLED, reason="vllm is installed")
+def test_its_facts_are_known_without_vllm(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "vllm-local/Qwen/Qwen2.5-VL-7B-Instruct"]) == 0
+    said = capsys.readouterr().out
+    assert "\nparameters         7 billion [" in said
+    assert "\non this machine    vllm-local/Qwen/Qwen2.5-VL-7B-Instruct needs vllm, " in said
+    assert main(["info", "vllm-local/me/mine"]) == 0
+    assert "vllm-local/me/mine needs vllm, " in capsys.readouterr().out
+    assert main(["info", "vllm-local/me/mine:foo=1"]) == 2
+    assert main(["info", "Qwen2.5-VL-7B-Instruct"]) == 0
+    said = capsys.readouterr().out
+    assert "\nwithout a server   vllm-local/Qwen/Qwen2.5-VL-7B-Instruct, by vLLM's engine" in said
+    planned = plan("vllm-local/me/mine", "eyechart", limit=5)
+    assert [missing.what for missing in planned.missing] == ["extra"]
 
 
 def test_names_options_and_recipes_reach_it() -> None:

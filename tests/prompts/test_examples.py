@@ -16,9 +16,10 @@ from PIL import Image
 from snellen.api import evaluate, score
 from snellen.api.report import benchmark_of, report_of
 from snellen.api.resolve import resolve_benchmark
-from snellen.benchmarks import a_okvqa, mmbench, mmmu, scienceqa
+from snellen.benchmarks.abilities import mmbench
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import open_benchmark
+from snellen.benchmarks.knowledge import a_okvqa, mmmu, scienceqa
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import UsageError

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from snellen.api import evaluate, score
+from snellen.benchmarks.abilities.mmbench import BENCHMARK as mmbench
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import apply_recipe, open_benchmark
-from snellen.benchmarks.mmbench import BENCHMARK as mmbench
 from snellen.cli import main
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.flow import run_flow

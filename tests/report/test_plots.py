@@ -16,7 +16,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from paper_files import paper_table
 
-from snellen.benchmarks.seedbench.levels import DimensionGroup, dimensions, group_by_subpart
+from snellen.benchmarks.abilities.seedbench.levels import (
+    DimensionGroup,
+    dimensions,
+    group_by_subpart,
+)
 from snellen.core.errors import UsageError
 from snellen.core.summary import Interval
 from snellen.report.plots.figure import DASHES, HATCHES, MARKERS, PALETTE, ink_on, shades, to_svg

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from paper_files import mmt_accuracies, paper_rows
 
-from snellen.benchmarks.mmt_bench.tasks import by_meta_task, find_subtask
+from snellen.benchmarks.abilities.mmt_bench.tasks import by_meta_task, find_subtask
 from snellen.scoring.mmt_bench import (
     VISUAL_RECOGNITION,
     Accuracies,

@@ -27,6 +27,7 @@ from packaging.requirements import Requirement
 from PIL import Image
 
 from snellen.api import evaluate
+from snellen.api.planning import plan
 from snellen.cli import main
 from snellen.core.errors import UsageError
 from snellen.core.output import Generated
@@ -427,3 +428,15 @@ def test_a_model_of_an_older_transformers_is_asked(
     assert asked["output"]["text"] == reply.strip()
     assert asked["output"]["usage"]["completion_tokens"] == 8
     capsys.readouterr()
+
+
+def test_a_plan_says_that_uv_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "environment/HuggingFaceM4/idefics-9b-instruct"
+    assert not plan(name, "eyechart", limit=5, out=tmp_path).missing
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    (missing,) = plan(name, "eyechart", limit=5, out=tmp_path).missing
+    assert missing.what == "extra"
+    assert "no program 'uv' to start a server with; install it with: pip install uv" in (
+        missing.sentence
+    )

@@ -98,7 +98,7 @@ def test_replies_over_a_server_equal_those_in_process(tmp_path: Path, capsys) ->
     code = main(["parity", *models, "-b", "eyechart", "-n", "24", "--out", str(tmp_path)])
     out = capsys.readouterr().out
     assert code == 0
-    assert "equal in every aspect that both tell" in out
+    assert "equal in every aspect that both report" in out
     for aspect in ("prompt tokens", "reply"):
         (line,) = [line for line in out.splitlines() if line.startswith(aspect)]
         assert line.split()[-2:] == ["24", "24"]

@@ -73,6 +73,7 @@ def test_checkpoints_are_evaluated_compared_and_not_asked_again(
     assert typed(f"ckpts{OPTIONS}", *QUESTIONS, *out) == 0
 
 
+@pytest.mark.release
 def test_a_bad_checkpoint_is_a_reason_and_the_next_one_is_evaluated(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,6 +133,18 @@ def test_a_curve_of_other_settings_is_refused(here: Path) -> None:
         watch(f"ckpts{OPTIONS}", "eyechart", watching=WatchOptions(once=True), limit=5, out="out")
 
 
+def test_it_says_once_that_nothing_is_there_yet(here: Path) -> None:
+    notes: list[str] = []
+    options = WatchOptions(every=0.1, seconds=0.5)
+    curve = watch("later", "eyechart", watching=options, messages=WatchMessages(note=notes.append))
+    assert not curve.points
+    assert notes == [
+        "no checkpoint is in later yet; looking again every 0.1 s for folders such as "
+        "checkpoint-500"
+    ]
+
+
+@pytest.mark.release
 def test_checkpoints_appear_and_vanish_while_it_watches(here: Path) -> None:
     make_checkpoint(here / "ckpts", 100, 0.0)
     notes: list[str] = []
@@ -234,6 +247,7 @@ def test_a_server_is_started_for_each_checkpoint(
     assert len({info.config.identity.facts["revision"] for info in infos}) == 2
 
 
+@pytest.mark.release
 def test_a_checkpoint_that_was_written_again_is_noticed(here: Path) -> None:
     notes: list[str] = []
 

@@ -88,6 +88,7 @@ def test_a_damaged_index_is_made_again(many, tmp_path, damage):
         assert len(index.load(str(many.resolve()))) == 300
 
 
+@pytest.mark.release
 def test_two_servers_use_one_index(many, tmp_path):
     file = tmp_path / "index.sqlite"
     holder = sqlite3.connect(file)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from snellen.benchmarks.declaration.rows import sample_of
 from snellen.benchmarks.protocol.flows import count_missing_rotations
 from snellen.core.benchmark import Benchmark, Table
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import decode_image
-from snellen.core.sample import Row, Sample
+from snellen.core.sample import Row, Sample, is_own_data
 from snellen.data.columns import row_id
 from snellen.data.tables.info import verify_images
 from snellen.engine.offline.gold_check import answer_samples, gold_reply
@@ -63,8 +64,11 @@ def find_data_issues(benchmark: Benchmark, table: Table) -> list[DataIssue]:
     try:
         samples.extend(benchmark.samples(table))
     except DataError as error:
-        if not any(issue.check == "ids" for issue in issues):
-            issues.append(DataIssue("rows", (), str(error)))
+        # A run ends with the first bad row; here each is named, where the rows are read as usual.
+        bad_rows = [*_bad_rows(rows, table.path)] if is_own_data(table) else []
+        if not bad_rows and not any(issue.check == "ids" for issue in issues):
+            bad_rows = [DataIssue("rows", (), str(error))]
+        issues += bad_rows
         return [*issues, *find_similar_images(rows)]
     issues += _missing_questions(samples, numbers, table)
     issues += _option_issues(samples, numbers)
@@ -97,17 +101,35 @@ def _duplicate_ids(rows: Sequence[Row]) -> Iterator[DataIssue]:
             yield DataIssue("ids", tuple(numbers), f"the id {name!r} occurs more than once")
 
 
+def _bad_rows(rows: Sequence[Row], path: str) -> Iterator[DataIssue]:
+    """Rows that cannot be asked."""
+    problems: list[tuple[int, str]] = []
+    for row in rows:
+        try:
+            sample_of(row, groups=(), path=path)
+        except DataError as error:
+            problems.append((row.index + 1, _ROW_OF_PROBLEM.sub("", str(error))))
+    yield from _by_reason("rows", "rows", problems)
+
+
+def _by_reason(check: str, noun: str, problems: Iterable[tuple[int, str]]) -> Iterator[DataIssue]:
+    """One issue for each reason, of problems with their rows; names in quotes may differ."""
+    by_reason: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for row, problem in problems:
+        by_reason[_QUOTED_NAME.sub("", problem)].append((row, problem))
+    for alike in by_reason.values():
+        _, example = alike[0]
+        rows = tuple(dict.fromkeys(row for row, _ in alike))
+        count = f"{len(alike)} {noun}, e.g. " if len(alike) > 1 else ""
+        yield DataIssue(check, rows[:_MAX_ROWS], f"{count}{example}")
+
+
 def _broken_images(table: Table) -> Iterator[DataIssue]:
     """One issue for each reason: files that are missing share theirs."""
-    by_reason: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for image in verify_images(table).broken:
-        problem = _ROW_OF_PROBLEM.sub("", image.problem)
-        by_reason[_QUOTED_NAME.sub("", problem)].append((image.row, problem))
-    for broken in by_reason.values():
-        _, example = broken[0]
-        rows = tuple(dict.fromkeys(row for row, _ in broken))
-        count = f"{len(broken)} pictures, e.g. " if len(broken) > 1 else ""
-        yield DataIssue("pictures", rows[:_MAX_ROWS], f"{count}{example}")
+    problems = [
+        (image.row, _ROW_OF_PROBLEM.sub("", image.problem)) for image in verify_images(table).broken
+    ]
+    yield from _by_reason("pictures", "pictures", problems)
 
 
 def _missing_questions(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from snellen.api.backend_parity import parity
     from snellen.api.comparing import Comparison, compare
     from snellen.api.evaluation import aevaluate, evaluate
-    from snellen.api.options import DEFAULT_OUT, STORE_FILE, RunOptions, SourceOptions
+    from snellen.api.options import DEFAULT_OUT, RunOptions, SourceOptions
     from snellen.api.planning import Planned, plan
     from snellen.api.report import report_of, write_page
     from snellen.api.resolve import resolve_benchmark, resolve_model
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "DEFAULT_OUT": "options",
-    "STORE_FILE": "options",
     "Comparison": "comparing",
     "Planned": "planning",
     "Results": "results",
@@ -57,7 +56,6 @@ _MODULES = {
 
 __all__ = [
     "DEFAULT_OUT",
-    "STORE_FILE",
     "Comparison",
     "Planned",
     "Results",

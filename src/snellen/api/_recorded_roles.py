@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from snellen.analysis.parsing.labelled_replies import (
     parse_label_column,
 )
 from snellen.api.resolve import resolve_served_model
+from snellen.benchmarks.declaration.results_files import RESULTS_FILES
 from snellen.benchmarks.protocol.flows import MATCH_RATE
 from snellen.benchmarks.protocol.judging import judge_roles
 from snellen.benchmarks.protocol.similarity import compares_open_answers
@@ -22,6 +24,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Model
 from snellen.core.output import Generated
 from snellen.core.record import Record
+from snellen.data.columns import parse_list
 from snellen.data.predictions import Predictions
 from snellen.engine.servers.managed import Servers
 from snellen.extract.llm import EXTRACTOR
@@ -60,7 +63,7 @@ class RecordedRoles(NamedTuple):
                 "leave out --judge (replies that no rule can match are for --extractor)"
             )
         models_by_role = {
-            role: self._open_model(judge, predictions)
+            role: self._open_model(judge, predictions, runs=_may_hold_runs(benchmark.name))
             for role, judge in zip(roles, self.judges, strict=True)
         }
         if self.extractor is not None:
@@ -70,13 +73,21 @@ class RecordedRoles(NamedTuple):
         return models_by_role
 
     def _open_model(
-        self, spec: AnyModel, predictions: Predictions, *, absent_as_empty: bool = False
+        self,
+        spec: AnyModel,
+        predictions: Predictions,
+        *,
+        absent_as_empty: bool = False,
+        runs: bool = False,
     ) -> Model:
         """Open one model. With `absent_as_empty`, a row without a cell counts as an empty reply,
-        not as a missing one."""
+        not as a missing one. With `runs`, a cell may hold the grades of several runs of a judge
+        (`[0.5, 0.0, 1.0]`), which count by their mean."""
         if isinstance(spec, str) and spec.startswith(COLUMN):
             name = spec.removeprefix(COLUMN)
             cells = _column_cells(predictions, name)
+            if runs:
+                cells = {row: _mean_grade(cell) for row, cell in cells.items()}
             replies = (
                 {**dict.fromkeys(predictions.names(), ""), **cells} if absent_as_empty else cells
             )
@@ -110,13 +121,25 @@ def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
     """The cells of a column by row id. `a+b` concatenates two columns with a blank, for rows that
     have both. Raises UnknownName."""
     if "+" not in name or name in predictions.columns:
-        return predictions.column(name)
+        return dict(predictions.column(name))
     parts = [predictions.column(part) for part in name.split("+")]
     return {
         row: " ".join([part[row] for part in parts])
         for row in parts[0]
         if all(row in part for part in parts)
     }
+
+
+def _may_hold_runs(benchmark: str) -> bool:
+    return any(layout.runs for layout in RESULTS_FILES.get(benchmark, ()))
+
+
+def _mean_grade(cell: str) -> str:
+    """The mean of a list of several numbers, as text; other cells as they are."""
+    grades = parse_list(cell) if cell.startswith("[") else None
+    if grades is None or len(grades) < 2 or not all(type(one) in (int, float) for one in grades):
+        return cell
+    return repr(fsum(map(float, map(str, grades))) / len(grades))
 
 
 def refuse_idle_roles(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from snellen.api.options import DEFAULT_OUT, STORE_FILE
+from snellen.api.options import DEFAULT_OUT
 from snellen.api.resolve import resolve_benchmark, resolve_served_model
 from snellen.core.benchmark import Benchmark, FetchProgress, Variant
 from snellen.core.errors import UsageError
@@ -17,7 +17,7 @@ from snellen.engine.offline.parity import TOLERANCE, Parity, ask_both, compare, 
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 
 
 def parity(

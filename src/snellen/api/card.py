@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from snellen.analysis.card_file import stored_cards
 from snellen.analysis.cards import ProtocolCard, build_card
-from snellen.benchmarks.declaration.registry import open_benchmark, split_spec
+from snellen.benchmarks.declaration.registry import JUDGE_PROMPT, open_benchmark, split_spec
+from snellen.core.benchmark import Variant
 
 
 def protocol_card(spec: str) -> ProtocolCard:
@@ -14,8 +15,8 @@ def protocol_card(spec: str) -> ProtocolCard:
     is made from the first rows. Raises a UsageError subclass if the name is unknown, or the data of
     a variant are not on this machine.
     """
-    benchmark = open_benchmark(spec)
     options = split_spec(spec).options
+    benchmark = open_benchmark(spec, Variant(judges=int(JUDGE_PROMPT in options)))
     variant_text = ",".join(f"{name}={value}" for name, value in sorted(options.items()))
     key = f"{benchmark.name}@{variant_text}" if variant_text else benchmark.name
     stored = stored_cards().get(key)

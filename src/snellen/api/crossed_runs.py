@@ -26,7 +26,7 @@ from snellen.analysis.causes.factors import (
 from snellen.analysis.causes.why import DifferenceSplit, open_combinations
 from snellen.analysis.comparison.reopened_data import benchmark_as_recorded
 from snellen.api.budget import Prices, request_limits
-from snellen.api.options import STORE_FILE, AskOptions
+from snellen.api.options import AskOptions
 from snellen.api.planning import Planned, plan_runs
 from snellen.api.report import write_page
 from snellen.api.resolve import resolve_served_model
@@ -47,7 +47,7 @@ from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.models.naming.custom import load_files
 from snellen.models.naming.spec import split_options
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 from snellen.store.runs import RunFolder
 
 _MEDIA_PARAMETERS = (CONTROL, "images", "frames")

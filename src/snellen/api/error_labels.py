@@ -18,7 +18,7 @@ from snellen.analysis.samples.error_samples import (
     ErrorType,
     WrongAnswer,
 )
-from snellen.api.options import DEFAULT_OUT, STORE_FILE
+from snellen.api.options import DEFAULT_OUT
 from snellen.api.resolve import resolve_model
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.event_loop import run_coroutine
@@ -30,7 +30,7 @@ from snellen.engine.loop.request_broker import ask_all
 from snellen.report.page.embedded import data_urls
 from snellen.report.page.thumbnails import thumbnail
 from snellen.settings import max_image_pixels
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 
 JUDGE = "judge"
 _MAX_REPLY_TOKENS = 256

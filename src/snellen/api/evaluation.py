@@ -13,7 +13,6 @@ from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswer
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
-    STORE_FILE,
     RunOptionChanges,
     RunOptions,
     change_options,
@@ -45,7 +44,7 @@ from snellen.engine.ray.cluster import ReplicatedModels
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import GRACE, Notify
 from snellen.models.naming.custom import load_files
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 
 _NO_TEMPERATURE = (
     "at temperature 0, draws of a question differ only where a server is not deterministic; "

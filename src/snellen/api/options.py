@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 MAKER = "maker"
 PLAIN = "plain"
 SETUPS = (MAKER, PLAIN)
-STORE_FILE = "store.sqlite"
 DEFAULT_OUT = "snellen-results"
 
 T = TypeVar("T")

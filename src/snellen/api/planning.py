@@ -16,7 +16,6 @@ from snellen.api._inputs import BenchmarkLike, benchmark_inputs
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
-    STORE_FILE,
     RunOptionChanges,
     RunOptions,
     change_options,
@@ -33,6 +32,7 @@ from snellen.core.output import Usage
 from snellen.core.price import cost
 from snellen.data.in_memory import KEPT_FOLDER
 from snellen.engine.anytime.early_stop import ComparisonRule, PrecisionRule, parse_stop_rule
+from snellen.engine.forecast.sample_costs import Pace
 from snellen.engine.limits.spending import Budget
 from snellen.engine.loop.plan import LATEST, RunPlan, bind_to_data, check_fresh, fresh_name
 from snellen.engine.loop.probe import ask_probe
@@ -47,7 +47,7 @@ from snellen.models.naming.custom import load_files
 from snellen.models.naming.image_tokens import image_token_rule
 from snellen.models.naming.prices import price_of
 from snellen.settings import force_offline
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 
 
 class Planned(Struct, frozen=True, kw_only=True):
@@ -137,7 +137,7 @@ def plan(
         for has_data, plan in plans:
             run = replace(plan, fresh=fresh, limits=limits, prices=prices.plan_prices(plan))
             runs.append(run)
-            pace = _probe_pace(run, responses) if asks and has_data else None
+            pace = _probe_pace(run, responses, rule) if asks and has_data else None
             lines.append(estimator.line(run, has_data, pace))
     dollars = _total_dollars(lines)
     studies = (
@@ -194,12 +194,10 @@ class _LineEstimator(NamedTuple):
     replicas: int
     rule: PrecisionRule | ComparisonRule | None
 
-    def line(
-        self, run: RunPlan, has_data: bool, seconds_per_sample: float | None = None
-    ) -> PlanLine:
-        """The line of a run; `seconds_per_sample` as a probe measured them. If its data are not on
-        this machine, the estimate is made from the published number of questions, or omitted if
-        that is unknown."""
+    def line(self, run: RunPlan, has_data: bool, pace: Pace | None = None) -> PlanLine:
+        """The line of a run; `pace` as a probe measured it. If its data are not on this machine,
+        the estimate is made from the published number of questions, or omitted if that is
+        unknown."""
         name, model = run.model_name, run.model
         missing_requirement = run.benchmark.requires(run.capabilities)
         if missing_requirement:
@@ -212,10 +210,10 @@ class _LineEstimator(NamedTuple):
         else:
             with force_offline():
                 rule = image_token_rule(model.identity.provider, model.identity.name)
-                pace = MeasuredPace(
-                    self.replicas, seconds_per_sample and seconds_per_sample / self.replicas
+                measured = MeasuredPace(self.replicas, pace)
+                expected = estimate(
+                    run, self.responses, self.assumptions, rule, measured, self.rule
                 )
-                expected = estimate(run, self.responses, self.assumptions, rule, pace, self.rule)
         price = self.prices.price(model, name)
         if price is None and isinstance(model, UnavailableModel):
             price = price_of(name)
@@ -238,16 +236,18 @@ class _LineEstimator(NamedTuple):
         )
 
 
-def _probe_pace(run: RunPlan, responses: ResponseStore) -> float | None:
-    """Ask the first samples of a run; returns the seconds between two ends of samples. Replies are
-    stored as those of the run. Nothing is asked if the model cannot take the benchmark, is not on
+def _probe_pace(
+    run: RunPlan, responses: ResponseStore, rule: PrecisionRule | ComparisonRule | None
+) -> Pace | None:
+    """Ask the first samples of a run; returns how fast they ended. Replies are stored as those of
+    the run. Nothing is asked if the model cannot take the benchmark, is not on
     this machine, or has a server that the run would start."""
     models = (run.model, *run.roles.values())
     if run.benchmark.requires(run.model.capabilities) or any(
         isinstance(model, UnavailableModel | ManagedModel) for model in models
     ):
         return None
-    return ask_probe(run, responses).seconds_per_sample
+    return ask_probe(run, responses, rule).pace
 
 
 def _budget_notes(

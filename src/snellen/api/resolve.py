@@ -27,7 +27,7 @@ from snellen.core.model import (
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.engine.loop.preflight import check_models, check_roles
-from snellen.engine.servers.managed import Servers
+from snellen.engine.servers.managed import ManagedModel, Servers
 from snellen.models.hf.memory import model_memory
 from snellen.models.hf.routing import NoRoute
 from snellen.models.naming.catalog import facts_of
@@ -191,7 +191,9 @@ class OfflineResolver:
         key_is_missing = self._is_key_missing(name)
         try:
             with force_offline():
-                return resolve_served_model(name, self._custom_models, self._servers)[1]
+                model = resolve_served_model(name, self._custom_models, self._servers)[1]
+            self._check_environment(model)
+            return model
         except UnknownName:
             raise
         except MissingExtra as error:
@@ -221,7 +223,17 @@ class OfflineResolver:
                 f"--serve starts the server of one model; got {len(names)} with -m, and a plan "
                 "starts no server to ask for its name"
             )
-        return [self._servers.open_served(names[0])]
+        name, model = self._servers.open_served(names[0])
+        self._check_environment(model)
+        return [(name, model)]
+
+    def _check_environment(self, model: Model) -> None:
+        """Note that uv is missing, if the model's server needs it."""
+        if isinstance(model, ManagedModel):
+            try:
+                model.check_environment()
+            except UsageError as error:
+                self._add_missing("extra", str(error))
 
     def benchmark(
         self,

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
-from snellen.api.options import STORE_FILE
 from snellen.core.benchmark import Benchmark
 from snellen.core.errors import SnellenError, UsageError
 from snellen.core.media import InlineSource, Source, decode_image
 from snellen.core.sample import MediaRef, Sample
 from snellen.report.page.thumbnails import read_thumbnail, thumbnail
 from snellen.settings import max_image_pixels
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 from snellen.store.runs import RunFolder
 
 Notify = Callable[[str], None]

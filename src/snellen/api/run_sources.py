@@ -16,14 +16,16 @@ from pathlib import Path
 
 import msgspec
 
-from snellen.api.options import STORE_FILE, SourceOptions
+from snellen.api.options import SourceOptions
 from snellen.api.scoring import Scored, score, score_as_run
 from snellen.core.benchmark import Variant
 from snellen.core.errors import StorageError, UsageError
+from snellen.core.missing_file import missing_file
 from snellen.data.columns import REPLY_COLUMNS, column_name
 from snellen.data.predictions import SUFFIXES
 from snellen.settings import Settings
 from snellen.store.recorded_run import write_recorded_run
+from snellen.store.responses import STORE_FILE
 from snellen.store.runs import RunFolder, distinct_runs, holds_run
 
 Notify = Callable[[str], None]
@@ -68,7 +70,7 @@ def source_folders(
     paths = [Path(source) for source in sources]
     for path in paths:
         if not path.exists():
-            raise UsageError(f"no run in {path}: there is no such file or folder")
+            raise UsageError(f"no run in {path}: {missing_file(path, 'file or folder')}")
     predictions = {path for path in paths if is_predictions(path, options)}
     if not predictions:
         _refuse_idle(options)

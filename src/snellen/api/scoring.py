@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -14,19 +15,25 @@ from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.api._inputs import BenchmarkLike
 from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
+from snellen.api._published_columns import published_columns
 from snellen.api._recorded_roles import (
+    COLUMN,
     RecordedRoles,
     are_verdicts_recorded,
     measure_by_labels,
     refuse_idle_roles,
     unread_verdict_warnings,
 )
-from snellen.api.options import DEFAULT_OUT, STORE_FILE, check_repeats
+from snellen.api.options import DEFAULT_OUT, check_repeats
 from snellen.api.resolve import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples, printed_text
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
-from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
+from snellen.benchmarks.declaration.results_files import (
+    NULLS_COUNT,
+    advice_on,
+    results_file_of,
+)
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, judge_roles
@@ -38,6 +45,7 @@ from snellen.core.run import Counts, DataInfo, Report, RunConfig, RunInfo
 from snellen.core.sample import Origin, origin_of
 from snellen.core.summary import Interval, Summary
 from snellen.data.columns import canonical_keys, check_column_keys
+from snellen.data.gold_table import with_questions
 from snellen.data.match_rows import match_rows
 from snellen.data.predictions import Predictions, PredictionTable, read_predictions
 from snellen.engine.loop.preflight import check_roles
@@ -47,7 +55,7 @@ from snellen.engine.servers.process import Notify
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.replay import Replay
 from snellen.store.recorded_run import write_recorded_run
-from snellen.store.responses import ResponseStore
+from snellen.store.responses import STORE_FILE, ResponseStore
 from snellen.store.runs import RunFolder
 
 DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
@@ -156,7 +164,7 @@ def score(
     variant: Variant = Variant(),  # noqa: B008 - frozen
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
-    judges: Sequence[AnyModel] = (),
+    judges: Sequence[AnyModel] | None = None,
     extractor: AnyModel = None,
     labels: Mapping[str, str] | None = None,
     store: Path | str = DEFAULT_STORE,
@@ -173,7 +181,9 @@ def score(
     the file, or "predictions" for values in memory. `where` keeps the rows with these values, by
     column. `variant.rule` says whose rules parse the replies. `judges` grade replies if the
     benchmark asks judges, and the `extractor` parses replies that no rule can: models, whose
-    replies are kept in `store`, or `column:NAME` for a column of the predictions file. Judges that
+    replies are kept in `store`, or `column:NAME` for a column of the predictions file. With None
+    as `judges`, the verdicts that a published layout records are counted, with a warning; an empty
+    sequence leaves all to the rules. Judges that
     are models are asked `judge_repeats` times for each verdict. `labels` names a column that says
     what each reply answers (`{"answer": NAME}`) or whether it is right (`{"right": NAME}`); parsing
     is compared with it. A judge's server, as of vllm/ORG/NAME, is started and stopped; `serving`
@@ -186,10 +196,14 @@ def score(
     inputs = scoring_inputs(benchmark, predictions, data, variant, columns)
     benchmark, predictions, data, names, file_name = inputs
     check_column_keys(names.single)
-    check_judge_repeats(judge_repeats, judges)
+    check_judge_repeats(judge_repeats, judges or ())
+    variant = replace(variant, data=str(data) if data else variant.data)
+    published = published_columns(benchmark, predictions, names, variant, where)
+    uses_verdicts = published.verdicts != "" and judges is None
+    judges = [f"{COLUMN}{published.verdicts}"] if uses_verdicts else judges or ()
+    names = names._replace(call={**published.columns, **names.call})
     variant = replace(
         variant,
-        data=str(data) if data else variant.data,
         judges=len(judges),
         judge_repeats=judge_repeats,
         recorded_verdicts=are_verdicts_recorded(judges),
@@ -198,6 +212,8 @@ def score(
     with Servers(Path(store).parent, notify=serving) as servers:
         roles = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
         scored = _score_files(benchmark, predictions, data, variant, names, where, roles)
+    if uses_verdicts:
+        scored = scored._replace(warnings=(published.notice(file_name), *scored.warnings))
     run = _as_run(scored, file_name if name is None else name, variant, where, roles)
     return scored._replace(run=run)
 
@@ -330,9 +346,11 @@ def _score_files(
     reply_rows = read_predictions(
         Path(predictions), columns=reply_columns, where=where, repeats=repeats
     )
-    if not has_separate_data and reply_rows.gold_column is not None:
+    layout = results_file_of(resolved.name, reply_rows.columns)
+    is_complete = reply_rows.gold_column is not None or (layout is not None and layout.complete)
+    if not has_separate_data and is_complete:
         return _score_predictions(replace(resolved, open=reply_rows.table), reply_rows, roles)
-    table = _open_data(resolved, reply_rows, has_separate_data)
+    table = with_questions(_open_data(resolved, reply_rows, has_separate_data))
     matched = match_rows(reply_rows, table).without_repeats()
     return _score_predictions(replace(resolved, open=lambda: table), matched, roles)
 
@@ -359,17 +377,11 @@ def score_by_rules(
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, str] | None = None,
 ) -> dict[str, Scored]:
-    """`score` under every parsing rule of the benchmark, by the name of the rule."""
-    default = score(
-        benchmark, predictions, variant=replace(variant, rule=None), columns=columns, where=where
-    )
-    return {
-        rule: score(
-            benchmark, predictions, variant=replace(variant, rule=rule), columns=columns,
-            where=where,
-        )
-        for rule in default.benchmark.rules
-    }  # fmt: skip
+    """`score` under every parsing rule of the benchmark, without judges, by the name of the
+    rule."""
+    by_rule = partial(score, benchmark, predictions, columns=columns, where=where, judges=())
+    default = by_rule(variant=replace(variant, rule=None))
+    return {rule: by_rule(variant=replace(variant, rule=rule)) for rule in default.benchmark.rules}
 
 
 def _is_same_file(benchmark: str, predictions: Path | str) -> bool:

@@ -50,6 +50,14 @@ _FIGURE_ID = re.compile(r"(?:\d+_)?([A-Z]+)[-_/]([A-Za-z]+)[_/](\d+)[_/](\d+)[_/
 """HallusionBench's ids: a number (in VLMEvalKit's file), category, subcategory, set, figure and
 question."""
 _TRAILING_NUMBER = re.compile(r"(\d+)(?:\.\w+)?$")
+_INSTRUCTION = re.compile(
+    r"(?:^| )(?:please )?(?:"
+    r"answer (?:the question )?(?:with )?(?:only )?yes or no"
+    r"|answer the question using a single word or phrase"
+    r"|answer with the option s letter from the given choices directly"
+    r")$"
+)
+"""What a model is told behind a question, as words; tools replace it by their own."""
 _QUESTION_SIGN = "#"
 """Precedes the question's number if several questions have their image's id."""
 _MIN_AGREEMENT = 0.9
@@ -141,9 +149,18 @@ def _data_rows(table: Table) -> list[_DataRow]:
             *([row.cells[INDEXED_ANSWER]] if INDEXED_ANSWER in row.cells else []),
         )
         rows.append(
-            _DataRow(name, row.cells, golds, normalised_text(row.cells.get("question", "")))
+            _DataRow(
+                name,
+                row.cells,
+                golds,
+                _without_instruction(normalised_text(row.cells.get("question", ""))),
+            )
         )
     return rows
+
+
+def _without_instruction(question: str) -> str:
+    return _INSTRUCTION.sub("", question) or question
 
 
 def _joint_value(cells: Mapping[str, str], columns: Sequence[str]) -> str:
@@ -270,7 +287,9 @@ def _match_by_row_number(
 def _match_by_text(predictions: Predictions, rows: Sequence[_DataRow]) -> list[_DataRow | None]:
     """Match equal questions; empty if two rows have the same question."""
     row_by_question = {row.question: row for row in rows if row.question}
-    texts = [normalised_question(prediction.cells) for prediction in predictions]
+    texts = [
+        _without_instruction(normalised_question(prediction.cells)) for prediction in predictions
+    ]
     if len(row_by_question) < len(rows) or not _unique_values(texts):
         return []
     return [row_by_question.get(text) for text in texts]
@@ -292,7 +311,9 @@ def _match_by_question(predictions: Predictions, rows: Sequence[_DataRow]) -> li
     matches: list[_DataRow | None] = []
     for prediction in predictions:
         question = normalised_question(prediction.cells)
-        rows_of_image = groups.get(prediction.id.split(_QUESTION_SIGN)[0], [])
+        image = prediction.id.split(_QUESTION_SIGN)[0]
+        # LLaVA's names of MME images: landmark/images/0001.jpg.
+        rows_of_image = groups.get(image) or groups.get(image.replace("/images/", "/"), [])
         candidates = [row for row in rows_of_image if row.question and row.question in question]
         max_length = max((len(row.question) for row in candidates), default=0)
         candidates = [row for row in candidates if len(row.question) == max_length]
@@ -342,7 +363,7 @@ def _is_consistent(predictions: Predictions, matches: Sequence[_DataRow | None])
 def _is_about(prediction: Prediction, row: _DataRow) -> bool | None:
     """Whether a prediction is about a row; None if the two files do not tell."""
     same_gold = _has_same_gold(prediction, row)
-    question = normalised_question(prediction.cells)
+    question = _without_instruction(normalised_question(prediction.cells))
     if not question or not row.question:
         return same_gold
     if row.question in question or question in row.question:

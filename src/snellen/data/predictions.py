@@ -12,6 +12,8 @@ from msgspec import Struct, structs
 
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UnknownName
+from snellen.core.media import digest_bytes
+from snellen.core.missing_file import missing_file
 from snellen.core.output import Failure, Generated, StopReason
 from snellen.core.sample import Row
 from snellen.data.columns import (
@@ -29,7 +31,7 @@ from snellen.data.columns import (
     is_image_column,
 )
 from snellen.data.foreign import detect
-from snellen.data.tables.index import Scan
+from snellen.data.tables.index import IndexedRow, Scan
 from snellen.data.tables.unpack import unpacked_file
 from snellen.settings import Settings
 
@@ -142,10 +144,29 @@ _FAILURE_TEXT = re.compile(
 )
 """Text that VLMEvalKit and lmms-eval write in place of a failed reply."""
 _ERROR_COLUMN = "error"
+_NO_ERROR = frozenset({"", "None", "null"})
+"""`error` cells of rows without an error."""
 _SUBMISSION_EXTRAS = frozenset({"answer", "answer_id", "model_id", "metadata", "score"})
 """Other columns in a file for an evaluation server, whose `answer` is the reply."""
 _ANNOTATION_COLUMN = "annotation"
 """The gold answer in Qwen-VL's result files, whose `answer` is the reply."""
+
+
+_FILE_COLUMN = "file"
+"""Column of a folder's rows: the path of the file, without its suffix."""
+_MAX_FILES = 1000
+_VERDICT = "content"
+_VERDICT_FILES = (
+    frozenset({"model", "score", _VERDICT}),
+    frozenset({"answer1_id", "answer2_id", _VERDICT}),
+)
+"""Columns of files that hold what a judge wrote and not the replies: MM-Vet's grades and
+LLaVA-Bench's reviews."""
+_UNKNOWN_REPLY = "(the reply is not in the file)"
+
+
+class NoReplyColumn(DataError):
+    """A file without a column that holds replies."""
 
 
 class Prediction(Struct, frozen=True, gc=False):
@@ -284,8 +305,9 @@ def read_predictions(
 ) -> Predictions:
     """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked.
 
-    Sample logs of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and
-    SEED-Bench's results.json are detected by content. `columns` names the columns of `id`,
+    A folder is read file by file; the column `file` then holds the path without its suffix. Sample
+    logs of lmms-eval, logs of Inspect, MME's result files (one, or their folder) and SEED-Bench's
+    results.json are detected by content. `columns` names the columns of `id`,
     `prediction` and `gold` (`id=split+question_id` joins two columns); `where` keeps the rows with
     these values; with `repeats`, two different replies to one question both count. Raises DataError
     (unreadable, no ids or replies, rows with one id that differ) and UnknownName (no such column).
@@ -320,6 +342,9 @@ def read_predictions(
         for number, cells in numbered
     )
     warnings = check_repeats(rows, id_columns, names, name, count_each=repeats)
+    if reply_column == _VERDICT:
+        rows = tuple(structs.replace(row, reply=_UNKNOWN_REPLY) for row in rows)
+        warnings = (*warnings, f"{name} holds what a judge wrote and no replies")
     return Predictions(name, scan.digest(), names, rows, id_columns, reply_column, gold, warnings)
 
 
@@ -349,11 +374,15 @@ def _prediction(
 
 def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
     """The error of a row without a reply: its `error` cell, or what other tools write in its
-    place."""
+    place. MathVista's files put an error of a program that a reply holds into `error`, so a reply
+    in any column speaks against a failure."""
     reply = cells.get(reply_column, "").strip()
     if _FAILURE_TEXT.match(reply):
         return reply
-    return None if reply else cells.get(_ERROR_COLUMN, "").strip() or None
+    if reply or any(cells.get(column, "").strip() for column in REPLY_COLUMNS):
+        return None
+    error = cells.get(_ERROR_COLUMN, "").strip()
+    return None if error in _NO_ERROR else error
 
 
 def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
@@ -363,7 +392,7 @@ def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: S
     suffix = Path(path.stem if packed else path.name).suffix.lower()
     detect.refuse_pickle(path, suffix, name)
     if not path.exists():
-        raise DataError(f"{name}: there is no such file")
+        raise DataError(f"{name}: {missing_file(path)}")
     if suffix not in (*SUFFIXES, *detect.SUFFIXES) and not path.is_dir():
         raise DataError(
             f"{name}: unknown kind of predictions file {suffix or path.name!r}; "
@@ -373,6 +402,8 @@ def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: S
     try:
         if not path.is_dir() and not path.stat().st_size:
             raise DataError(f"{name} is empty: expected rows with an id and a prediction")
+        if path.is_dir() and not detect.is_foreign(path):
+            return _scan_folder(path, column_map, name, settings)
         plain = path if path.is_dir() else unpacked_file(path, settings.cache, limits)
         scan = detect.scan_foreign(plain, suffix, column_map, name, limits)
         if scan is not None:
@@ -392,11 +423,34 @@ def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: S
             return scan_parquet([plain], column_map, name, limits)
         from snellen.data.tables.json_records import scan_document, scan_jsonl
 
-        return (scan_jsonl if suffix == ".jsonl" else scan_document)(
-            plain, column_map, name, limits
-        )
+        is_lines = suffix == ".jsonl" and not detect.is_json_document(plain)
+        return (scan_jsonl if is_lines else scan_document)(plain, column_map, name, limits)
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
+
+
+def _scan_folder(
+    folder: Path, column_map: Mapping[str, str], name: str, settings: Settings
+) -> Scan:
+    """The rows of all predictions files of a folder and its folders, by name; the column `file`
+    holds a file's path without its suffix. Raises DataError."""
+    files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
+    if not 0 < len(files) <= _MAX_FILES:
+        content = f"with {len(files):,} files" if files else "without result files"
+        raise DataError(
+            f"{name} is a folder {content}; expected MME's results, one .txt for each subtask, "
+            f"or up to {_MAX_FILES} predictions files ({', '.join(SUFFIXES)})"
+        )
+    columns: dict[str, None] = {}
+    rows: list[IndexedRow] = []
+    digests = []
+    for path in files:
+        scan = _scan_file(path, column_map, str(path), settings)
+        part = path.relative_to(folder).with_suffix("").as_posix()
+        rows += [row._replace(cells={**row.cells, _FILE_COLUMN: part}) for row in scan.rows]
+        columns |= dict.fromkeys(scan.columns)
+        digests.append(f"{part} {scan.digest()}")
+    return Scan(tuple(columns), iter(rows), lambda: digest_bytes("\n".join(digests).encode()))
 
 
 def _select_rows(
@@ -453,7 +507,9 @@ def _reply_column(columns: Sequence[str], ids: Sequence[str], name: str) -> str:
         is_submission = other_columns <= _SUBMISSION_EXTRAS or _ANNOTATION_COLUMN in other_columns
         if column in columns and (column != "answer" or is_submission):
             return column
-    raise DataError(
+    if any(layout <= set(columns) for layout in _VERDICT_FILES):
+        return _VERDICT
+    raise NoReplyColumn(
         f"{name}: no column holds the replies; expected prediction or response, but the columns "
         f"are {_column_list(columns)}; choose one with --columns prediction=..."
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import DataError
+from snellen.core.missing_file import missing_file
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def read_toml(path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(path).expanduser().read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file") from None
+        raise DataError(f"{path}: {missing_file(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:

@@ -54,6 +54,7 @@ _STATED_VERDICT = re.compile(
     r"[\s\"'*_`]{0,40}(?:[:=]|is\b))[\s\"'*_`(\[]{0,60}(?P<verdict>(?:not\s+)?"
     r"(?:correct|incorrect|right|wrong|true|false|yes|no|consistent|inconsistent|1|0))\b"
 )
+_YES_TAG = re.compile(r"\[(yes|no)\]", re.IGNORECASE)
 _LEAD_IN = re.compile(
     r"\A(?:the\s+)?(?:extracted|final|short)?\s*(?:answer|result)s?\s*(?:is)?\s*[:：]?\s*",
     re.IGNORECASE,
@@ -68,7 +69,7 @@ FAILS_TO_ANSWER = "fail to answer"
 """In lower case: what an extractor writes if a reply says that the pages cannot be seen."""
 _EXTRACTED_MARK = re.compile(r"extracted answer\W{0,4}?:", re.IGNORECASE)
 _FORMAT_MARK = re.compile(r"[\s*`]{0,20}answer format\W{0,4}?:", re.IGNORECASE)
-_FENCE = re.compile(r"```(?:json|python)?(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```(?:json|JSON|python)?(.*?)```", re.DOTALL)
 _PYTHON_QUOTES = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[:,}\]])")
 _TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 """After the last item, as Python and many judges write it; JSON does not allow it."""
@@ -150,6 +151,15 @@ def parse_correctness(reply: str) -> ParsedVerdict | None:
     return ParsedVerdict({GRADE: float(verdicts[0])}) if len(set(verdicts)) == 1 else None
 
 
+def parse_bracketed_yes(reply: str) -> ParsedVerdict | None:
+    """Right (1) or wrong (0) by the last [YES] or [NO], in any case; else as `parse_correctness`
+    does."""
+    tags = _YES_TAG.findall(without_thinking(reply))
+    if tags:
+        return ParsedVerdict({GRADE: float(tags[-1].lower() == "yes")})
+    return parse_correctness(reply)
+
+
 def parse_grades(reply: str, names: Sequence[str], low: float, high: float) -> ParsedVerdict | None:
     """A grade for every name, from an object in JSON or Python syntax.
 
@@ -171,6 +181,22 @@ def parse_grades(reply: str, names: Sequence[str], low: float, high: float) -> P
     return ParsedVerdict(marks)
 
 
+def parse_graded_object(
+    reply: str, name: str, low: float, high: float, *, integers_only: bool = False
+) -> ParsedVerdict | None:
+    """The grade `name` of an object in JSON or Python syntax: `{"verdict": "1"}`.
+
+    A reply without such an object is parsed as by `parse_grade`.
+    """
+    decoded = parse_object(reply)
+    if decoded is None:
+        return parse_grade(reply, low, high, integers_only=integers_only)
+    mark = _as_number(decoded.get(name))
+    if mark is None or not low <= mark <= high or (integers_only and mark != int(mark)):
+        return None
+    return ParsedVerdict({GRADE: mark})
+
+
 def parse_object(reply: str) -> Mapping[str, object] | None:
     """The last object in a reply, bare or fenced."""
     text = without_thinking(reply)
@@ -183,6 +209,19 @@ def parse_object(reply: str) -> Mapping[str, object] | None:
             value = _decode_object(piece[start : end + 1]) if end > start else None
             if value is not None:
                 return value
+    return None
+
+
+def find_json(reply: str) -> str | None:
+    """The JSON of a reply, bare or fenced, as a text; None if it holds none."""
+    text = without_thinking(reply).strip()
+    pieces: list[str] = [text, *reversed(_FENCE.findall(text))]
+    for piece in pieces:
+        try:
+            json.loads(piece)
+        except (ValueError, RecursionError):
+            continue
+        return piece.strip()
     return None
 
 

@@ -21,6 +21,7 @@ from snellen.core.output import Answer, Empty, ParsedAnswer, Refused, Truncated,
 from snellen.extract import phrases
 from snellen.extract.clean import blank_markup, fold, is_only_thinking, without_thinking
 from snellen.extract.marks import BOX, AnswerMark, heading_end, innermost_mark
+from snellen.extract.yes_no_words import words_pattern
 
 YesNoRule = Literal["word", "official", "paper"]
 
@@ -50,11 +51,8 @@ _OPENING_WORD = re.compile(
 )
 _SECOND_WORD = re.compile(r"\W{1,4}(yes|no)(?=[.,;!?\n]|\s*$)", re.IGNORECASE)
 """A second word of its own right after the opening one: "Yes. No."."""
-_YES_WORDS = r"oui|ja|s[íi]|sim|si|да|evet|tak|hai|はい|네|예|हाँ|हां|نعم|có|ya|true|correct|right"
-_NO_WORDS = (
-    r"non|nein|nee|não|nao|нет|hayır|hayir|nie|いいえ|いえ|아니요|아니오|नहीं|لا|không|tidak"
-    r"|false|incorrect|wrong"
-)
+_YES_WORDS = f"{words_pattern(0)}|true|correct|right"
+_NO_WORDS = f"{words_pattern(1)}|false|incorrect|wrong"
 _LEAD_IN = (
     r"(?:(?:the |la |die |a |o )?(?:final |correct |richtige )?"
     r"(?:answer|statement|réponse|reponse|respuesta|resposta|risposta|antwort|ответ|cevap"
@@ -63,15 +61,15 @@ _LEAD_IN = (
 )
 _OTHER_WORD = re.compile(
     rf"[\W_]{{0,30}}+{_LEAD_IN}[\W_]{{0,9}}(?:(?P<yes>{_YES_WORDS})|(?P<no>{_NO_WORDS}))(?:です|입니다)?"
-    r"(?=\s{0,9}(?:[.,;:!\n)、]|\Z|-\s|[–—]))(?![.,]\w)",
+    r"(?=\s{0,9}(?:[.,;:!\n)、،؛।]|\Z|-\s|[–—]))(?![.,]\w)",
     re.IGNORECASE,
 )
 """A word of another language, or of another kind of question, that alone opens the reply."""
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CJK_OPENING = re.compile(
-    r"[\s\W]*(?:(?:答案|回答)(?:应该)?(?:是|为)?[\s::]*[\"'(\[]?)?"
-    r"(?:(?P<no>不是|不对|不存在|没有|不能|不会|不可以|不正确|错误|否|无(?!法)|不(?=[\s.,!]|$))"
-    r"|(?P<question>是否)?(?P<true>是|对的|对(?=[\s.,!]|$)|有|存在|正确|可以|能))"
+    r"[\s\W]*(?:(?:答案|回答)(?:[应應][该該])?(?:是|[为為])?[\s::]*[\"'(\[]?)?"
+    r"(?:(?P<no>不是|不[对對]|不存在|[没沒]有|不能|不[会會]|不可以|不正[确確]|[错錯][误誤]|否|[无無](?!法)|不(?=[\s.,!]|$))"
+    r"|(?P<question>是否)?(?P<true>是|[对對]的|[对對](?=[\s.,!]|$)|有|存在|正[确確]|可以|能))"
 )
 _REFUSAL = re.compile(phrases.REFUSALS, re.IGNORECASE)
 _NEGATOR = re.compile(r"(?:\bnot|n't|\bif|\bwhether)\s+(?:\w+\s+){0,3}\Z", re.IGNORECASE)

@@ -229,8 +229,6 @@ class JoinedModel(ModelDefaults):
 
 async def _ask(model: Model, request: Request) -> Output:
     """The output of a single request to one part."""
-    import asyncio  # not before a model is asked
-
     if isinstance(model, BatchModel):
         # Late: the list of models is read at every start, and asyncio takes 20 ms.
         import asyncio

@@ -26,6 +26,9 @@ from snellen.core.errors import StorageError
 from snellen.core.model import Identity
 from snellen.core.output import Drawn, Failure, Output
 
+STORE_FILE = "store.sqlite"
+"""Name of the store in the folder of the runs that share it."""
+
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE models (

@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from snellen.core.atomic_write import save
 from snellen.core.errors import DataError, RunLocked, StorageError, UsageError
+from snellen.core.missing_file import missing_file
 from snellen.core.record import Pass, Record, Repeat, credits_empty_reply
 from snellen.core.run import Report, RoleUsage, RunConfig, RunInfo
 
@@ -136,7 +137,7 @@ def find_runs(path: Path | str) -> list[RunFolder]:
         return [open_run(path)]
     folders = sorted(child.parent for child in path.glob(f"*/{RUN_FILE}"))
     if not path.exists():
-        raise UsageError(f"no run in {path}: there is no such file or folder")
+        raise UsageError(f"no run in {path}: {missing_file(path, 'file or folder')}")
     if not folders:
         raise UsageError(f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}")
     return [open_run(child) for child in folders]

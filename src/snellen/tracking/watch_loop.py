@@ -170,6 +170,8 @@ class _WatchSession:
             stops = self.watching.once or self._stop_file_exists()
             scan = self.source.scan()
             self._note_waiting(scan)
+            if not stops:
+                self._note_none(scan)
             due = self._due(scan)
             if due:
                 has_settled = False
@@ -284,6 +286,18 @@ class _WatchSession:
                 continue
             self._noted[name] = reason
             self.messages.note(f"{name} is not evaluated yet: {reason}")
+
+    def _note_none(self, scan: CheckpointScan) -> None:
+        """Say once that nothing is there to evaluate yet."""
+        curve = self.writer.curve
+        if scan.ready or scan.waiting or curve.points or self._noted:
+            return
+        sentence = (
+            f"no checkpoint is in {curve.head.checkpoints} yet; looking again every "
+            f"{self.watching.every:g} s for folders such as checkpoint-500"
+        )
+        self._noted[curve.head.checkpoints] = sentence
+        self.messages.note(sentence)
 
     def _note_deleted(self, scan: CheckpointScan) -> None:
         """Record complete checkpoints that were deleted before their turn came."""

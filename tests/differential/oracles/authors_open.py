@@ -7,8 +7,10 @@ Arguments of a job: {"scorer": NAME}, a name of `SCORERS`, and what that scorer 
 from __future__ import annotations
 
 import ast
+import base64
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -251,6 +253,131 @@ def mathvision(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Sequence[fl
     return [float(line["correct"]) for line in kept]
 
 
+def ccocr(
+    rows: Sequence[Row], arguments: Mapping[str, Any]
+) -> tuple[list[float], dict[str, float]]:
+    """CC-OCR's evaluators: a row alone is the picture's number; a subset's number is that of its
+    pictures together, a track's and the total are plain means."""
+    sys.path.insert(0, str(CHECKOUTS / "AdvancedLiterateMachinery/Benchmarks/CC-OCR/evaluation"))
+    from concurrent.futures import ThreadPoolExecutor
+
+    from evaluator import doc_parsing_evaluator, evaluator_map_info
+
+    # A pool of processes for each row would take most of the time.
+    doc_parsing_evaluator.ProcessPoolExecutor = ThreadPoolExecutor
+    keys = {"kie": "f1_score", "doc_parsing": "score"}
+
+    def summary(of: Sequence[Row]) -> dict[str, float]:
+        cells = of[0]["cells"]
+        _, info = evaluator_map_info[cells["category"]](
+            {row["id"]: row["reply"] for row in of},
+            {row["id"]: row["cells"]["answer"] for row in of},
+            op=cells["l2-category"],
+            dataset=cells["split"],
+        )
+        return info["summary"]
+
+    def number(of: Sequence[Row]) -> float:
+        return summary(of)[keys.get(of[0]["cells"]["category"], "macro_f1_score")]
+
+    subsets: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        subsets.setdefault((row["cells"]["category"], row["cells"]["split"]), []).append(row)
+    tracks: dict[str, list[float]] = {}
+    metrics = {}
+    for (track, name), of in subsets.items():
+        tracks.setdefault(track, []).append(number(of))
+        metrics[f"subset/{track}/{name}"] = 100 * number(of)
+        if "mirco_f1_score" in summary(of):
+            metrics[f"micro_f1/{track}/{name}"] = 100 * summary(of)["mirco_f1_score"]
+    means = [sum(values) / len(values) for values in tracks.values()]
+    metrics["total"] = 100 * sum(means) / len(means)
+    return [number([row]) for row in rows], metrics
+
+
+def screenspot(rows: Sequence[Row], arguments: Mapping[str, Any]) -> list[float]:
+    """The statements of the script's loop, but for those that open the picture and ask the
+    model."""
+    names = names_of(source("SeeClick", "pretrain", "process_utils.py"), "utils")
+    tree = ast.parse(source("SeeClick", "pretrain", "screenspot_test.py"))
+    [loop] = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.For) and ast.unparse(node.target) == "(j, item)"
+    ]
+    asking = ("Image.open", "os.path", "tokenizer", "prompt_origin")
+    loop.body = [
+        node for node in loop.body if not any(part in ast.unparse(node) for part in asking)
+    ]
+    code = compile(ast.Module(loop.body, []), "loop", "exec")
+    credits = []
+    for row in rows:
+        cells = row["cells"]
+        given = {"img_filename": "", "instruction": "", "bbox": json.loads(cells["bbox"])}
+        said = {
+            "item": {**cells, **given},
+            "image": types.SimpleNamespace(size=_size_of(cells["image"])),
+            "response": row["reply"],
+            "logging": types.SimpleNamespace(info=lambda *_: None),
+            "img_path": "", "j": 0, "num_action": 0, "corr_action": 0, "num_wrong_format": 0,
+            "text_correct": [], "icon_correct": [], "result": [],
+        }  # fmt: skip
+        exec(code, {**names, **said})
+        [credit] = said["text_correct"] + said["icon_correct"]
+        credits.append(float(credit))
+    return credits
+
+
+def _size_of(picture: str) -> tuple[int, int]:
+    """Width and height in the header of a PNG."""
+    head = base64.b64decode(picture)[16:24]
+    return int.from_bytes(head[:4], "big"), int.from_bytes(head[4:], "big")
+
+
+def screenspot_pro(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Any:
+    """The readers of the file for GPT-4o, and the script's verdicts and tables."""
+    folder = "ScreenSpot-Pro-GUI-Grounding"
+    readers = defined(
+        source(folder, "models", "gpt4x.py"),
+        "extract_first_bounding_box",
+        "extract_first_point",
+        re=re,
+    )
+    text = source(folder, "eval_screenspot_pro.py")
+    wanted = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    names = defined(text, *wanted, itertools=itertools)
+    results = []
+    for row in rows:
+        cells = row["cells"]
+        box = readers["extract_first_bounding_box"](row["reply"])
+        point = readers["extract_first_point"](row["reply"])
+        if not point and box:
+            point = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]
+        sample = {"bbox": json.loads(cells["bbox"]), "img_size": json.loads(cells["img_size"])}
+        results.append(
+            {
+                "group": cells["category"],
+                "platform": cells["platform"],
+                "application": cells["application"],
+                "ui_type": cells["ui_type"],
+                "gt_type": "positive",
+                "instruction_style": "instruction",
+                "correctness": names["eval_sample_positive_gt"](sample, {"point": point}),
+            }
+        )
+    tables = names["evaluate"](results)["metrics"]
+    flat = {"overall": tables["overall"]}
+    for style in ("leaderboard_simple_style", "leaderboard_detailed_style"):
+        flat |= tables[style]
+    metrics = {
+        f"{key}/{name}": 100 * value
+        for key, numbers in flat.items()
+        for name, value in numbers.items()
+        if name.endswith("_acc")
+    }
+    return [float(one["correctness"] == "correct") for one in results], metrics
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "vqa": vqa,
     "textvqa": textvqa,
@@ -263,6 +390,9 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Any]] = {
     "mmlongbench": mmlongbench,
     "mathvista": mathvista,
     "mathvision": mathvision,
+    "ccocr": ccocr,
+    "screenspot": screenspot,
+    "screenspot_pro": screenspot_pro,
 }
 
 

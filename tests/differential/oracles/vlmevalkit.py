@@ -7,12 +7,19 @@ Arguments of a job:
 
     dataset   its name there, e.g. MMStar
     column    column of the result file with the verdict of a row; default: the first of `VERDICTS`
+    columns   instead of column: several, whose mean is the verdict
+    absent    the verdict of rows that it leaves out, which have no credit
     scale     factor of the numbers that it returns (100 where they are fractions)
+    lots      module that draws an option at random where it finds none: rows whose verdict hangs
+              on the draw have none
+
+Rows that are `apart` are left out of the numbers.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import math
 import os
@@ -20,6 +27,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 CHECKOUT = Path(os.environ["SNELLEN_CHECKOUTS"]) / "VLMEvalKit"
@@ -34,9 +42,45 @@ VERDICTS = ("hit", "score", "match", "eval_score", "correct")
 
 def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
     """Credits of the rows by id, and the numbers that its evaluation returns."""
+    arguments, rows = job["arguments"], job["rows"]
+    credits, numbers, column = _evaluate(arguments, rows, wins=False)
+    if "lots" in arguments:
+        lucky, _, _ = _evaluate(arguments, rows, wins=True)
+        credits = {key: value if value == lucky[key] else None for key, value in credits.items()}
+    kept = [row for row in rows if not row["apart"]]
+    if len(kept) < len(rows):
+        _, numbers, _ = _evaluate(arguments, kept, wins=False)
+    scale = arguments.get("scale", 1)
+    metrics = {name: scale * value for name, value in numbers}
+    return {"credits": credits, "metrics": metrics, "column": column}
+
+
+class Lot(str):
+    """What is drawn at random: right or wrong, whatever the answer is."""
+
+    wins = False
+
+    def __eq__(self, other: object) -> bool:
+        return self.wins
+
+    __hash__ = str.__hash__
+
+
+def draw(module: str, *, wins: bool) -> None:
+    """Let a module of the checkout draw nothing but winning, or losing, lots."""
+    lot = type("Drawn", (Lot,), {"wins": wins})("Z")
+    holder = importlib.import_module(f"vlmeval.dataset.{module}")
+    holder.random = SimpleNamespace(choice=lambda options: lot)
+
+
+def _evaluate(
+    arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *, wins: bool
+) -> tuple[dict[str, float | None], list[tuple[str, float]], str]:
+    """Verdicts by id, the numbers that are returned, and the column of the verdicts."""
     import pandas as pd
 
-    arguments, rows = job["arguments"], job["rows"]
+    if "lots" in arguments:
+        draw(arguments["lots"], wins=wins)
     ids = [row["id"] for row in rows]
     table = pd.DataFrame([{**row["cells"], "index": row["id"]} for row in rows])
     if all(name.isdecimal() for name in ids):
@@ -48,11 +92,12 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
         answered.to_excel(file, index=False, engine="xlsxwriter")
         before = {path.name for path in Path(folder).iterdir()}
         returned = dataset.evaluate(str(file), model="exact_matching", nproc=1)
-        column, verdicts = _verdicts(Path(folder), before, arguments.get("column"))
-    credits = {name: verdicts[name] for name in ids if name in verdicts}
-    scale = arguments.get("scale", 1)
-    metrics = {name: scale * value for name, value in _numbers(returned)}
-    return {"credits": credits, "metrics": metrics, "column": column}
+        columns = arguments.get("columns", [arguments.get("column")])
+        read = [_verdicts(Path(folder), before, column) for column in columns]
+    absent = arguments.get("absent")
+    means = {name: _mean([found[name] for _, found in read if name in found]) for name in ids}
+    credits = {name: None if value == absent else value for name, value in means.items()}
+    return credits, list(_numbers(returned)), "+".join(name for name, _ in read)
 
 
 def _dataset(name: str, table: Any) -> Any:
@@ -87,6 +132,11 @@ def _verdicts(
             return name, {str(index): _credit(cell) for index, cell in cells}
     left = sorted(path.name for path in folder.rglob("*"))
     raise SystemExit(f"no column of {wanted} in the files that the evaluation left: {left}")
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _credit(cell: Any) -> float | None:

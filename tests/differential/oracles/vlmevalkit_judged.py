@@ -8,16 +8,24 @@ job:
     marks     columns whose cells take the mark, so that one is in every prompt about the row;
               `prediction` may be one of them
     about     instead of marks: module and function that asks about a row, called with it as `line`
+    unseen    module and function that saves the pictures a judge is shown: none are made here
     counted   whether rows are numbered from 0 there, as its own data of the benchmark are
+    lists     columns that its own data of the benchmark hold as lists
     listed    whether the reply is written as a list of one, as dialogues are
+    steps     patterns of what a judge is asked; a verdict is then a list in JSON, and the first
+              pattern that a prompt matches says which of its items is meant
+    pictures  whether the judge is shown pictures: of every row the same one
+    left      a file that the evaluation leaves, whose numbers count instead of those it returns
     judge     the judge's name
     column    the verdict column of the file that is left, and
     scale     what its numbers are over, so that a credit is 0..1
-    low       verdicts below it are it
+    low       verdicts below it are it, and so are rows that the file lacks
     metric    where no file has verdicts of rows: every row is evaluated by itself, and its credit
               is this number of those returned, over `scale`
     factor    of the numbers that it returns (100 where they are fractions)
+    plain     begins the names of numbers that `factor` leaves as they are
     filler    for `metric`: a row that earns nothing and stands beside each
+    offset    is added to a verdict before it is divided by `scale`
     whole     for We-Math: how many composite problems its table of percent is about; its numbers
               are made of the counts that it writes, over the problems that the rows have
     shares    whether it returns a sum and a count for each label: the numbers are their ratios
@@ -36,6 +44,7 @@ import os
 import re
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,6 +58,7 @@ _MARK = re.compile(r"\[row (\d+)\]")
 _words: dict[str, str] = {}
 _asked: list[str] = []
 """The row that is asked about, where no mark says so."""
+_steps: list[re.Pattern[str]] = []
 
 
 class Scripted:
@@ -58,6 +68,7 @@ class Scripted:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         self.system_prompt = ""
+        self.model = "scripted"
 
     def working(self) -> bool:
         return True
@@ -65,28 +76,38 @@ class Scripted:
     def generate(self, message: Any, *_: Any, **__: Any) -> str:
         if _asked:
             return _words[_asked[-1]]
-        text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
+        texts = [message] if isinstance(message, str) else [part["value"] for part in message]
+        text = "\n".join(texts)
         [row] = set(_MARK.findall(text))
-        return _words[row]
+        if not _steps:
+            return _words[row]
+        step = next(step for step, pattern in enumerate(_steps) if pattern.search(text))
+        return str(json.loads(_words[row])[step])
 
 
 def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
     arguments, rows = job["arguments"], job["rows"]
     _words.clear()
     _asked.clear()
+    _steps[:] = map(re.compile, arguments.get("steps", ()))
     if "about" in arguments:
         _watch(*arguments["about"].split(":"))
+    if "unseen" in arguments:
+        _show_nothing(*arguments["unseen"].split(":"))
     _words.update({row["id"]: row["verdict"] for row in rows})
-    low, scale = arguments.get("low"), arguments.get("scale", 1)
+    low, scale, offset = arguments.get("low"), arguments.get("scale", 1), arguments.get("offset", 0)
     if "metric" in arguments:
-        beside = [arguments["filler"]]
+        beside = [arguments["filler"]] if "filler" in arguments else []
         _words.update({row["id"]: row["verdict"] for row in beside})
         metric = arguments["metric"]
         found = {row["id"]: _evaluate(arguments, [row, *beside])[0][metric] for row in rows}
     else:
         found = _evaluate(arguments, rows)[1]
+    if low is not None:
+        found = {row["id"]: found.get(row["id"], low) for row in rows}
     credits = {
-        key: (value if low is None else max(value, low)) / scale for key, value in found.items()
+        key: ((value if low is None else max(value, low)) + offset) / scale
+        for key, value in found.items()
     }
     numbers, _ = _evaluate(arguments, [row for row in rows if not row["apart"]])
     return {"credits": {row["id"]: credits[row["id"]] for row in rows}, "metrics": numbers}
@@ -97,11 +118,20 @@ def _watch(module: str, name: str) -> None:
     holder = importlib.import_module(f"vlmeval.dataset.{module}")
     function = getattr(holder, name)
 
-    def noting(model: Any, line: Any) -> Any:
+    def noting(*inputs: Any, **named: Any) -> Any:
+        line = named["line"] if "line" in named else inputs[1]
         _asked.append(str(line["index"]))
-        return function(model=model, line=line)
+        return function(*inputs, **named)
 
     setattr(holder, name, noting)
+
+
+def _show_nothing(module: str, name: str) -> None:
+    """Have every module that knows the function get no pictures from it."""
+    function = getattr(importlib.import_module(f"vlmeval.dataset.{module}"), name)
+    for holder in list(sys.modules.values()):
+        if getattr(holder, name, None) is function:
+            setattr(holder, name, lambda *_, **__: ([], [], 0.0))
 
 
 def _evaluate(
@@ -119,23 +149,51 @@ def _evaluate(
     if arguments.get("counted"):
         table["index"] = range(len(table))
     dataset = base._dataset(name, table)
+    dataset.data_root = "."
+    if "lists" in arguments:
+        from vlmeval.smp import toliststr
+
+        held = {column: [toliststr(x) for x in table[column]] for column in arguments["lists"]}
+        dataset.data = table.assign(**held)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"model_{name}.xlsx"
         table.to_excel(file, index=False, engine="xlsxwriter")
+        if arguments.get("pictures"):
+            # Its files are found by a path that is joined to the folder of the data's pictures.
+            dataset.dump_image = lambda line: [str(_picture(Path(folder)))]
         returned = dataset.evaluate(str(file), model=judge, nproc=1)
+        if "left" in arguments:
+            [left] = Path(folder).rglob(arguments["left"])
+            returned = json.loads(left.read_text())
         verdicts = {}
         if "metric" not in arguments:
             column = arguments.get("column")
             verdicts = base._verdicts(Path(folder), {file.name}, column)[1]
             if arguments.get("counted"):
                 verdicts = {ids[int(index)]: value for index, value in verdicts.items()}
-    factor = arguments.get("factor", 1)
-    return {key: factor * value for key, value in _named(returned, arguments, rows)}, verdicts
+    factor, plain = arguments.get("factor", 1), arguments.get("plain")
+    numbers = {
+        key: value if plain and key.startswith(plain) else factor * value
+        for key, value in _named(returned, arguments, rows)
+    }
+    return numbers, verdicts
+
+
+def _picture(folder: Path) -> Path:
+    from PIL import Image
+
+    path = folder.resolve() / "picture.png"
+    if not path.exists():
+        Image.new("RGB", (8, 8)).save(path)
+    return path
 
 
 def _marked(cell: str, name: str) -> str:
-    """The cell with the mark at its end, within the last item of a list."""
+    """The cell with the mark at its end, within the last item of a list, and within the last value
+    of an object there."""
     mark = f" [row {name}]"
+    if cell.endswith(("'}]", '"}]')):
+        return f"{cell[:-3]}{mark}{cell[-3:]}"
     return f"{cell[:-2]}{mark}{cell[-2:]}" if cell.endswith(("']", '"]')) else f"{cell}{mark}"
 
 
@@ -190,6 +248,14 @@ def _draw_nothing() -> None:
     module.rd = SimpleNamespace(choice=lambda options: "Z")
 
 
+def _time_nothing() -> None:
+    """Its limits of time start a process for every call."""
+    with contextlib.suppress(ImportError):
+        import timeout_decorator
+
+        timeout_decorator.timeout = lambda *_, **__: lambda function: function
+
+
 def _restore_append() -> None:
     """Newer pandas has no `_append`, with which We-Math's evaluation adds a row to a table."""
     import pandas as pd
@@ -201,12 +267,21 @@ def _restore_append() -> None:
         pd.DataFrame._append = append
 
 
+def _restore_imports() -> None:
+    """MME-Reasoning's module no longer imports what its means are made with."""
+    import numpy as np
+
+    module = importlib.import_module("vlmeval.dataset.utils.mme_reasoning")
+    module.np, module.defaultdict = np, defaultdict
+
+
 def main() -> None:
     jobs = json.load(sys.stdin)
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as data:
         os.environ["LMUData"] = data  # noqa: SIM112 - its name there
         stand_ins.install(*base.HEAVY)
         sys.path.insert(0, str(base.CHECKOUT))
+        _time_nothing()
         import vlmeval.api
         import vlmeval.dataset
 
@@ -214,6 +289,7 @@ def main() -> None:
         sys.modules["vlmeval.dataset.smp"] = importlib.import_module("vlmeval.smp")
         sys.modules["vlmeval.dataset.smp.log"] = importlib.import_module("vlmeval.smp.log")
         _restore_append()
+        _restore_imports()
         _draw_nothing()
         stand_ins.seal()
         vlmeval.api.OpenAIWrapper = Scripted

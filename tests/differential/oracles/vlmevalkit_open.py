@@ -11,6 +11,12 @@ Run as `vlmevalkit.py` is, whose parts it uses. Arguments of a job:
               is the row's cell, and of several numbers of that name the first counts
               "extracted": what a judge copied out of the reply is written where its own run would
               have kept it, so that nobody is asked; the verdict column is read back
+    lots      for "alone": as in `vlmevalkit.py`
+    errors    for "alone": whether a row with which its evaluation fails is wrong; there are no
+              numbers of all rows then
+    pairs     for "alone": labels of `category` whose rows count only together with another: one
+              that is right is added, under the same id but for its last part
+    plain     for "alone": whether it is evaluated without the name of a judge
     parts     for "alone": metric and factor by the row's cell `part`, where they differ
     scale     factor of the numbers that it returns for all rows together
     fillers   further rows (cells and a reply), for "alone"
@@ -24,6 +30,7 @@ Run as `vlmevalkit.py` is, whose parts it uses. Arguments of a job:
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import importlib
 import json
@@ -46,43 +53,85 @@ def evaluated(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def _groups(job: Mapping[str, Any]) -> dict[str, Any]:
     arguments, rows = job["arguments"], job["rows"]
-    name, label = arguments["dataset"], arguments["label"]
+    label = arguments["label"]
     apart = [{**row, "cells": {**row["cells"], label: f"row {row['id']}"}} for row in rows]
-    numbers = _evaluate(name, apart)
+    numbers = _evaluate(arguments, apart)
     scale, factor = arguments.get("scale", 1), arguments.get("factor", 1)
     return {
         "credits": {row["id"]: factor * numbers[f"row {row['id']}"] for row in rows},
-        "metrics": {key: scale * value for key, value in _evaluate(name, rows).items()},
+        "metrics": {key: scale * value for key, value in _evaluate(arguments, rows).items()},
     }
 
 
 def _alone(job: Mapping[str, Any]) -> dict[str, Any]:
     arguments, rows = job["arguments"], job["rows"]
-    name = arguments["dataset"]
+    credits = _credits_alone(arguments, rows, wins=False)
+    if "lots" in arguments:
+        lucky = _credits_alone(arguments, rows, wins=True)
+        credits = {key: value if value == lucky[key] else None for key, value in credits.items()}
+        base.draw(arguments["lots"], wins=False)
+    scale = arguments.get("scale", 1)
+    kept = [row for row in rows if not row["apart"]]
+    numbers = {} if arguments.get("errors") else _evaluate(arguments, kept)
+    return {
+        "credits": credits,
+        "metrics": {key: scale * value for key, value in numbers.items()},
+    }
+
+
+def _credits_alone(
+    arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], *, wins: bool
+) -> dict[str, float | None]:
+    if "lots" in arguments:
+        base.draw(arguments["lots"], wins=wins)
     fillers = arguments.get("fillers", [])
-    credits = {}
+    credits: dict[str, float | None] = {}
     for row in rows:
-        numbers = _evaluate(name, [row, *fillers])
+        try:
+            numbers = _evaluate(arguments, [row, *_partner(arguments, row), *fillers])
+        except Exception:
+            if not arguments.get("errors"):
+                raise
+            credits[row["id"]] = 0.0
+            continue
         metric, factor = arguments.get("metric"), arguments.get("factor", 1)
         if "parts" in arguments:
             metric, factor = arguments["parts"][row["cells"]["part"]]
         metric = metric.format(**row["cells"])
         number = numbers[metric] if metric in numbers else numbers[f"{metric}/0"]
         credits[row["id"]] = number * factor
-    scale = arguments.get("scale", 1)
-    return {
-        "credits": credits,
-        "metrics": {key: scale * value for key, value in _evaluate(name, rows).items()},
-    }
+    return credits
 
 
-def _evaluate(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    table = _table(rows)
+def _partner(arguments: Mapping[str, Any], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if row["cells"].get("category") not in arguments.get("pairs", ()):
+        return []
+    base_id = row["id"].rpartition("_")[0]
+    return [{**row, "id": f"{base_id}_right", "reply": row["cells"]["answer"]}]
+
+
+def _evaluate(arguments: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    table, name = _table(rows), arguments["dataset"]
     dataset = base._dataset(name, table)
     with tempfile.TemporaryDirectory() as folder:
+        _give_pictures(dataset, rows, Path(folder))
         file = Path(folder) / f"model_{name}.xlsx"
         table.to_excel(file, index=False, engine="xlsxwriter")
-        return dict(base._numbers(dataset.evaluate(str(file), model="exact_matching", nproc=1)))
+        judge = {} if arguments.get("plain") else {"model": "exact_matching", "nproc": 1}
+        return dict(base._numbers(dataset.evaluate(str(file), **judge)))
+
+
+def _give_pictures(dataset: Any, rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Write the pictures that rows hold where its class, which reads their sizes, looks for them;
+    and give it the reader of points that its constructor would have given it."""
+    for row in rows:
+        if "image_path" in row["cells"]:
+            data = base64.b64decode(row["cells"]["image"])
+            (folder / row["cells"]["image_path"]).write_bytes(data)
+            dataset.img_root = str(folder)
+    module = sys.modules[type(dataset).__module__]
+    if hasattr(module, "parse_bbox_aguvis"):
+        dataset.parse_response_func = module.parse_bbox_aguvis
 
 
 def _extracted(job: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ Which of several causes moved the score is decided in `snellen.analysis.causes.a
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from snellen.analysis.causes.factors import (
@@ -62,6 +62,38 @@ class SampleChange(NamedTuple):
         return self.scoring_causes if self.is_blocked else self.reply_causes | self.scoring_causes
 
 
+class _ComparedPass(NamedTuple):
+    """One pass of a sample in two runs, with all that may explain its differences."""
+
+    runs: tuple[RunRecords, RunRecords]
+    run_differences: Differences
+    records: tuple[Record, Record]
+    pass_index: int
+    """Of the pass, from 0, over all draws."""
+
+    @property
+    def passes(self) -> tuple[Pass, Pass]:
+        first, second = self.records
+        return passes_of(first)[self.pass_index], passes_of(second)[self.pass_index]
+
+    @property
+    def asked_passes(self) -> tuple[Pass, Pass]:
+        """The passes that record the requests: later draws repeat that of the first draw."""
+        first, second = self.records
+        if self.pass_index >= min(len(first.passes), len(second.passes)):
+            return first.passes[0], second.passes[0]
+        return self.passes
+
+    @property
+    def question_cause(self) -> Cause:
+        """The cause of another question, other options or another gold: over the same data they
+        come from the prompt, such as options in another order."""
+        first, second = (run.info for run in self.runs)
+        if first is None or second is None:
+            return "data"
+        return "data" if first.config.data != second.config.data else "prompt"
+
+
 def sample_change(
     first: RunRecords,
     second: RunRecords,
@@ -73,60 +105,46 @@ def sample_change(
     for record, name in ((first_record, "first"), (second_record, "second")):
         if record.score is None:
             return _failure_change(f"{record.unscored} in the {name} run", 0)
+    runs, records = (first, second), (first_record, second_record)
     pass_index = _decisive_pass(first_record, second_record)
-    if pass_index is None:
-        details = _record_differences(first_record, second_record)
-        reply_causes = (
-            _request_differences(first, second, run_differences, first_record, second_record, 0)
-            if first_record.passes and second_record.passes
-            else {}
-        )
-        return SampleChange(
-            frozenset(reply_causes), frozenset(details), True, {**reply_causes, **details}, 0
-        )
-    first_pass, second_pass = (
-        passes_of(first_record)[pass_index],
-        passes_of(second_record)[pass_index],
+    if pass_index is not None:
+        return _change_in(_ComparedPass(runs, run_differences, records, pass_index))
+    details = _record_differences(first_record, second_record)
+    reply_causes = (
+        _request_differences(_ComparedPass(runs, run_differences, records, 0))
+        if first_record.passes and second_record.passes
+        else {}
     )
-    if isinstance(first_pass.output, Failure) != isinstance(second_pass.output, Failure):
-        return _failure_change("a request failed", pass_index)
-    reply_causes = _request_differences(
-        first, second, run_differences, first_record, second_record, pass_index
-    )
-    graded = first_pass.verdicts or second_pass.verdicts
-    same_reply = _same_reply(first_pass.output, second_pass.output)
-    same_parsing = not graded and "extraction" not in run_differences.causes
-    if same_reply or (same_parsing and _same_answer(first_pass.answer, second_pass.answer)):
-        scoring_causes = _parse_differences(
-            first_record,
-            second_record,
-            first_pass,
-            second_pass,
-            same_reply,
-            _question_cause(first, second),
-        )
-        return SampleChange(
-            frozenset(reply_causes),
-            frozenset(scoring_causes),
-            True,
-            {**reply_causes, **scoring_causes},
-            pass_index,
-        )
-    reply_causes = reply_causes or _unexplained_difference(
-        first, second, run_differences, first_record, second_record, pass_index
-    )
-    scoring_causes = _parser_differences(
-        run_differences,
-        first_record,
-        second_record,
-        first_pass,
-        second_pass,
-        _question_cause(first, second),
-    )
+    return _blocked_change(reply_causes, details, 0)
+
+
+def _change_in(compared: _ComparedPass) -> SampleChange:
+    """What differs about a sample, by its decisive pass."""
+    first, second = compared.passes
+    if isinstance(first.output, Failure) != isinstance(second.output, Failure):
+        return _failure_change("a request failed", compared.pass_index)
+    reply_causes = _request_differences(compared)
+    same_reply = _same_reply(first.output, second.output)
+    graded = first.verdicts or second.verdicts
+    same_parsing = not graded and "extraction" not in compared.run_differences.causes
+    if same_reply or (same_parsing and _same_answer(first.answer, second.answer)):
+        scoring_causes = _parse_differences(compared, same_reply)
+        return _blocked_change(reply_causes, scoring_causes, compared.pass_index)
+    reply_causes = reply_causes or _unexplained_difference(compared)
+    scoring_causes = _parser_differences(compared)
     # A cause that acts through the request (a changed question with its gold) is named once.
     own_causes = frozenset(scoring_causes) - frozenset(reply_causes)
+    details = {**scoring_causes, **reply_causes}
+    return SampleChange(frozenset(reply_causes), own_causes, False, details, compared.pass_index)
+
+
+def _blocked_change(
+    reply_causes: Mapping[Cause, str], scoring_causes: Mapping[Cause, str], pass_index: int
+) -> SampleChange:
+    """The change of a sample whose replies, or parsed answers, are equal."""
+    details = {**reply_causes, **scoring_causes}
     return SampleChange(
-        frozenset(reply_causes), own_causes, False, {**scoring_causes, **reply_causes}, pass_index
+        frozenset(reply_causes), frozenset(scoring_causes), True, details, pass_index
     )
 
 
@@ -134,14 +152,6 @@ def _failure_change(detail: str, pass_index: int) -> SampleChange:
     return SampleChange(
         frozenset(), frozenset({"failures"}), True, {"failures": detail}, pass_index
     )
-
-
-def _question_cause(first: RunRecords, second: RunRecords) -> Cause:
-    """The cause of another question, other options or another gold: over the same data they come
-    from the prompt, such as options in another order."""
-    if first.info is None or second.info is None:
-        return "data"
-    return "data" if first.info.config.data != second.info.config.data else "prompt"
 
 
 def _decisive_pass(first_record: Record, second_record: Record) -> int | None:
@@ -177,114 +187,78 @@ def passes_of(record: Record) -> list[Pass]:
     return [*record.passes, *(single for passes in later for single in passes)]
 
 
-def _parse_differences(
-    first_record: Record,
-    second_record: Record,
-    first_pass: Pass,
-    second_pass: Pass,
-    same_reply: bool,
-    question_cause: Cause,
-) -> dict[Cause, str]:
+def _parse_differences(compared: _ComparedPass, same_reply: bool) -> dict[Cause, str]:
     """Differences in scoring for the same reply, or for another that was parsed to the same
     answer."""
     details: dict[Cause, str] = {}
-    options_differ = _options(first_record, first_pass) != _options(second_record, second_pass)
-    if not _same_answer(first_pass.answer, second_pass.answer):
+    first, second = compared.passes
+    options_differ = _options_differ(compared.records, (first, second))
+    if not _same_answer(first.answer, second.answer):
         if options_differ:
-            details[question_cause] = "the options differ"
-        elif not _same_verdicts(first_pass, second_pass):
+            details[compared.question_cause] = "the options differ"
+        elif not _same_verdicts(first, second):
             details["judge"] = "a judge read the same reply otherwise"
         else:
-            details["extraction"] = (
-                f"read by {_rule_text(first_pass.answer)}, and by {_rule_text(second_pass.answer)}"
-            )
-    elif same_reply and not _same_verdicts(first_pass, second_pass):
-        details["judge"] = f"graded {_grades_text(first_pass)}, and {_grades_text(second_pass)}"
-    golds = _gold_difference(first_record, second_record, first_pass, second_pass)
+            details["extraction"] = _rules_text(first, second)
+    elif same_reply and not _same_verdicts(first, second):
+        details["judge"] = f"graded {_grades_text(first)}, and {_grades_text(second)}"
+    golds = _gold_difference(compared)
     if golds:
-        details.setdefault(question_cause, golds)
+        details.setdefault(compared.question_cause, golds)
     if not details and options_differ and same_reply:
-        details[question_cause] = "the options differ"
+        details[compared.question_cause] = "the options differ"
     return details or {"scoring": "the same answer, scored otherwise"}
 
 
-def _parser_differences(
-    run_differences: Differences,
-    first_record: Record,
-    second_record: Record,
-    first_pass: Pass,
-    second_pass: Pass,
-    question_cause: Cause,
-) -> dict[Cause, str]:
+def _parser_differences(compared: _ComparedPass) -> dict[Cause, str]:
     """For different replies: what would have parsed or scored the same reply differently."""
     details: dict[Cause, str] = {}
-    if "extraction" in run_differences.causes:
-        details["extraction"] = (
-            f"read by {_rule_text(first_pass.answer)}, and by {_rule_text(second_pass.answer)}"
-        )
-    if "judge" in run_differences.causes and (first_pass.verdicts or second_pass.verdicts):
-        details["judge"] = f"graded {_grades_text(first_pass)}, and {_grades_text(second_pass)}"
-    if "scoring" in run_differences.causes:
+    first, second = compared.passes
+    causes = compared.run_differences.causes
+    if "extraction" in causes:
+        details["extraction"] = _rules_text(first, second)
+    if "judge" in causes and (first.verdicts or second.verdicts):
+        details["judge"] = f"graded {_grades_text(first)}, and {_grades_text(second)}"
+    if "scoring" in causes:
         details["scoring"] = "scored by another rule"
-    golds = _gold_difference(first_record, second_record, first_pass, second_pass)
+    golds = _gold_difference(compared)
     if golds:
-        details[question_cause] = golds
+        details[compared.question_cause] = golds
     return details
 
 
-def _gold_difference(
-    first_record: Record, second_record: Record, first_pass: Pass, second_pass: Pass
-) -> str:
+def _gold_difference(compared: _ComparedPass) -> str:
     golds = [
         one_pass.gold or record.gold
-        for one_pass, record in ((first_pass, first_record), (second_pass, second_record))
+        for one_pass, record in zip(compared.passes, compared.records, strict=True)
     ]
     if golds[0] == golds[1]:
         return ""
     return f"the gold answer was {_join_golds(golds[0])}, and is {_join_golds(golds[1])}"
 
 
-def _request_differences(
-    first: RunRecords,
-    second: RunRecords,
-    run_differences: Differences,
-    first_record: Record,
-    second_record: Record,
-    pass_index: int,
-) -> dict[Cause, str]:
+def _request_differences(compared: _ComparedPass) -> dict[Cause, str]:
     """Everything that differs about the request, with a sentence for each."""
-    first_pass, second_pass = (
-        passes_of(first_record)[pass_index],
-        passes_of(second_record)[pass_index],
-    )
-    if pass_index >= min(len(first_record.passes), len(second_record.passes)):
-        # Later draws repeat the request of the first and do not record it again.
-        asked_passes = first_record.passes[0], second_record.passes[0]
-    else:
-        asked_passes = first_pass, second_pass
+    run_differences = compared.run_differences
     details: dict[Cause, str] = {}
-    question_cause = _question_cause(first, second)
-    question_detail = _question_difference(first_record, second_record, *asked_passes)
+    question_detail = _question_difference(compared.records, compared.asked_passes)
     if question_detail:
-        details[question_cause] = question_detail
-    if first.info is None or second.info is None:
+        details[compared.question_cause] = question_detail
+    if any(run.info is None for run in compared.runs):
         detail = "another reply; its prompt, media and settings are unknown"
         unknown: tuple[Cause, ...] = ("media", "prompt", "decoding", "model")
         return {**details, **dict.fromkeys(unknown, detail)}
-    media = [prompt_media(one_pass.prompt) for one_pass in asked_passes]
+    media = [prompt_media(one_pass.prompt) for one_pass in compared.asked_passes]
     if media[0] != media[1]:
         details["media"] = _media_difference(*media)
     elif run_differences.facts & MEDIA_FACTS:
         fact_names = ", ".join(sorted(run_differences.facts & MEDIA_FACTS))
         details["media"] = f"the model got its images in another form ({fact_names})"
-    prompt_index = _first_prompt_difference(first_record, second_record, pass_index)
+    prompt_index = _first_prompt_difference(*compared.records, compared.pass_index)
     if prompt_index is not None and ("data" not in details or "prompt" in run_differences.causes):
-        texts = (
-            prompt_text(first_record.passes[prompt_index].prompt),
-            prompt_text(second_record.passes[prompt_index].prompt),
-        )
+        texts = [prompt_text(record.passes[prompt_index].prompt) for record in compared.records]
         details.setdefault("prompt", _first_difference(*texts))
-    decoding = _decoding_difference(first, second, run_differences, first_pass, second_pass)
+    decoding = _decoding_difference(compared)
     if decoding:
         details["decoding"] = decoding
     if "model" in run_differences.causes:
@@ -314,14 +288,9 @@ def _first_prompt_difference(
     return None
 
 
-def _decoding_difference(
-    first: RunRecords,
-    second: RunRecords,
-    run_differences: Differences,
-    first_pass: Pass,
-    second_pass: Pass,
-) -> str:
+def _decoding_difference(compared: _ComparedPass) -> str:
     """The settings that differ and can have changed the reply, in words; else empty."""
+    run_differences = compared.run_differences
     facts = run_differences.facts & DECODING_FACTS
     if facts:
         return f"other settings ({', '.join(sorted(facts))})"
@@ -330,13 +299,18 @@ def _decoding_difference(
     limits = run_differences.limits
     if limits[0] == limits[1]:
         return "other settings"
-    if not any(_may_reach(one_pass.output, min(limits)) for one_pass in (first_pass, second_pass)):
+    if not any(_may_reach(one_pass.output, min(limits)) for one_pass in compared.passes):
         # Neither reply is long enough for the lower limit to have truncated it.
         return ""
-    is_cut = [_is_cut(first_pass), _is_cut(second_pass)]
-    if is_cut[0] != is_cut[1]:
-        return f"the {'first' if is_cut[0] else 'second'} run's reply was cut at the token limit"
-    return f"at most {limits[0]} tokens, and {limits[1]}"
+    return _cut_difference(compared) or f"at most {limits[0]} tokens, and {limits[1]}"
+
+
+def _cut_difference(compared: _ComparedPass) -> str:
+    """Which reply was cut, if only one was; else empty."""
+    first, second = map(_is_cut, compared.passes)
+    if first == second:
+        return ""
+    return f"the {'first' if first else 'second'} run's reply was cut at the token limit"
 
 
 def _may_reach(output: Output, limit: int) -> bool:
@@ -351,42 +325,29 @@ def _may_reach(output: Output, limit: int) -> bool:
     return len((output.text + (output.reasoning or "")).encode()) >= limit
 
 
-def _unexplained_difference(
-    first: RunRecords,
-    second: RunRecords,
-    run_differences: Differences,
-    first_record: Record,
-    second_record: Record,
-    pass_index: int,
-) -> dict[Cause, str]:
+def _unexplained_difference(compared: _ComparedPass) -> dict[Cause, str]:
     """Another reply of one model to the same question: a setting of the request, or chance."""
-    first_pass, second_pass = (
-        passes_of(first_record)[pass_index],
-        passes_of(second_record)[pass_index],
-    )
-    if first_record.requests[:1] == second_record.requests[:1] != ():
+    first, second = compared.records
+    if first.requests[:1] == second.requests[:1] != ():
         return {"chance": "the same request, another reply"}
-    if run_differences.facts and run_differences.facts <= SEED_FACTS:
+    facts = compared.run_differences.facts
+    if facts and facts <= SEED_FACTS:
         return {"chance": "the same request with another seed"}
-    is_cut = [_is_cut(first_pass), _is_cut(second_pass)]
-    if is_cut[0] != is_cut[1]:
-        which = "first" if is_cut[0] else "second"
-        return {"decoding": f"the {which} run's reply was cut at the token limit"}
-    return {"decoding": "other settings (of the request)"}
+    return {"decoding": _cut_difference(compared) or "other settings (of the request)"}
 
 
-def _question_difference(
-    first_record: Record, second_record: Record, first_pass: Pass, second_pass: Pass
-) -> str:
-    if first_record.question != second_record.question:
-        return f"the question: {_first_difference(first_record.question, second_record.question)}"
-    if _options(first_record, first_pass) != _options(second_record, second_pass):
-        return "the options differ"
-    return ""
+def _question_difference(records: tuple[Record, Record], passes: tuple[Pass, Pass]) -> str:
+    first, second = records
+    if first.question != second.question:
+        return f"the question: {_first_difference(first.question, second.question)}"
+    return "the options differ" if _options_differ(records, passes) else ""
 
 
-def _options(record: Record, one_pass: Pass) -> dict[str, str]:
-    return one_pass.options or record.options
+def _options_differ(records: tuple[Record, Record], passes: tuple[Pass, Pass]) -> bool:
+    first, second = (
+        one_pass.options or record.options for one_pass, record in zip(passes, records, strict=True)
+    )
+    return first != second
 
 
 def _same_reply(first: Output, second: Output) -> bool:
@@ -415,6 +376,10 @@ def _same_verdicts(first: Pass, second: Pass) -> bool:
     return [(verdict.values, verdict.text) for verdict in first.verdicts] == [
         (verdict.values, verdict.text) for verdict in second.verdicts
     ]
+
+
+def _rules_text(first: Pass, second: Pass) -> str:
+    return f"read by {_rule_text(first.answer)}, and by {_rule_text(second.answer)}"
 
 
 def _rule_text(answer: Answer | None) -> str:

@@ -19,7 +19,7 @@ from snellen.benchmarks.declaration.videos import video_options
 from snellen.benchmarks.protocol.ask_config import COT_TOKENS, OWN_PROMPT
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.control import parse_control
-from snellen.benchmarks.protocol.judging import JUDGE, JUDGE_REPEATS, RUBRIC_PREFIX
+from snellen.benchmarks.protocol.judging import JUDGE, JUDGE_REPEATS, RUBRIC_FILE, RUBRIC_PREFIX
 from snellen.core.benchmark import Variant
 from snellen.core.errors import UsageError
 from snellen.core.request import Sampling
@@ -321,14 +321,16 @@ def _judge(run: RunInfo) -> _Description | None:
     names = _role_names(run, _is_judge)
     if not names:
         return None
-    judges = " + ".join(names)
-    repeats = run.config.parameters.get(JUDGE_REPEATS)
-    if repeats is None:
-        return _Description(f"judge {judges}", f"replies graded by {judges}")
-    return _Description(
-        f"judge {judges}, {repeats} verdicts each",
-        f"replies graded by {judges}, {repeats} verdicts for each",
-    )
+    label, sentence = f"judge {' + '.join(names)}", f"replies graded by {' + '.join(names)}"
+    repeats, words = map(run.config.parameters.get, (JUDGE_REPEATS, RUBRIC_FILE))
+    if repeats is not None:
+        label, sentence = (
+            f"{label}, {repeats} verdicts each",
+            f"{sentence}, {repeats} verdicts for each",
+        )
+    if words is not None:
+        label, sentence = f"{label}, prompt {words}", f"{sentence}, asked in the words of {words}"
+    return _Description(label, sentence)
 
 
 def _roles(run: RunInfo) -> _Description | None:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.analysis.comparison.alignment import AlignedRuns, align_runs
-from snellen.benchmarks.mmt_bench.summary import SUBTASK
-from snellen.benchmarks.mmt_bench.tasks import find_meta_task, find_subtask
+from snellen.benchmarks.abilities.mmt_bench.summary import SUBTASK
+from snellen.benchmarks.abilities.mmt_bench.tasks import find_meta_task, find_subtask
 from snellen.core.summary import Interval
 from snellen.scoring.mmt_bench import PRINTED_DIGITS
 from snellen.stats.rank_intervals import mean_rank_intervals

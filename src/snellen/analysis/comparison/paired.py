@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -161,27 +161,19 @@ def compare(
     benchmarks: list[BenchmarkComparison] = []
     pairs: list[PairDifference] = []
     for benchmark, members in by_benchmark.items():
-        member_runs, member_names = (
-            [runs[index] for index in members],
-            [names[index] for index in members],
-        )
+        member_runs = [runs[index] for index in members]
         aligned_runs = align_runs(member_runs, common=common or siblings, same_question=is_same)
-        measure = headlines(member_runs, aligned_runs)
-        benchmarks.append(
-            _compare_benchmark(benchmark, member_runs, member_names, aligned_runs, measure, level)
-        )
-        chosen = [two for two in combinations(range(len(members)), 2) if not (baseline and two[0])]
-        pairs += _pair_differences(
+        compared = _ComparedRuns(
             benchmark,
             member_runs,
-            member_names,
+            [names[index] for index in members],
             aligned_runs,
-            measure,
-            chosen,
+            headlines(member_runs, aligned_runs),
             level,
-            power,
-            margin,
         )
+        benchmarks.append(_compare_benchmark(compared))
+        chosen = [two for two in combinations(range(len(members)), 2) if not (baseline and two[0])]
+        pairs += _pair_differences(compared, chosen, power, margin)
     only = tuple(f"{name}: only one run, not compared" for name in alone)
     return RunComparison(
         level, power, tuple(benchmarks), tuple(_adjust_p_values(pairs)), only, margin
@@ -223,32 +215,61 @@ def _by_benchmark(
     return {name: members for name, members in indices.items() if len(members) > 1}, single
 
 
-def _compare_benchmark(
-    benchmark: str,
-    runs: Sequence[RunFolder],
-    names: Sequence[str],
-    aligned_runs: AlignedRuns,
-    measure: Headlines | None,
-    level: float,
-) -> BenchmarkComparison:
+class _ComparedRuns(NamedTuple):
+    """The runs of one benchmark over the samples that they share."""
+
+    benchmark: str
+    runs: Sequence[RunFolder]
+    names: Sequence[str]
+    aligned: AlignedRuns
+    measure: Headlines | None
+    """Their headline, if it can be computed on the aligned samples; else means of scores count."""
+    level: float
+
+    @property
+    def metric(self) -> str:
+        return self.measure.name if self.measure else _metric(self.aligned)
+
+    @property
+    def scale(self) -> float:
+        """Points of a difference of 1."""
+        return 1.0 if self.measure else 100.0
+
+    @property
+    def values(self) -> list[float]:
+        """The score of each run, in points."""
+        if self.measure:
+            return list(self.measure.values)
+        means: list[float] = (100 * self.aligned.scores.mean(axis=0)).tolist()
+        return means
+
+    def paired_means(self, pairs: Pairs, null: float = 0.0) -> list[PairedMean]:
+        """The mean difference of each pair with its test against `null`."""
+        if self.measure:
+            return self.measure.differences(pairs, self.level, null)
+        return pair_means(self.aligned.scores, self.aligned.clusters, pairs, self.level, null)
+
+
+def _compare_benchmark(compared: _ComparedRuns) -> BenchmarkComparison:
     """Ranks and notices of the runs of one benchmark."""
+    aligned_runs, measure = compared.aligned, compared.measure
     notices = list(aligned_runs.notices)
     if measure is None:
-        notices += _not_a_mean_notice(runs, aligned_runs)
+        notices += _not_a_mean_notice(compared.runs, aligned_runs)
     elif measure.smallest_part < MIN_CLUSTERS:
         notices.append(
             f"a part of the headline {measure.name} is made of fewer than {MIN_CLUSTERS} "
             "clusters of samples; its spread is taken from the other parts"
         )
     return BenchmarkComparison(
-        benchmark,
-        measure.name if measure else _metric(aligned_runs),
+        compared.benchmark,
+        compared.metric,
         measure.unit if measure else "percent",
-        tuple(names),
+        tuple(compared.names),
         tuple(info.name for info in aligned_runs.infos),
         len(aligned_runs.samples),
         aligned_runs.unscored_count,
-        tuple(_run_ranks(benchmark, names, aligned_runs, measure, level)),
+        tuple(_run_ranks(compared)),
         tuple(notices),
     )
 
@@ -277,79 +298,47 @@ def _not_a_mean_notice(runs: Sequence[RunFolder], aligned_runs: AlignedRuns) -> 
             return
 
 
-def _run_ranks(
-    benchmark: str,
-    names: Sequence[str],
-    aligned_runs: AlignedRuns,
-    measure: Headlines | None,
-    level: float,
-) -> Iterator[RunRank]:
+def _run_ranks(compared: _ComparedRuns) -> Iterator[RunRank]:
     """Rank and rank interval of each run; no interval with too few clusters."""
-    seed = f"ranks {benchmark}"
-    if measure is None:
-        intervals = rank_intervals(
-            cluster_sums(aligned_runs.scores, aligned_runs.clusters), seed, level=level
-        )
-        values = (100 * aligned_runs.scores.mean(axis=0)).tolist()
+    seed, aligned_runs = f"ranks {compared.benchmark}", compared.aligned
+    if compared.measure is None:
+        sums = cluster_sums(aligned_runs.scores, aligned_runs.clusters)
+        intervals = rank_intervals(sums, seed, level=compared.level)
     else:
-        intervals, values = measure.rank_intervals(seed, level), measure.values
+        intervals = compared.measure.rank_intervals(seed, compared.level)
     few = 1 + int(aligned_runs.clusters.max()) < MIN_CLUSTERS
-    for name, value, interval in zip(names, values, intervals, strict=True):
+    for name, value, interval in zip(compared.names, compared.values, intervals, strict=True):
         sure = (None, None, None) if few else (interval.low, interval.high, interval.first)
         yield RunRank(name, value, interval.rank, *sure)
 
 
 def _pair_differences(
-    benchmark: str,
-    runs: Sequence[RunFolder],
-    names: Sequence[str],
-    aligned_runs: AlignedRuns,
-    measure: Headlines | None,
-    chosen: Pairs,
-    level: float,
-    power: float,
-    margin: float | None,
+    compared: _ComparedRuns, chosen: Pairs, power: float, margin: float | None
 ) -> Iterator[PairDifference]:
-    """The difference of each chosen pair, second run minus first, with its tests.
-
-    Differences are those of the headline if it can be computed on the aligned samples (`measure`),
-    else those of mean scores.
-    """
+    """The difference of each chosen pair, second run minus first, with its tests."""
     if not chosen:
         return
-    scale = 1.0 if measure else 100.0
-
-    def paired_tests(null: float = 0.0) -> list[PairedMean]:
-        if measure:
-            return measure.differences(chosen, level, null)
-        return pair_means(aligned_runs.scores, aligned_runs.clusters, chosen, level, null)
-
-    margins: list[Margin | None] = [None] * len(chosen)
-    if margin is not None:
-        scaled = margin / scale
-        if scaled >= (measure.top if measure else 1):
-            raise UsageError(
-                f"the margin is {margin:g} points; {benchmark} has no larger differences than that"
-            )
-        both = zip(paired_tests(-scaled), paired_tests(scaled), strict=True)
-        margins = [margin_of(margin, scaled, *tests) for tests in both]
-    bounds = _bounds(runs, aligned_runs, measure)
-    values = measure.values if measure else (100 * aligned_runs.scores.mean(axis=0)).tolist()
-    groups = group_differences(aligned_runs, chosen, level)
+    aligned_runs, measure, level = compared.aligned, compared.measure, compared.level
+    bounds = _bounds(compared.runs, aligned_runs, measure)
+    values = compared.values
     for two, mean, of_margin, of_groups in zip(
-        chosen, paired_tests(), margins, groups, strict=True
+        chosen,
+        compared.paired_means(chosen),
+        _margins(compared, chosen, margin),
+        group_differences(aligned_runs, chosen, level),
+        strict=True,
     ):
         differences = aligned_runs.scores[:, two[1]] - aligned_runs.scores[:, two[0]]
         lost, won = int((differences < 0).sum()), int((differences > 0).sum())
-        ends = [bounds[index] for index in two]
+        infos = [aligned_runs.infos[index] for index in two]
         yield PairDifference(
-            benchmark=benchmark,
-            first=names[two[0]],
-            second=names[two[1]],
-            metric=measure.name if measure else _metric(aligned_runs),
+            benchmark=compared.benchmark,
+            first=compared.names[two[0]],
+            second=compared.names[two[1]],
+            metric=compared.metric,
             first_score=values[two[0]],
             second_score=values[two[1]],
-            difference=scale * mean.mean,
+            difference=compared.scale * mean.mean,
             interval=mean.interval if measure else in_points(mean.interval),
             n=len(differences),
             clusters=mean.clusters,
@@ -359,13 +348,8 @@ def _pair_differences(
             test=mean.test,
             p_exact=mcnemar(lost, won).exact if mean.test == SCORE_TEST else None,
             reason=mean.reason,
-            anytime=interval_at_stop(
-                [aligned_runs.infos[index] for index in two],
-                differences,
-                aligned_runs.clusters,
-                level,
-            ),
-            bounds=_difference_bounds(*ends),
+            anytime=interval_at_stop(infos, differences, aligned_runs.clusters, level),
+            bounds=_difference_bounds(*(bounds[index] for index in two)),
             margin=of_margin,
             groups=tuple(of_groups),
             **(
@@ -374,6 +358,25 @@ def _pair_differences(
                 else _detectable_and_needed(aligned_runs, differences, mean, level, power)
             ),
         )
+
+
+def _margins(
+    compared: _ComparedRuns, chosen: Pairs, margin: float | None
+) -> Sequence[Margin | None]:
+    """The tests of each pair for non-inferiority within a margin, in points. Raises UsageError if
+    no difference can be larger."""
+    if margin is None:
+        return [None] * len(chosen)
+    scaled = margin / compared.scale
+    if scaled >= (compared.measure.top if compared.measure else 1):
+        raise UsageError(
+            f"the margin is {margin:g} points; {compared.benchmark} has no larger differences "
+            "than that"
+        )
+    both = zip(
+        compared.paired_means(chosen, -scaled), compared.paired_means(chosen, scaled), strict=True
+    )
+    return [margin_of(margin, scaled, *tests) for tests in both]
 
 
 _ScoreBounds = tuple[float, float] | None

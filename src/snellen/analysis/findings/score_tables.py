@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from snellen.benchmarks.mme.boards import parse_printed_scores
+from snellen.benchmarks.abilities.mme.boards import parse_printed_scores
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UsageError
 from snellen.core.run import Report

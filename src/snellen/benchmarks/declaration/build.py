@@ -28,6 +28,7 @@ from snellen.benchmarks.protocol.ask_config import check_allowed
 from snellen.benchmarks.protocol.control import apply_control
 from snellen.benchmarks.protocol.few_shot import SHOTS, SHOTS_FROM, select_few_shot
 from snellen.benchmarks.protocol.gate import apply_gate, split_gate
+from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.benchmarks.protocol.parsers import select_rule
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Benchmark, BenchmarkFactory, Table, Variant
@@ -65,11 +66,30 @@ def build(
             benchmark = select_few_shot(open_variant, variant)
         else:
             benchmark = open_variant(variant)
+    if variant.judge_prompt and JUDGE not in benchmark.extra_roles:
+        _check_judge_prompt(source, variant, benchmark.name)
+        benchmark = replace(
+            benchmark,
+            notice=f"no judge is named, so nobody is asked in the words of {variant.judge_prompt}; "
+            "name one with --judge",
+        )
     if notice:
         benchmark = replace(benchmark, notice=notice)
     if variant.control is not None:
         benchmark = apply_control(benchmark, variant.control)
     return benchmark if gate is None else apply_gate(benchmark, gate.max_fraction)
+
+
+def _check_judge_prompt(
+    source: Declaration | BenchmarkFactory | Benchmark, variant: Variant, name: str
+) -> None:
+    """Raise UsageError for words of a judge where the benchmark asks none."""
+    asked = replace(variant, judges=1, judge_prompt="")
+    if variant.judges or JUDGE not in build(source, asked).extra_roles:
+        raise UsageError(
+            f"{name} asks no judge, so that judge_prompt={variant.judge_prompt} would change "
+            "nothing; leave it out"
+        )
 
 
 def all_options(declaration: Declaration, data: str | None) -> set[str]:

@@ -20,6 +20,8 @@ class ConcatTable:
 
     path: str
     tables: Sequence[Table]
+    renumber: bool = False
+    """Whether rows are called by their running index, since ids of the tables are the same."""
 
     @property
     def columns(self) -> Sequence[str]:
@@ -45,8 +47,15 @@ class ConcatTable:
         numbers = count()
         for table in self.tables:
             for row in table:
-                yield replace(row, index=next(numbers))
+                number = next(numbers)
+                row = replace(row, index=number)
+                yield (
+                    replace(row, cells={**row.cells, "index": str(number)})
+                    if self.renumber
+                    else row
+                )
 
 
-def concat_tables(path: str, tables: Sequence[Table]) -> Table:
-    return tables[0] if len(tables) == 1 else ConcatTable(path, tuple(tables))
+def concat_tables(path: str, tables: Sequence[Table], *, renumber: bool = False) -> Table:
+    """One table of all rows; `renumber` as `ConcatTable.renumber`."""
+    return tables[0] if len(tables) == 1 else ConcatTable(path, tuple(tables), renumber)

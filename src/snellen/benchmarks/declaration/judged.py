@@ -82,7 +82,7 @@ class Judged:
             raise UsageError(f"{declaration.name} is asked once; it has no options to rotate")
         options = {**resolved.options, RULE: resolved.rule}
         votes = int(options.pop("votes", "1"))
-        panel = panel_of(variant, votes=votes, max_new_tokens=self.max_judge_tokens)
+        panel = panel_of(variant, *self.rubrics, votes=votes, max_new_tokens=self.max_judge_tokens)
         longest = variant.max_new_tokens or declaration.max_new_tokens or self.max_new_tokens
         settings = Generation(max_new_tokens=longest)
         headline = declaration.headline.name or ACCURACY

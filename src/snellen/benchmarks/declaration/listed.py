@@ -27,6 +27,7 @@ from snellen.benchmarks.declaration.open_questions import METRICS, against_gold
 from snellen.benchmarks.declaration.published import HubSplit, Published, PublishedFile
 from snellen.benchmarks.declaration.rows import GROUP_COLUMNS, AdjustSample
 from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.sections import summarise_sections
 from snellen.benchmarks.declaration.video_questions import adjust_choice
 from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
 from snellen.benchmarks.protocol.flows import EQUALITY, Circular, OpenScoring
@@ -46,12 +47,13 @@ from snellen.extract.published.listed import (
     parse_spatial457,
     phyx_choice_parser,
 )
+from snellen.extract.published.vlmevalkit_images import parse_visulogic, parse_vmcbench
 from snellen.extract.published.vlmevalkit_own import parse_first_capital
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
-VERSION = "6"
+VERSION = "7"
 _FILE = "listed.toml"
 _OFFICIAL: Mapping[str, ParserSet | None] = {
     "none": None,
@@ -68,6 +70,8 @@ _VLMEVALKIT: Mapping[str, ParserSet | None] = {
         open=OpenScoring(parse_spatial457, against_gold(equal_spatial457))
     ),
     "first-capital": PARSERS[VLMEVALKIT]._replace(choice=parse_first_capital),
+    "visulogic": PARSERS[VLMEVALKIT]._replace(choice=parse_visulogic),
+    "vmcbench": PARSERS[VLMEVALKIT]._replace(choice=parse_vmcbench),
     "none": None,
 }
 
@@ -118,11 +122,13 @@ class ListedEntry(Struct, frozen=True, forbid_unknown_fields=True):
     video: bool = False
     question: str = ""
     """Asked of rows that have none."""
-    skip: dict[str, str] = {}
-    """Rows whose cells have these values are left out."""
     unscored: str = ""
     """Why nothing is scored."""
-    vlmevalkit: Literal["generic", "first-capital", "phyx", "spatial457", "none"] = "generic"
+    sections: dict[str, tuple[str, ...]] = {}
+    """Metrics that are the mean over several labels of the first of `groups`."""
+    vlmevalkit: Literal[
+        "generic", "first-capital", "phyx", "spatial457", "visulogic", "vmcbench", "none"
+    ] = "generic"
     """VLMEvalKit's rule: that for all choices and yes/no replies, one of its own, or one that is
     not restated here."""
     official: Literal["none", "mmsi", "medxpertqa"] = "none"
@@ -143,16 +149,16 @@ def listed_declaration(name: str) -> Declaration:
         provenance=entry.source,
         data=_data(entry),
         aliases=_aliases(entry),
-        keep=partial(_keeps, entry.skip) if entry.skip else None,
         group_by=entry.groups,
         kind=entry.kind,
+        adjust_row=rules.adjust_row,
         adjust=rules.adjust or _adjust(entry),
         question=entry.question,
         requires=requires(*inputs),
         template=template,
         video=Video() if entry.video else None,
         scoring=RuleScoring(rules=rules.rules, metric=rules.metric, circular=entry.circular),
-        headline=Headline(summarise=_summarise_without_gold) if entry.unscored else Headline(),
+        headline=_headline(entry),
         unscorable=entry.unscored,
         coverage=entry.coverage,
     )
@@ -197,8 +203,12 @@ def _adjust(entry: ListedEntry) -> AdjustSample | None:
     return adjust_choice if entry.video and entry.kind == "choice" else None
 
 
-def _keeps(skip: Mapping[str, str], row: Row, options: Mapping[str, str]) -> bool:
-    return all(row.cells.get(column) != value for column, value in skip.items())
+def _headline(entry: ListedEntry) -> Headline:
+    if entry.unscored:
+        return Headline(summarise=_summarise_without_gold)
+    if entry.sections:
+        return Headline(summarise=partial(summarise_sections, entry.groups[0], entry.sections))
+    return Headline()
 
 
 def _summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:

@@ -1,7 +1,8 @@
 """Benchmarks and suites by name: `eyechart`, `eyechart:split=photos`, or the user's own data file.
 
-A family needs no registration: a module `snellen/benchmarks/mm_star.py`, or `benchmark.py` in a
-package of that name, has a `BENCHMARK` and is the benchmark `mm-star`. The names of entries in
+A family needs no registration: a module `snellen/benchmarks/abilities/mm_star.py`, or
+`benchmark.py` in a package of that name, has a `BENCHMARK` and is the benchmark `mm-star`;
+`abilities` is one of the folders by what families are about. The names of entries in
 `data/listed.toml` come on top, and the entry points of other packages in the group
 `snellen.benchmarks`. Names are listed without importing any family. A suite is several benchmarks
 that are run and averaged together, built in or in the user's TOML file.
@@ -14,7 +15,7 @@ import importlib
 import pkgutil
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import files
@@ -46,10 +47,12 @@ from snellen.prompts.recipes import find_recipe
 GROUP = "snellen.benchmarks"
 _PACKAGE = Path(__file__).parents[1]
 _SHARED = frozenset({"declaration", "protocol"})
-"""Packages of `snellen.benchmarks` that are not families."""
+"""Packages of `snellen.benchmarks` that hold no families."""
 
 FILE = "file"
 """Option of every benchmark: a data file in place of its own, for this benchmark alone."""
+JUDGE_PROMPT = "judge_prompt"
+"""Option of every benchmark that asks judges: a TOML file with other words for their prompts."""
 _OPTIONS = re.compile(r":(?=[a-z_-]+=)")
 _TOML = ".toml"
 _DATA_SUFFIX = re.compile(r"\.(tsv|csv|jsonl?|parquet|xlsx)(\.gz)?$", re.IGNORECASE)
@@ -80,15 +83,26 @@ def is_registered(name: str) -> bool:
     return name.lower() in _families() or name.lower() in benchmark_sources()
 
 
+def family_folders() -> list[str]:
+    """The packages of `snellen.benchmarks` that hold families, by what those are about."""
+    packages = pkgutil.iter_modules([str(_PACKAGE)])
+    return [package.name for package in packages if package.name not in _SHARED]
+
+
 @functools.cache
 def _families() -> Mapping[str, Callable[[], Source]]:
     return {
-        module.name.replace("_", "-"): partial(
-            _load_family, f"{GROUP}.{module.name}{'.benchmark' if module.ispkg else ''}"
-        )
-        for module in pkgutil.iter_modules([str(_PACKAGE)])
-        if module.name not in _SHARED
+        name: partial(_load_family, module)
+        for folder in family_folders()
+        for name, module in _families_of(folder)
     }
+
+
+def _families_of(folder: str) -> Iterator[tuple[str, str]]:
+    """The name and module of each family of a folder."""
+    for module in pkgutil.iter_modules([str(_PACKAGE / folder)]):
+        inner = ".benchmark" if module.ispkg else ""
+        yield module.name.replace("_", "-"), f"{GROUP}.{folder}.{module.name}{inner}"
 
 
 def _load_family(module: str) -> Source:
@@ -132,8 +146,9 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
     """Open a benchmark by its name, or make one of the data file at that path.
 
     A registered name wins over a file of the same name; write `./mme` for the folder.
-    `name:file=PATH` reads that file in place of the benchmark's own. Raises UnknownName, and
-    UsageError for an option the benchmark does not have.
+    `name:file=PATH` reads that file in place of the benchmark's own, `name:judge_prompt=PATH` asks
+    the judges in the words of that file. Raises UnknownName, and UsageError for an option the
+    benchmark does not have.
     """
     name, options = split_spec(spec)
     options = {**variant.options, **options}
@@ -145,8 +160,13 @@ def open_benchmark(spec: str, variant: Variant = Variant()) -> Benchmark:  # noq
             "of the two alone, or a benchmark whose data --data replaces"
         )
     data = options.pop(FILE, variant.data)
-    control = options.pop(OPTION, variant.control)
-    variant = replace(variant, options=options, data=data, control=control)
+    variant = replace(
+        variant,
+        data=data,
+        control=options.pop(OPTION, variant.control),
+        judge_prompt=options.pop(JUDGE_PROMPT, variant.judge_prompt),
+        options=options,
+    )
     named = _find_source(name, variant)
     other = names_in_other_tools(named.source).get(name.lower())
     notice = ""
@@ -208,8 +228,9 @@ def _check_options(name: str, variant: Variant, source: Source) -> None:
 
 
 def is_description(name: str) -> bool:
-    """Whether a name is the path of a TOML file that describes a benchmark."""
-    return name.lower().endswith(_TOML)
+    """Whether a name is the path of a TOML file that describes a benchmark; what its options name
+    does not count."""
+    return _OPTIONS.split(name, maxsplit=1)[0].lower().endswith(_TOML)
 
 
 def is_data_source(name: str) -> bool:
@@ -404,7 +425,7 @@ def member_key(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def _is_suite(name: str) -> bool:
-    if name.lower().endswith(_TOML):
+    if is_description(name):
         return _MEMBERS in read_toml(name)
     return name.lower() not in _families() and name.lower() in builtin_suites()
 

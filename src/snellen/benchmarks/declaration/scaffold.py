@@ -1,11 +1,11 @@
-"""The files of a new benchmark, to be filled in: `snellen dev new-benchmark NAME`."""
+"""The files of a new benchmark, to be filled in: `snellen dev new-benchmark`."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from snellen.benchmarks.declaration.registry import is_registered
+from snellen.benchmarks.declaration.registry import family_folders, is_registered
 from snellen.core.errors import UsageError
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -49,13 +49,19 @@ def test_published_predictions_give_the_published_number() -> None:
 '''
 
 
-def write_new_benchmark(name: str, folder: Path) -> list[Path]:
+def write_new_benchmark(name: str, about: str, folder: Path) -> list[Path]:
     """Write the family, its layout and a failing test below the repository's root; their paths.
 
-    Nothing has to be registered: the name of the module is the name of the benchmark. Until the
-    layout has a gold answer and the declaration a paper, `tests/benchmarks/test_declarations.py`
-    fails, too. Raises UsageError for a name that is malformed or taken.
+    `about` is the folder of the family, such as `documents`. Nothing has to be registered: the name
+    of the module is the name of the benchmark. Until the layout has a gold answer and the
+    declaration a paper, `tests/benchmarks/test_declarations.py` fails, too. Raises UsageError for a
+    name that is malformed or taken, and for an unknown folder.
     """
+    if about not in family_folders():
+        raise UsageError(
+            f"--about {about}: expected one of the folders of benchmarks: "
+            f"{', '.join(family_folders())}"
+        )
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"benchmark {name!r}: expected lower-case letters and digits, with hyphens between "
@@ -63,8 +69,9 @@ def write_new_benchmark(name: str, folder: Path) -> list[Path]:
         )
     module = name.replace("-", "_")
     title = name.replace("-", " ").title()
+    family = _FAMILY.format(name=name, title=title)
     files = {
-        folder / "src/snellen/benchmarks" / f"{module}.py": _FAMILY.format(name=name, title=title),
+        folder / "src/snellen/benchmarks" / about / f"{module}.py": family,
         folder / "tests/benchmarks/layouts" / f"{name}.tsv": _LAYOUT,
         folder / "tests/benchmarks" / f"test_{module}.py": _TEST.format(title=title),
     }

@@ -280,7 +280,7 @@ def _settings(resolved: ResolvedVariant, default: int) -> Generation:
 
 def _add_similarity(parts: ScoringParts, variant: Variant) -> ScoringParts:
     """The parts with the judges' similarity beside the score, if there are judges."""
-    panel = panel_of(variant, max_new_tokens=MAX_SIMILARITY_TOKENS)
+    panel = panel_of(variant, RUBRIC, max_new_tokens=MAX_SIMILARITY_TOKENS)
     if not panel:
         return parts
     flow: Callable[[Sample], Flow] = flow_with_similarity(parts.flow, panel)

@@ -276,7 +276,10 @@ def _unsupported_native(videos: Sequence[MediaRef], capabilities: Capabilities) 
     sources = [ref.source for ref in videos]
     if any(isinstance(source, FrameFolder) for source in sources):
         return "the video is a folder of frames; show them (video=frames)"
-    if any(isinstance(source, VideoFile) and (source.start or source.end) for source in sources):
+    if any(
+        isinstance(source, VideoFile) and (source.start or source.end or source.parts)
+        for source in sources
+    ):
         return "the question is about a part of the video; show its frames (video=frames)"
     return None
 

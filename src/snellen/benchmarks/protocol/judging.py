@@ -9,9 +9,10 @@ for a verdict: without any the sample is `ungraded`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from pathlib import Path
 from statistics import fmean, variance
 from typing import NamedTuple
 
@@ -21,11 +22,13 @@ from snellen.core.benchmark import Variant
 from snellen.core.flow import Steps
 from snellen.core.output import Failure, Generated, Output
 from snellen.core.record import Verdict
-from snellen.core.request import Generate, Generation, Message, Ref
+from snellen.core.request import Generate, Generation, Ref
+from snellen.core.sample import MediaRef
+from snellen.data.toml_files import read_toml
 from snellen.extract.quotes import without_quotes
 from snellen.extract.unanswered import model_text
 from snellen.extract.verdicts import GRADE, ParsedVerdict
-from snellen.prompts.judging import load_rubric
+from snellen.prompts.judging import Rubric, load_rubric, reworded_rubrics
 
 JUDGE = "judge"
 VOTES = ("1", "3", "5")
@@ -34,6 +37,8 @@ JUDGE_REPEATS = "judge_repeats"
 """Parameter: how often each verdict was asked for, where more than once."""
 RUBRIC_PREFIX = "rubric_"
 """Begins the names of what a run records about its rubrics."""
+RUBRIC_FILE = f"{RUBRIC_PREFIX}file"
+"""Parameter: the name of the user's file with the words in which judges are asked."""
 AGREEMENT = "agreement"
 """Value: 1 where all verdicts about a sample are the same, else 0."""
 JUDGE_VARIANCE = "judge_variance"
@@ -64,16 +69,32 @@ class JudgePanel:
     max_new_tokens: int = 1024
     has_recorded_verdicts: bool = False
     """Whether their verdicts stand in a file, and so decide every reply they are about."""
+    custom_rubrics: Mapping[str, Rubric] = field(default_factory=dict)
+    """Rubrics in the words of the user's file, by name; the others are the stored ones."""
+    rubrics_file: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.roles)
 
+    def rubric(self, name: str) -> Rubric:
+        """The rubric as these judges are asked it."""
+        return self.custom_rubrics.get(name) or load_rubric(name)
 
-def panel_of(variant: Variant, *, votes: int = 1, max_new_tokens: int = 1024) -> JudgePanel:
-    """The judges of a run."""
-    roles = judge_roles(variant.judges)
+
+def panel_of(
+    variant: Variant, *rubrics: str, votes: int = 1, max_new_tokens: int = 1024
+) -> JudgePanel:
+    """The judges of a run, who are asked with these rubrics. Raises UsageError for a file of
+    other words that does not fit them."""
+    path = variant.judge_prompt
     return JudgePanel(
-        roles, votes, variant.judge_repeats, max_new_tokens, variant.recorded_verdicts
+        roles=judge_roles(variant.judges),
+        votes=votes,
+        repeats=variant.judge_repeats,
+        max_new_tokens=max_new_tokens,
+        has_recorded_verdicts=variant.recorded_verdicts,
+        custom_rubrics=reworded_rubrics(read_toml(path), rubrics, path) if path else {},
+        rubrics_file=Path(path).name if path else "",
     )
 
 
@@ -81,13 +102,15 @@ def judge_parameters(panel: JudgePanel, *rubrics: str) -> dict[str, str]:
     """What a run records about how its judges are asked; which models they are is in its roles."""
     if not panel:
         return {}
-    parameters = rubric_parameter(*rubrics)
+    parameters = {f"{RUBRIC_PREFIX}{name}": panel.rubric(name).short_digest for name in rubrics}
+    if panel.rubrics_file:
+        parameters[RUBRIC_FILE] = panel.rubrics_file
     counts = {"votes": panel.votes, JUDGE_REPEATS: panel.repeats}
     return parameters | {name: str(count) for name, count in counts.items() if count > 1}
 
 
 def rubric_parameter(*rubrics: str) -> dict[str, str]:
-    """The digests of rubrics for judges or an extractor, as a run records them."""
+    """The digests of stored rubrics for an extractor, as a run records them."""
     return {f"{RUBRIC_PREFIX}{name}": load_rubric(name).short_digest for name in rubrics}
 
 
@@ -146,20 +169,24 @@ def ask_judges(
     *,
     about: str = "",
     step: str = GRADE,
+    media: Sequence[MediaRef] = (),
 ) -> Steps[PanelVerdicts]:
     """Ask every judge, each as often as there are votes and repeats, and parse their verdicts.
 
     `fields` fill the rubric; `step` names the task in the records. `about` is the reply that is
     judged: what a judge merely quotes from it is no verdict (`extract.quotes`). It is empty if the
-    task is to copy from the reply, or if the authors' own parsing is requested. Without judges
-    there are no requests and no verdicts.
+    task is to copy from the reply, or if the authors' own parsing is requested. `media` are those
+    of the question, for rubrics that show them. Without judges there are no requests and no
+    verdicts.
     """
-    messages = load_rubric(rubric_name).messages(**fields)
+    messages = panel.rubric(rubric_name).messages(media, **fields)
+    sources = {ref.digest: ref.source for ref in media}
     if about:
         parse = partial(_parse_own_text, parse=parse, about=about)
     verdicts = []
     for role, vote, repeat in product(panel.roles, range(panel.votes), range(panel.repeats)):
-        verdict = yield from _ask_judge(panel, role, vote, repeat, messages, parse, ref)
+        request = Generate(messages=messages, ref=ref, media=sources, to=role, repeat=repeat)
+        verdict = yield from _ask_judge(panel, request, vote, parse)
         verdicts.append(structs.replace(verdict, step=step, repeat=repeat))
     return PanelVerdicts(tuple(verdicts))
 
@@ -201,13 +228,7 @@ def judge_variance(scored: Iterable[tuple[Verdict, float]]) -> Iterator[tuple[st
 
 
 def _ask_judge(
-    panel: JudgePanel,
-    role: str,
-    vote: int,
-    repeat: int,
-    messages: tuple[Message, ...],
-    parse: VerdictParser,
-    ref: Ref,
+    panel: JudgePanel, request: Generate, vote: int, parse: VerdictParser
 ) -> Steps[Verdict]:
     """Ask one judge until its reply can be parsed, at most `len(_TEMPERATURES)` times.
 
@@ -215,23 +236,19 @@ def _ask_judge(
     """
     output: Output = Failure("request", "not asked")
     for number, temperature in enumerate(_TEMPERATURES):
-        # Attempts count through the votes: the store keeps a reply by its attempt, and a retry of
-        # one vote must not stand in for another vote.
-        attempt = vote * len(_TEMPERATURES) + number
         temperature_used = temperature or (_VOTE_TEMPERATURE if vote else 0.0)
-        output = yield Generate(
-            messages=messages,
-            ref=ref,
+        output = yield structs.replace(
+            request,
             settings=Generation(max_new_tokens=panel.max_new_tokens, temperature=temperature_used),
-            to=role,
-            attempt=attempt,
-            repeat=repeat,
+            # Attempts count through the votes: the store keeps a reply by its attempt, and a retry
+            # of one vote must not stand in for another vote.
+            attempt=vote * len(_TEMPERATURES) + number,
         )
         if not isinstance(output, Generated):
-            return Verdict(role, output, tries=number + 1)
+            return Verdict(request.to, output, tries=number + 1)
         reading = parse(model_text(output))
         if reading is not None:
             return Verdict(
-                role, output, values=dict(reading.values), text=reading.text, tries=number + 1
+                request.to, output, values=dict(reading.values), text=reading.text, tries=number + 1
             )
-    return Verdict(role, output, tries=len(_TEMPERATURES))
+    return Verdict(request.to, output, tries=len(_TEMPERATURES))

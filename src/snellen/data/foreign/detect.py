@@ -67,6 +67,14 @@ def scan_foreign(
     return None if read_records is None else _scan_records(read_records(), [path], column_map, name)
 
 
+def is_json_document(path: Path) -> bool:
+    """Whether a file is one JSON document over several lines, whatever its suffix promises: it
+    begins with a list, or its first line is no complete object (LLaVA's `_output.jsonl`)."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD_SIZE).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return head.startswith(b"[") or head.split(b"\n", 1)[0].strip() == b"{"
+
+
 def refuse_pickle(path: Path, suffix: str, name: str) -> None:
     """Raises DataError for a pickle; the message has a command that converts it."""
     if suffix in PICKLE_SUFFIXES:

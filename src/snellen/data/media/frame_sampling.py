@@ -59,6 +59,30 @@ def sample_times(sampling: FrameSampling, start: float, end: float) -> list[floa
     return [start + (index + 0.5) * length / sampling.count for index in range(sampling.count)]
 
 
+def part_times(sampling: FrameSampling, parts: Sequence[tuple[float, float]]) -> list[float]:
+    """The moments in several parts of a video, in seconds, whatever the rule.
+
+    With `fps` all at that distance if there are few enough; else each part has its share of
+    `count` frames by its length, rounded down, but at least one, at the middles of equal pieces (as
+    in CG-Bench, Chen et al. 2024, https://arxiv.org/abs/2412.12075).
+    """
+    lengths = [max(0.0, end - start) for start, end in parts]
+    if sampling.fps is not None:
+        counts = [frame_count(length, sampling.fps) for length in lengths]
+        if sum(counts) <= sampling.count:
+            return [
+                start + index / sampling.fps
+                for (start, _), count in zip(parts, counts, strict=True)
+                for index in range(count)
+            ]
+    total = sum(lengths) or 1.0
+    times: list[float] = []
+    for (start, _), length in zip(parts, lengths, strict=True):
+        count = max(1, int(sampling.count * length / total))
+        times += [start + (index + 0.5) * length / count for index in range(count)]
+    return times
+
+
 def frame_count(length: float, fps: float) -> int:
     """How many frames lie at 0, 1/fps, ... before `length` seconds; at least one."""
     return max(1, math.ceil(length * fps - 1e-6))

@@ -30,6 +30,7 @@ from snellen.core.media import FileSource, decode_image, digest_bytes
 from snellen.core.sample import MediaRef
 from snellen.data.media.frame_sampling import (
     FrameSampling,
+    part_times,
     sample_frames,
     sample_indices,
     sample_times,
@@ -289,6 +290,13 @@ def _clip_times(clip: VideoClip, video: VideoInput) -> list[float]:
     start = (clip.source.start if clip.source else None) or 0.0
     clip_end = clip.source.end if clip.source else None
     facts = video_facts(video, clip.name)
+    if isinstance(clip.source, VideoFile) and clip.source.parts:
+        spans = [(a, min(b, facts.duration)) for a, b in clip.source.parts if a < facts.duration]
+        if not spans:
+            raise MediaError(
+                f"{clip.name}: all parts begin after the video's {facts.duration:.1f} s"
+            )
+        return part_times(clip.sampling, spans)
     if start >= facts.duration:
         raise MediaError(
             f"{clip.name}: the part begins at {start:g} s, but the video is {facts.duration:.1f} s "

@@ -32,6 +32,9 @@ class VideoFile:
     end: float | None = None
     subtitles: str | None = None
     """Path of the subtitle file."""
+    parts: tuple[tuple[float, float], ...] = ()
+    """Beginnings and ends in seconds of the parts that are shown one after the other; empty: the
+    video from `start` to `end`."""
 
     def read(self) -> bytes:
         """The complete file, for models that take videos."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, BinaryIO, NamedTuple
 
 from snellen.core.errors import DataError
@@ -17,6 +18,7 @@ from snellen.data.tables.index import Scan
 from snellen.data.tables.typed_rows import ImageLocator, Keys, Record, typed_rows
 
 _QUESTIONS_KEY = "questions"
+_SCIENCEQA_KEYS = {"results", "outputs"}
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -62,20 +64,24 @@ def document_records(data: bytes, name: str, limits: Limits = DEFAULT_LIMITS) ->
     """The records of a JSON document. Raises DataError.
 
     A document is a list of objects, an object id -> object (or text), or an object one of whose
-    values is the list. Objects with a list `questions` (Video-MME's videos) become one record for
-    each question; so does TempCompass's video -> aspect -> list.
+    values is the list; several lists of objects with the same keys are joined (LLaVA's `correct`
+    and `incorrect`). Objects with a list `questions` (Video-MME's videos) become one record for
+    each question; so does TempCompass's video -> aspect -> list. ScienceQA's files hold columns,
+    each an object id -> cell.
     """
     value = decode_json(data.removeprefix(_BOM), name, limits)
     if isinstance(value, dict):
         lists = [item for item in value.values() if _is_record_list(item)]
-        if len(lists) == 1:
-            return _flatten_questions(list(lists[0]))
+        if lists and all(item[0].keys() == lists[0][0].keys() for item in lists):
+            return _flatten_questions([record for item in lists for record in item])
         if value and all(map(_is_text, value.values())):
             return [{"id": key, "prediction": text} for key, text in value.items()]
         if value and all(map(_is_aspects, value.values())):
             return _flatten_aspects(value)
         if value and all(isinstance(item, dict) for item in value.values()):
             return [_with_id(key, item) for key, item in value.items()]
+        if columns := _columns_by_id(value):
+            return _joined_columns(columns)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise DataError(
             f"{name}: expected a list of JSON objects, or an object that leads from ids to objects "
@@ -144,6 +150,40 @@ def _flatten_questions(records: list[Record]) -> list[Record]:
         for record in records
         for question in record[_QUESTIONS_KEY]
     ]
+
+
+def _joined_columns(columns: Mapping[str, Mapping[str, Any]]) -> list[Record]:
+    """A record for each id. ScienceQA's `results`, the numbers of the options that its script read
+    from the `outputs` or drew (-1: none), become letters, as its published accuracy counts them."""
+    names = {"outputs": "full_prediction"} if columns.keys() == _SCIENCEQA_KEYS else {}
+    records: list[Record] = []
+    for key in next(iter(columns.values())):
+        record: Record = {"id": key}
+        record |= {names.get(column, column): cells[key] for column, cells in columns.items()}
+        if names:
+            record["prediction"] = _letter(record.pop("results"))
+        records.append(record)
+    return records
+
+
+def _letter(index: Any) -> str:
+    is_option = isinstance(index, int) and 0 <= index < len(ascii_uppercase)
+    return ascii_uppercase[index] if is_option else ""
+
+
+def _columns_by_id(value: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The columns of a document that holds two or more objects id -> cell with the same ids, among
+    other values such as the accuracy; empty for other documents."""
+    objects = {
+        column: cells
+        for column, cells in value.items()
+        if isinstance(cells, dict) and cells and all(map(_is_text, cells.values()))
+    }
+    for ids in [cells.keys() for cells in objects.values()]:
+        columns = {column: cells for column, cells in objects.items() if cells.keys() == ids}
+        if len(columns) > 1:
+            return columns
+    return {}
 
 
 def _with_id(key: str, item: Record) -> Record:

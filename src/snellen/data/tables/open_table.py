@@ -15,6 +15,7 @@ from typing import BinaryIO
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
 from snellen.core.limits import Limits
+from snellen.core.missing_file import missing_file
 from snellen.core.sample import MediaRef, Origin, Row
 from snellen.data.columns import canonical_keys, row_id
 from snellen.data.documents import read_bounded
@@ -301,7 +302,7 @@ def _check_readable(path: Path, spec: str) -> None:
         with path.open("rb") as file:
             empty = not file.read(1)
     except FileNotFoundError:
-        raise DataError(f"{spec}: there is no such file") from None
+        raise DataError(f"{spec}: {missing_file(path)}") from None
     except OSError as error:
         raise DataError(f"{spec} cannot be read: {error.strerror or error}") from error
     if empty:

@@ -27,7 +27,8 @@ from snellen.extract.open_text import WHOLE_REPLY, parse_final
 RULE = "official"
 RANDOM_RULE = "official: drawn by lot"
 _ANSWER = "Answer:"
-_EDGES = (",", ".", "!", "?", ";", ":", "'")
+EDGES = (",", ".", "!", "?", ";", ":", "'")
+"""Signs that are cut off both ends of a reply, one after the other."""
 _WORDS_FOR_CONTENT = 5
 _ANNOUNCEMENTS = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
 _NUMBERS = (
@@ -68,7 +69,7 @@ def _parse_label(
     whose last occurrence between blanks is latest.
     """
     bare = reply
-    for edge in _EDGES:
+    for edge in EDGES:
         bare = bare.strip(edge)
     text = f" {bare} "
     labels = _label_list(options)
@@ -90,17 +91,19 @@ def _parse_label(
 def parse_mmmu_or_draw(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """As `parse_mmmu`; if that finds nothing, a random option, the same one for the same options
     and reply."""
-    return _or_random_option(parse_mmmu(reply, options, stop_reason), reply, options)
+    return draw_option(parse_mmmu(reply, options, stop_reason), reply, options)
 
 
 def parse_mmmu_pro_or_draw(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
     """As `parse_mmmu_pro`; if that finds nothing, a random option as in `parse_mmmu_or_draw`."""
-    return _or_random_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
+    return draw_option(parse_mmmu_pro(reply, options, stop_reason), reply, options)
 
 
-def _or_random_option(answer: Answer, reply: str, options: Mapping[str, str]) -> Answer:
+def draw_option(answer: Answer, reply: str, options: Mapping[str, str]) -> Answer:
+    """The answer; a random option if it has no label, the same one for the same options and
+    reply."""
     if isinstance(answer, ParsedAnswer):
         return answer
     seed = "\n".join(("42", reply, *options.values()))
@@ -163,7 +166,7 @@ def _announced_text(line: str, *, last: bool) -> str:
     words = (*_ANNOUNCEMENTS, "=") if last else _ANNOUNCEMENTS
     tails = [line.rsplit(word, 1)[-1].strip() for word in words if word in line]
     shortest = min(filter(None, tails), key=len, default="")
-    return "" if shortest in _EDGES else shortest
+    return "" if shortest in EDGES else shortest
 
 
 def _comparable_forms(text: str) -> tuple[str | float, ...]:

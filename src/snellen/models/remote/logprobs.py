@@ -57,7 +57,7 @@ async def rank(
     for candidate, score in zip(request.candidates, scores, strict=True):
         if not math.isfinite(score.logprob):
             return Failure("nan", f"the log-likelihood of candidate {candidate!r} is not a number")
-    return Ranked(scores, _total_usage([context.usage, *(row.usage for row in prompts)]))
+    return Ranked(scores, sum((row.usage for row in prompts), context.usage))
 
 
 def _score(prompt: ScoredPrompt, start: int) -> CandidateScore:
@@ -135,15 +135,6 @@ async def _score_by_chat(
 def _usage(reply: Reply, prompt: int) -> Usage:
     """Usage by the server, else the tokens of the prompt and the one generated token."""
     return usage_of(reply.get("usage")) or Usage(prompt, 1)
-
-
-def _total_usage(usages: Sequence[Usage]) -> Usage:
-    return Usage(
-        sum(usage.prompt_tokens for usage in usages),
-        sum(usage.completion_tokens for usage in usages),
-        sum(usage.reasoning_tokens for usage in usages),
-        sum(usage.cached_tokens for usage in usages),
-    )
 
 
 def _token(entry: object) -> tuple[str, float | None]:

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from snellen.core.errors import UsageError
+from snellen.core.errors import MissingExtra, UsageError
 from snellen.settings import set_unset
 
 if TYPE_CHECKING:
@@ -51,14 +51,22 @@ _SECONDS_TO_END = 15
 _GPU_TYPES = frozenset({"cuda", "xpu", "tpu", "npu"})
 
 
-def require_vllm(name: str) -> None:
-    """Raise UsageError if vLLM is not installed."""
-    if importlib.util.find_spec("vllm") is None:
-        raise UsageError(
+class MissingVllm(MissingExtra):
+    """vLLM is not installed."""
+
+    def __init__(self, name: str) -> None:
+        UsageError.__init__(
+            self,
             f"{name} needs vllm, which is not installed here; it pins versions of torch and "
             "transformers, so give it an environment of its own: python -m venv vllm-env && "
-            "vllm-env/bin/pip install 'snellen[vllm]', then run vllm-env/bin/snellen"
+            "vllm-env/bin/pip install 'snellen[vllm]', then run vllm-env/bin/snellen",
         )
+
+
+def require_vllm(name: str) -> None:
+    """Raise MissingVllm if vLLM is not installed."""
+    if importlib.util.find_spec("vllm") is None:
+        raise MissingVllm(name)
 
 
 def find_device(name: str) -> str:

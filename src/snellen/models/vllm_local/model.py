@@ -195,12 +195,7 @@ class VllmLocal(ModelDefaults):
             scores.append(score)
         output = ranking_output(request, scores, start)
         if isinstance(output, Ranked):
-            used = [read_usage(result) for result in results]
-            total = Usage(
-                sum(usage.prompt_tokens for usage in used),
-                sum(usage.completion_tokens for usage in used),
-                cached_tokens=sum(usage.cached_tokens for usage in used),
-            )
+            total = sum(map(read_usage, results), Usage())
             return msgspec.structs.replace(output, usage=total)
         return output
 

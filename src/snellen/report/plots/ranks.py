@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from snellen.benchmarks.seedbench.levels import DimensionGroup
+from snellen.benchmarks.abilities.seedbench.levels import DimensionGroup
 from snellen.core.errors import UsageError
 from snellen.report import format as fmt
 from snellen.report.plots.figure import (

@@ -123,6 +123,10 @@ def entry_facts(entry: CatalogEntry) -> dict[str, str]:
     routes = routes_of(entry)
     for index, route in enumerate(routes):
         results["route" if index == 0 else f"  or route {index + 1}"] = describe_route(route)
+    if any(route.kind == "server" and route.target == "vllm" for route in routes):
+        results["without a server"] = (
+            f"vllm-local/{entry.id}, by vLLM's engine on a GPU of this machine"
+        )
     if command := command_of(entry):
         results["ask it by"] = f"snellen run {command} -b BENCHMARK"
     known = {**sources(), **route_sources()}

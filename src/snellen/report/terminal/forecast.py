@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from snellen.engine.forecast.projection import Forecast, Projected
+from snellen.engine.forecast.projection import Forecast
+from snellen.engine.forecast.weighting import Projected
 from snellen.engine.loop.request_broker import MAIN
 from snellen.report import format as fmt
 
@@ -21,9 +22,10 @@ def is_notable(forecast: Forecast) -> bool:
 def forecast_sentence(name: str, forecast: Forecast) -> str:
     """One sentence on time, tokens and cost, with intervals; `name` is that of the run."""
     others = "; ".join(_role_texts(forecast))
+    stop = f"; {forecast.stop}" if forecast.stop else ""
     return (
-        f"{name}: by the first {forecast.measured}, the other {forecast.samples:,} samples take "
-        f"about {', '.join(_totals(forecast))}{f' ({others})' if others else ''}"
+        f"{name}: by the first {forecast.measured:,}, the other {forecast.samples:,} samples take "
+        f"about {', '.join(_totals(forecast))}{f' ({others})' if others else ''}{stop}"
     )
 
 

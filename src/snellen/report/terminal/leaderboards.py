@@ -26,8 +26,8 @@ from snellen.analysis.comparison.ranking import (
     RunRankings,
     rank_runs,
 )
-from snellen.benchmarks.mme.boards import PrintedScores, build_boards
-from snellen.benchmarks.mme.subtasks import SUBTASK, SUBTASKS
+from snellen.benchmarks.abilities.mme.boards import PrintedScores, build_boards
+from snellen.benchmarks.abilities.mme.subtasks import SUBTASK, SUBTASKS
 from snellen.core.errors import UsageError
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from snellen.analysis.comparison.comparability import check_comparable, distinct_names
 from snellen.analysis.comparison.meta_ranks import MetaTaskDraws
-from snellen.benchmarks.mmt_bench.summary import (
+from snellen.benchmarks.abilities.mmt_bench.summary import (
     FREQUENCY_GUESS,
     META_TASK,
     MICRO,
@@ -21,7 +21,7 @@ from snellen.benchmarks.mmt_bench.summary import (
     GuessTotals,
     guess_totals,
 )
-from snellen.benchmarks.mmt_bench.tasks import meta_tasks
+from snellen.benchmarks.abilities.mmt_bench.tasks import meta_tasks
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.core.summary import Interval, Metric, Summary

@@ -47,7 +47,7 @@ def verdict(parity: Parity) -> str:
     if parity.equal:
         silent = [check.aspect for check in parity.checks if not check.compared]
         not_compared = f"; not compared: {', '.join(silent)}" if silent else ""
-        return f"equal in every aspect that both tell{not_compared}"
+        return f"equal in every aspect that both report{not_compared}"
     different = [check.aspect for check in parity.checks if not check.same]
     if different:
         return f"different: {', '.join(different)}"
@@ -57,7 +57,7 @@ def verdict(parity: Parity) -> str:
 def _remark(check: ParityCheck) -> str:
     parts = []
     if check.silent:
-        parts.append(f"not told by {' and '.join(check.silent)}")
+        parts.append(f"not reported by {' and '.join(check.silent)}")
     if check.largest is not None:
         parts.append(f"largest difference {check.largest:.2g} nats")
     return "; ".join(parts)

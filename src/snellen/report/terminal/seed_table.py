@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from snellen.benchmarks.seedbench.levels import (
+from snellen.benchmarks.abilities.seedbench.levels import (
     ASSUMED_FORM,
     ASSUMED_MARK,
     DimensionGroup,
@@ -21,8 +21,8 @@ from snellen.benchmarks.seedbench.levels import (
     group_by_subpart,
     level_of,
 )
-from snellen.benchmarks.seedbench.rows import DIMENSION
-from snellen.benchmarks.seedbench.summary import MARK
+from snellen.benchmarks.abilities.seedbench.rows import DIMENSION
+from snellen.benchmarks.abilities.seedbench.summary import MARK
 from snellen.core.errors import UsageError
 from snellen.core.run import Report
 from snellen.report.markdown import literal, table

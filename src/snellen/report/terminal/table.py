@@ -63,7 +63,7 @@ def failure_lines(records: Iterable[Record]) -> Iterator[str]:
         yield f"{fmt.plural(samples, 'sample')} failed: {example}{examples[reason]}"
     others = sum(counts.values()) - sum(samples for _, samples in counts.most_common(MAX_MESSAGES))
     if others:
-        yield f"{fmt.plural(others, 'sample')} failed for other reasons: snellen view tells them"
+        yield f"{fmt.plural(others, 'sample')} failed for other reasons: snellen view lists them"
 
 
 def _message(record: Record) -> str:

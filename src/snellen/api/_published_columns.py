@@ -1,0 +1,58 @@
+"""Columns of a published file of results that count unless the user names others: recorded
+verdicts, and the replies that the authors' script reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from snellen.api._predictions import ColumnNames
+from snellen.api.resolve import resolve_benchmark
+from snellen.benchmarks.declaration.registry import is_data_source
+from snellen.benchmarks.declaration.results_files import RESULTS_FILES, results_file_of
+from snellen.benchmarks.protocol.parsers import OFFICIAL
+from snellen.core.benchmark import Variant
+from snellen.data.predictions import read_predictions
+
+_REPLY = "prediction"
+
+
+class PublishedColumns(NamedTuple):
+    """What a published layout says about its columns; empty for other files."""
+
+    verdicts: str = ""
+    """Column of recorded verdicts, `A+B` for two."""
+    columns: Mapping[str, str] = {}
+    """Column of the replies, by its role."""
+
+    def notice(self, name: str) -> str:
+        """A sentence on the verdicts that are counted."""
+        return (
+            f"{name}: the verdicts recorded in {self.verdicts!r} are counted, as the published "
+            "number counts them; name another judge with --judge"
+        )
+
+
+def published_columns(
+    benchmark: str,
+    predictions: Path | str | None,
+    names: ColumnNames,
+    variant: Variant,
+    where: Mapping[str, str] | None,
+) -> PublishedColumns:
+    """The columns for a file of predictions of a named benchmark. Raises UsageError subclasses."""
+    if predictions is None or is_data_source(benchmark):
+        return PublishedColumns()
+    name = resolve_benchmark(benchmark, variant).name
+    if name not in RESULTS_FILES:
+        return PublishedColumns()
+    _, reply_columns = names.split(variant.data is not None)
+    rows = read_predictions(Path(predictions), columns=reply_columns, where=where, repeats=True)
+    layout = results_file_of(name, rows.columns)
+    if layout is None:
+        return PublishedColumns()
+    columns = {}
+    if variant.rule == OFFICIAL and layout.official and _REPLY not in names.call:
+        columns[_REPLY] = layout.official
+    return PublishedColumns(layout.verdicts, columns)

@@ -1,0 +1,1 @@
+"""Many abilities in one benchmark: MMBench, MME, MMT-Bench, SEED-Bench and their like."""

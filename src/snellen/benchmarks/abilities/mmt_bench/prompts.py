@@ -1,0 +1,229 @@
+"""How MMT-Bench's questions are shown: its prompt studies as parameters (Sec. 4.3, Appendix E).
+
+* `images=native|single|stitch|first`: the images apart, the authors' combined picture, our own
+  stitching of the images, or the first image alone;
+* `prompt=paper`: Tables A6 to A9, which close with the options; `placing=text` puts each image
+  where the question speaks of it (the paper's multi-image models), `placing=start` all of them at
+  the beginning of the question (its single-image models); other prompts show images before the
+  text, as the authors' own code does;
+* `referring=box|pixel|normalised|both`: regions drawn or written, for data whose column `boxes`
+  holds them apart from clean pictures (a JSON list of [x1, y1, x2, y2] in pixels of the first
+  image); the published pictures have them drawn in;
+* `coords=published|pixel|normalised`: coordinates of the 19 detection subtasks rewritten, in
+  question and options alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
+
+from msgspec.structs import replace
+
+from snellen.benchmarks.abilities.mmt_bench.interleaving import interleave_images, put_images_first
+from snellen.benchmarks.abilities.mmt_bench.tasks import STUDIES, Subtask, find_subtask
+from snellen.benchmarks.declaration.rows import rows_to_samples
+from snellen.benchmarks.protocol.ask_config import prompt_options
+from snellen.core.errors import DataError, MediaError, UsageError
+from snellen.core.model import Capabilities
+from snellen.core.record import Record
+from snellen.core.sample import Region, Row, Sample
+from snellen.prompts.coordinates import (
+    Coordinates,
+    ImageSize,
+    coordinate_format,
+    rewrite_coordinates,
+    size_in_question,
+)
+from snellen.prompts.derived_images import load_image
+from snellen.prompts.referring import Referring, apply_referring
+from snellen.prompts.stitch import default_names, keep_first_image, stitch_images
+
+IMAGES = ("native", "single", "stitch", "first")
+PLACINGS = ("text", "start")
+REFERRING = ("box", "pixel", "normalised", "both")
+COORDS = ("published", "pixel", "normalised")
+TASKS = ("all", *STUDIES)
+PAPER = "paper"
+BOXES = "boxes"
+"""Column with the regions of a question."""
+_OWN, *_OTHERS = prompt_options()["prompt"]
+OPTIONS: Mapping[str, Sequence[str]] = {
+    "prompt": (_OWN, PAPER, *_OTHERS),
+    "images": IMAGES,
+    "placing": PLACINGS,
+    "referring": REFERRING,
+    "coords": COORDS,
+    "tasks": TASKS,
+}
+
+
+class MMTPromptVariant(NamedTuple):
+    """The chosen prompt variant."""
+
+    prompt: str
+    images: str
+    placing: str
+    referring: str
+    coords: str
+    tasks: str
+
+
+def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> Iterator[Sample]:
+    """Samples of the chosen subtasks, with their regions, and with coordinates rewritten.
+
+    Raises DataError as `rows_to_samples` does, for malformed boxes, for written regions if the data
+    have none, and for coordinates in an image of unknown size.
+    """
+    path = str(getattr(rows, "path", "mmt-bench"))
+
+    def with_regions(sample: Sample, row: Row) -> Sample:
+        return replace(sample, regions=_regions(row, path)) if BOXES in row.cells else sample
+
+    for sample in rows_to_samples(rows, path=path, adjust=with_regions):
+        task = _subtask_of(sample)
+        if prompt_variant.tasks != "all" and (
+            task is None or prompt_variant.tasks not in task.studies
+        ):
+            continue
+        if (
+            prompt_variant.referring != "box"
+            and not sample.regions
+            and _in_study(task, "referring")
+        ):
+            raise DataError(
+                f"{path}: the question {sample.id} has no {BOXES}; "
+                f"referring={prompt_variant.referring} writes them into the text, and the "
+                "published pictures have them drawn in: give data with clean pictures and a column "
+                f"{BOXES!r} with --data, which `snellen curate referring` makes"
+            )
+        if prompt_variant.coords != "published" and _in_study(task, "detection"):
+            sample = _with_coordinates(sample, cast(Coordinates, prompt_variant.coords), path)
+        yield sample
+
+
+def prepare_sample(sample: Sample, prompt_variant: MMTPromptVariant) -> Sample:
+    """The sample as it is asked: regions drawn or written, images stitched."""
+    sample = apply_referring(sample, cast(Referring, prompt_variant.referring))
+    if prompt_variant.images == "stitch":
+        sample = stitch_images(sample, _image_names(sample))
+    elif prompt_variant.images == "first":
+        sample = keep_first_image(sample)
+    if prompt_variant.prompt != PAPER:
+        return sample
+    if prompt_variant.placing == "start":
+        return put_images_first(sample)
+    task = _subtask_of(sample)
+    return interleave_images(sample, task.name if task else "")
+
+
+def single_image_reason(sample: Sample, capabilities: Capabilities) -> str | None:
+    """Why a model of one image cannot take a question of several as they are."""
+    if len(sample.media) < 2 or capabilities.many_images:
+        return None
+    return "needs several images in one prompt: take images=single or images=stitch"
+
+
+def check_variant(prompt_variant: MMTPromptVariant, shots: str) -> None:
+    """Raises UsageError for choices that exclude each other."""
+    if prompt_variant.prompt != PAPER and prompt_variant.placing != PLACINGS[0]:
+        raise UsageError(f"mmt-bench:placing={prompt_variant.placing} is for prompt=paper")
+    plain = MMTPromptVariant(
+        prompt_variant.prompt,
+        prompt_variant.images,
+        PLACINGS[0],
+        REFERRING[0],
+        COORDS[0],
+        prompt_variant.tasks,
+    )
+    is_as_published = (
+        prompt_variant == plain
+        and prompt_variant.images in ("native", "single")
+        and prompt_variant.prompt != PAPER
+    )
+    if shots != "0" and not is_as_published:
+        raise UsageError(
+            "mmt-bench:shots shows examples as the data hold them: take images=native or single, "
+            "coords=published, referring=box and a prompt other than paper"
+        )
+
+
+def prompt_notices(records: Sequence[Record], prompt_variant: MMTPromptVariant) -> Iterator[str]:
+    """What a reader must know of how questions of several images were shown."""
+    if prompt_variant.images == "first":
+        yield (
+            "images=first: questions of several images were asked with the first alone, which "
+            "is no support of several images"
+        )
+    if (
+        prompt_variant.prompt == PAPER
+        and prompt_variant.placing == "text"
+        and prompt_variant.images == "native"
+    ):
+        several = [record for record in records if len(record.media) > 1]
+        among = sum(not record.question.startswith("<image") for record in several)
+        yield (
+            f"{among} of {len(several)} questions of several images have them where the text "
+            "speaks of them, the others at the beginning"
+        )
+
+
+def _subtask_of(sample: Sample) -> Subtask | None:
+    return find_subtask(sample.groups.get("category", ""))
+
+
+def _in_study(task: Subtask | None, study: str) -> bool:
+    return task is not None and study in task.studies
+
+
+def _image_names(sample: Sample) -> tuple[str, ...]:
+    """What stands above the stitched images: the names by which the question calls them."""
+    count = len(sample.media)
+    task = _subtask_of(sample)
+    if task is None or not task.image_names:
+        return default_names(count)
+    fixed = sum("{" not in name for name in task.image_names)
+    names: list[str] = []
+    for name in task.image_names:
+        repeated = "{" in name
+        for index in range(count - fixed if repeated else 1):
+            names.append(name.replace("{0}", str(index)).replace("{1}", str(index + 1)))
+    return tuple(names) if len(names) == count else default_names(count)
+
+
+def _with_coordinates(sample: Sample, to: Coordinates, path: str) -> Sample:
+    if coordinate_format(sample.question, sample.options) in (None, to):
+        return sample
+    size = size_in_question(sample.question) or _image_size(sample, path)
+    changed = rewrite_coordinates(sample.question, sample.options, to, size)
+    return replace(sample, question=changed.question, options=changed.options)
+
+
+def _image_size(sample: Sample, path: str) -> ImageSize:
+    if not sample.media:
+        raise DataError(
+            f"{path}: the question {sample.id} states no image size and has no image; "
+            "coords needs one of them: take coords=published"
+        )
+    try:
+        return ImageSize(*load_image(sample.media[0]).size)
+    except MediaError as error:
+        raise DataError(
+            f"{path}: the question {sample.id} states no image size and its image cannot be "
+            f"read ({error}); take coords=published or correct the image"
+        ) from error
+
+
+def _regions(row: Row, path: str) -> tuple[Region, ...]:
+    cell = row.cells[BOXES]
+    try:
+        boxes = json.loads(cell)
+        if boxes and not isinstance(boxes[0], list):
+            boxes = [boxes]
+        return tuple(Region(*(float(number) for number in box)) for box in boxes)
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(
+            f"{path}, row {row.index + 1}: {BOXES} is {cell[:60]!r}; expected a JSON list of "
+            "boxes [x1, y1, x2, y2] in pixels"
+        ) from error

@@ -1,0 +1,1 @@
+"""Text in pictures: documents, charts, tables, signs and covers."""

@@ -1,0 +1,115 @@
+"""CC-OCR: reading texts, documents and forms, in 39 subsets of four tracks (Yang et al. 2024,
+https://arxiv.org/abs/2412.02210).
+
+A row of this form (made up): index 0, question "Please output only the text content from the
+image ...", answer "OPEN 24 HOURS", category "multi_scene_ocr", l2-category "scene_text", split
+"IC15", image_name "img_1.jpg", image <base64>. The tracks: scene text, texts in ten languages,
+documents (as LaTeX, HTML tables, formulas, SMILES) and key information (as JSON).
+
+Texts are compared as multisets of words, or of characters where words are not parted by blanks:
+the mean F1 over pictures, with the F1 over all words beside it (`micro_f1`). Documents, formulas
+and molecules count by edit distance, tables by TEDS, key information by the F1 of all fields of a
+subset. The headline is the mean of the tracks, each the plain mean of its subsets, as the authors
+report it; of a part alone it is the mean of what is there.
+
+The authors changed how documents and tables are taken out of a reply in April 2025; VLMEvalKit has
+the earlier rules, by which all blanks are dropped, also in tags, and compares key information as
+trees (`--rule vlmevalkit`). Snellen's rule is the authors' of today, without what a model thinks
+first. Tables and trees need the packages of the extra `documents`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from msgspec import structs
+
+from snellen.benchmarks.declaration.declaration import Declaration, Headline
+from snellen.benchmarks.declaration.open_questions import (
+    BARE,
+    open_answers,
+    open_rules,
+    parse_whole_reply,
+)
+from snellen.benchmarks.declaration.published import Published
+from snellen.benchmarks.documents.cc_ocr.grading import (
+    DOCUMENT_TASKS,
+    grade_as_vlmevalkit,
+    grade_transcript,
+)
+from snellen.benchmarks.documents.cc_ocr.subsets import (
+    ALL,
+    DOCUMENTS,
+    FIELDS,
+    PART,
+    PARTS,
+    SUBSET,
+    TASK,
+    TRACK,
+    TRACKS,
+    names_elsewhere,
+    subset_files,
+)
+from snellen.benchmarks.documents.cc_ocr.summary import HEADLINE, summarise_tracks, track_sums
+from snellen.benchmarks.protocol.parsers import VLMEVALKIT
+from snellen.core.benchmark import Variant
+from snellen.core.errors import DataError
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import gold_column
+from snellen.scoring.transcripts.table_similarity import check_tree_packages
+
+_MAX_NEW_TOKENS = 4096
+"""Pages of dense text are long."""
+_TABLES = f"{DOCUMENTS}/table/"
+
+
+def _adjust(sample: Sample, row: Row) -> Sample:
+    """Group by track, task and subset, and keep the gold as one text, whatever it looks like.
+    Raises DataError for a row of no known track or task."""
+    track, task = sample.groups.get(TRACK, ""), sample.groups.get(TASK, "")
+    if track not in TRACKS or (track == DOCUMENTS and task not in DOCUMENT_TASKS):
+        known = (TASK, task, DOCUMENT_TASKS) if track == DOCUMENTS else (TRACK, track, TRACKS)
+        column, value, values = known
+        raise DataError(
+            f"row {row.index + 1}: the column {column} is {value!r}; expected one of "
+            f"{', '.join(values)}, as in CCOCR.tsv"
+        )
+    subset = f"{track}/{sample.groups.get('split', '')}"
+    column = gold_column(row.cells) or ""
+    gold = row.cells.get(column, "")
+    return structs.replace(
+        sample,
+        gold=(gold,) if gold else (),
+        groups={TRACK: track, TASK: task, SUBSET: subset},
+        unit=f"{subset}/{row.cells.get('image_name', sample.id)}",
+    )
+
+
+def _check_packages(declaration: Declaration, variant: Variant) -> Declaration:
+    """Without the check for packages where the part and the rule compare no trees."""
+    part = variant.options.get(PART, ALL)
+    fields = variant.rule == VLMEVALKIT and part.startswith(FIELDS)
+    needed = fields or part in (ALL, DOCUMENTS) or part.startswith(_TABLES)
+    return declaration if needed else replace(declaration, check=None)
+
+
+BENCHMARK = Declaration(
+    name="cc-ocr",
+    version="1",
+    title="CC-OCR, texts, documents and forms",
+    paper="https://arxiv.org/abs/2412.02210",
+    provenance="CC-OCR (MIT), its authors' and VLMEvalKit's TSV files",
+    data=Published({PART: PARTS}, subset_files()),
+    aliases=names_elsewhere(),
+    group_by=(TRACK, TASK, "split"),
+    adjust=_adjust,
+    template=BARE,
+    max_new_tokens=_MAX_NEW_TOKENS,
+    scoring=open_answers(
+        "score",
+        open_rules(grade_transcript, vlmevalkit=grade_as_vlmevalkit, parse=parse_whole_reply),
+    ),
+    headline=Headline(name=HEADLINE, summarise=summarise_tracks, sums=track_sums),
+    for_variant=_check_packages,
+    check=check_tree_packages,
+)

@@ -1,0 +1,1 @@
+"""Exams, and questions that need knowledge of the world."""

@@ -1,0 +1,1 @@
+"""Mathematics and logic in pictures."""

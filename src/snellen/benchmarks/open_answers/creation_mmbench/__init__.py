@@ -1,0 +1,1 @@
+"""Creation-MMBench. The benchmark, and how its two answers are compared."""

@@ -1,0 +1,1 @@
+"""MM-IFEval. The benchmark, its rows, and what its judges say."""

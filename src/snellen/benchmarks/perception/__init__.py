@@ -1,0 +1,1 @@
+"""What a picture shows: objects, places, quality, and what is not there."""

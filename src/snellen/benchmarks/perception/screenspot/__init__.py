@@ -1,0 +1,1 @@
+"""ScreenSpot, its second version and ScreenSpot-Pro: files and rows, grading, sub-scores."""

@@ -1,0 +1,1 @@
+"""Questions about videos, and descriptions of them."""

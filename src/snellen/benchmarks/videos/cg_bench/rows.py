@@ -1,0 +1,172 @@
+"""CG-Bench's rows: the authors' questions as VLMEvalKit's tables have them, and their samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from snellen.benchmarks.declaration.judged import first_cell
+from snellen.core.media import digest_bytes
+from snellen.core.sample import MediaRef, Row, Sample
+from snellen.data.columns import parse_list, row_gold, row_id
+from snellen.data.json_parts import Records
+from snellen.data.media.video_cells import VideoFile
+from snellen.scoring.time_intervals import TimeSpan, merge_intervals
+
+TASK, LONG, CLUE, GROUNDING = "task_mode", "long_acc", "clue_acc", "miou"
+DURATION, DOMAIN, ABILITY = "duration", "domain", "sub_category"
+SECONDS = "seconds"
+"""Key in `Sample.options` of the length of the video, for intervals in parts of it."""
+CLUES = "clue intervals"
+"""Key in `Sample.options` of the parts of the video that hold the clues, for judges."""
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LAST_RANGE = 60
+
+
+def choice_records(document: Any) -> Records:
+    """Three rows for each of the authors' questions: about the whole video, about its clues, and
+    where these are. All rows of a task stand together, as in VLMEvalKit's table."""
+    for task in (LONG, CLUE, GROUNDING):
+        for record in document:
+            clues = json.dumps(record["clue_intervals"])
+            yield {
+                **_common_cells(record),
+                "choices": record["choices"],
+                "answer": clues if task == GROUNDING else record["right_answer"],
+                TASK: task,
+                "clue_intervals": clues if task == CLUE else "",
+            }
+
+
+def open_records(document: Any) -> Records:
+    """A row for each of the authors' questions, which is answered in words."""
+    for record in document:
+        clues = json.dumps(record["clue_intervals"])
+        yield {**_common_cells(record), "answer": record["answer"], "clue_intervals": clues}
+
+
+def _common_cells(record: Mapping[str, Any]) -> dict[str, Any]:
+    video = record["video_uid"]
+    return {
+        "video_uid": video,
+        "video": f"cg_videos_720p/{video}.mp4",
+        "duration": record["duration"],
+        "domain": record["domain"],
+        "sub_category": record["sub_category"],
+        "subtitle_path": f"cg_subtitles/{video}.srt",
+        "question": record["question"],
+        "qid": record["qid"],
+    }
+
+
+def choice_samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """The samples of the three tasks. Those of one question are one unit.
+
+    A question about the clues shows the parts of the video that hold them. A question where they
+    are is open: its gold answer is a list of intervals in seconds.
+    """
+    for row in rows:
+        cells = row.cells
+        task = cells.get(TASK, LONG)
+        options = dict(zip(_LETTERS, map(str, parse_list(_choices(row)) or ()), strict=False))
+        groups = {**_groups(cells), TASK: task}
+        if task == GROUNDING:
+            listed = "\n".join(f"{label}:{text}" for label, text in options.items())
+            yield Sample(
+                id=row_id(row),
+                kind="open",
+                question=f"Question: {cells.get('question', '')}\n\n{listed}",
+                options={SECONDS: cells.get("duration", "")},
+                gold=_gold_spans(cells),
+                media=row.media,
+                groups=groups,
+                unit=_unit(row),
+            )
+            continue
+        clues = parse_spans(cells.get("clue_intervals", "")) if task == CLUE else []
+        yield Sample(
+            id=row_id(row),
+            kind="choice",
+            question=cells.get("question", ""),
+            options=options,
+            gold=row_gold(row)[:1],
+            media=tuple(parts_of_video(ref, clues) for ref in row.media),
+            groups=groups,
+            unit=_unit(row),
+        )
+
+
+def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """The questions that are answered in words."""
+    for row in rows:
+        cells = row.cells
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=cells.get("question", ""),
+            gold=row_gold(row)[:1],
+            media=row.media,
+            groups=_groups(cells),
+            options={CLUES: cells.get("clue_intervals", "")},
+            unit=_unit(row),
+        )
+
+
+def _gold_spans(cells: Mapping[str, str]) -> tuple[str, ...]:
+    """The gold intervals as JSON; none if the answer is withheld."""
+    spans = _decode_spans(first_cell(cells, "answer"))
+    return (json.dumps(spans),) if spans else ()
+
+
+def parse_spans(text: str) -> list[TimeSpan]:
+    """The intervals of a cell, `[[8, 11], ...]`, merged; empty if it holds none."""
+    return merge_intervals(_decode_spans(text))
+
+
+def _decode_spans(text: str) -> list[TimeSpan]:
+    try:
+        return msgspec.json.decode(text or "[]", type=list[TimeSpan])
+    except msgspec.DecodeError:
+        return []
+
+
+def parts_of_video(ref: MediaRef, parts: Iterable[TimeSpan]) -> MediaRef:
+    """The video as these parts of it; as it is if there are none, or if it is no file."""
+    source, spans = ref.source, tuple(parts)
+    if not spans or not isinstance(source, VideoFile):
+        return ref
+    digest = digest_bytes(f"{source.digest}:{spans}".encode())
+    return MediaRef(digest, replace(source, parts=spans), "video")
+
+
+def duration_range(seconds: float) -> str:
+    """The range of minutes that a video's length is in: 10 minutes are in "0 ~ 10"."""
+    minutes = seconds / 60
+    if minutes > _LAST_RANGE:
+        return f"{_LAST_RANGE}+"
+    end = next(end for end in range(10, _LAST_RANGE + 1, 10) if minutes <= end)
+    return f"{end - 10} ~ {end}"
+
+
+def _choices(row: Row) -> str:
+    """The list of options, which tables may have spread over the columns A, B, ..."""
+    listed = first_cell(row.cells, "choices")
+    if listed:
+        return listed
+    return json.dumps([row.cells[label] for label in _LETTERS if row.cells.get(label)])
+
+
+def _groups(cells: Mapping[str, str]) -> dict[str, str]:
+    named = {column: cells[column] for column in (DOMAIN, ABILITY) if cells.get(column)}
+    duration = cells.get("duration", "")
+    return {**named, **({DURATION: duration_range(float(duration))} if duration else {})}
+
+
+def _unit(row: Row) -> str:
+    """The question, by its number among the authors', else by its words and video."""
+    cells = row.cells
+    return cells.get("qid") or f"{cells.get('video', '')}: {cells.get('question', '')}"

@@ -1,0 +1,1 @@
+"""MVTamperBench. The benchmark, and how well tampering is detected."""

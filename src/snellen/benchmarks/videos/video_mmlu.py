@@ -1,0 +1,139 @@
+"""Video-MMLU: lectures on mathematics, physics and chemistry (Song et al. 2025,
+https://arxiv.org/abs/2504.14693).
+
+One example row of the questions: index 0, video "a.mp4", discipline "Math", question "What does the
+construction show?", answer "How odd numbers add up to squares". A row of the captions has a list of
+questions for its question, as in VDC.
+
+`part=qa` (the default) asks questions that need reasoning; `part=captions` asks for a caption, of
+which a judge answers questions about what is written and shown. In both a judge says whether an
+answer is right and how well it matches, 0 to 5; the headline is the share of right ones, `score`
+the mean match, both also by `discipline`. There is no score without a judge, and no common number.
+
+Oddities: as published, VLMEvalKit cannot score the questions: it looks for a column `pred_response`
+that only its captions get; with the reply in that column it gives the same numbers as we. Of each
+caption it keeps the verdict on one question; here all count. It draws the request for a caption
+from a list, of which this is the first. The words for the judges are the authors', as VLMEvalKit
+has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from msgspec import structs
+
+from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
+from snellen.benchmarks.declaration.judged import Judged, first_cell
+from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.video_questions import video_name
+from snellen.benchmarks.protocol.point_grading import question_messages
+from snellen.benchmarks.protocol.yes_no_scores import (
+    MatchProtocol,
+    decode_pairs,
+    encode_pairs,
+    summarise_matches,
+)
+from snellen.benchmarks.videos.vdc import DETAILED_REQUEST
+from snellen.core.benchmark import REQUIRES_TEXT, Variant
+from snellen.core.request import Message
+from snellen.core.sample import Row, Sample
+from snellen.data.columns import row_gold, row_id
+from snellen.data.download import RemoteFile
+from snellen.prompts.choice import PromptTemplate, prompt
+
+PART, QA, CAPTIONS = "part", "qa", "captions"
+DISCIPLINE = "discipline"
+_BRIEF = PromptTemplate(hint="{hint}", open="Answer briefly and directly in one sentence.")
+
+
+def _question_messages(sample: Sample) -> tuple[Message, ...]:
+    return prompt(sample, template=_BRIEF)
+
+
+_MATCHES = {
+    QA: MatchProtocol(rubric="video-mmlu-reasoning", build_messages=_question_messages),
+    CAPTIONS: MatchProtocol(
+        rubric="video-mmlu-captions", build_messages=question_messages, by_questions=True
+    ),
+}
+_SCORING = {
+    part: Judged(flow=one.flow, rubrics=one.rubrics, must_judge=True, max_judge_tokens=256)
+    for part, one in _MATCHES.items()
+}
+
+
+def lecture_samples(rows: Iterable[Row], part: str) -> Iterator[Sample]:
+    """The rows of a part: those of captions have a list of questions for their question."""
+    for row in rows:
+        question = first_cell(row.cells, "question")
+        pairs = decode_pairs(question)
+        if bool(pairs) != (part == CAPTIONS):
+            continue
+        discipline = row.cells.get(DISCIPLINE, "").strip().lower()
+        sample = Sample(
+            id=row_id(row),
+            kind="open",
+            question=question,
+            gold=row_gold(row)[:1],
+            media=row.media,
+            groups={DISCIPLINE: discipline} if discipline else {},
+            unit=video_name(row),
+        )
+        if pairs:
+            sample = structs.replace(sample, question=DETAILED_REQUEST, gold=(encode_pairs(pairs),))
+        yield sample
+
+
+def _for_part(declaration: Declaration, variant: Variant) -> Declaration:
+    part = variant.options.get(PART, QA)
+    title = {QA: declaration.title, CAPTIONS: "Video-MMLU, captions of lectures"}
+    return replace(
+        declaration,
+        title=title.get(part, declaration.title),
+        samples=partial(lecture_samples, part=part),
+        scoring=_SCORING.get(part, declaration.scoring),
+    )
+
+
+BENCHMARK = Declaration(
+    name="video-mmlu",
+    version="2",
+    title="Video-MMLU, questions about lectures",
+    paper="https://arxiv.org/abs/2504.14693",
+    provenance="Enxin/Video-MMLU on the hub, as VLMEvalKit's TSV",
+    data=Published(
+        {PART: (QA, CAPTIONS)},
+        {
+            (part,): PublishedFile(
+                f"{name}.tsv",
+                RemoteFile(
+                    urls=(
+                        f"https://huggingface.co/datasets/Enxin/Video-MMLU/resolve/main/{name}.tsv",
+                    )
+                ),
+            )
+            for part, name in ((QA, "Video_MMLU_QA"), (CAPTIONS, "Video_MMLU_CAP"))
+        },
+    ),
+    aliases={
+        "Video_MMLU_QA": {PART: QA},
+        "Video_MMLU_CAP": {PART: CAPTIONS},
+        **{
+            f"Video_MMLU_{name}_{count}frame": {
+                PART: part,
+                "frames": count,
+                "sampling": "vlmevalkit",
+            }
+            for name, part in (("QA", QA), ("CAP", CAPTIONS))
+            for count in ("16", "64")
+        },
+    },
+    for_variant=_for_part,
+    requires=REQUIRES_TEXT,
+    video=Video(),
+    scoring=_SCORING[QA],
+    headline=Headline(summarise=summarise_matches),
+)

@@ -1,0 +1,111 @@
+"""VLMEvalKit's parsing rules of single benchmarks of pictures, as of its commit e8e78f05 (August
+2026), without a judge and faults included:
+
+`parse_visulogic`   VisuLogic: the complete reply or the content of the last box, if it is a letter
+                    A to D; else a letter at the end of the reply, or alone at its beginning; else
+                    what stands behind "the answer is" and the like.
+`parse_vmcbench`    VMCBench: a label in parentheses or before a full stop, else between blanks,
+                    else (in replies of more than five words) the text of an option; of several,
+                    the last. If nothing is found, VLMEvalKit draws an option at random: so does
+                    this rule, by a seed from the options and the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
+from snellen.extract.published.mmmu import EDGES, draw_option
+from snellen.extract.published.vlmevalkit import RULE
+
+_FOUR_LABELS = ("A", "B", "C", "D")
+_BOX_PART = re.compile(r"\\boxed\{|[^\\]\}")
+_BOX = r"\boxed{"
+_MARKUP = (r"\text{", r"\rm{", r"\mathbf{", "$", "}")
+_MAX_LABEL_LENGTH = 2
+_END_OF_TEXT = "<|endoftext|>"
+_LEAD_INS = (
+    "answer:",
+    *(
+        f"the {noun}{colon}"
+        for colon in (":", "")
+        for noun in (
+            *("final answer is", "answer is option", "answer is"),
+            *("correct answer is option", "correct answer is", "answer should be"),
+        )
+    ),
+)
+_WORDS_FOR_CONTENT = 5
+
+
+def parse_visulogic(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The letter in the last box, else the one at an edge or behind a lead-in. The options, which
+    stand in the picture, are not read."""
+    for label in (_boxed_text(reply).strip(), _label_in_prose(reply)):
+        if label in _FOUR_LABELS:
+            return ParsedAnswer(label, RULE)
+    return _classify_unparsed(reply, stop_reason)
+
+
+def _boxed_text(reply: str) -> str:
+    """The text of the last box without its markup; the complete reply if there is no box, or more
+    than a label in it."""
+    starts: list[int] = []
+    content = ""
+    for part in _BOX_PART.finditer(reply):
+        if part[0] == _BOX:
+            starts.append(part.end())
+        elif starts:
+            start = starts.pop()
+            if not starts:
+                content = reply[start : part.start() + 1]
+    if not content:
+        return reply
+    for mark in _MARKUP:
+        content = content.replace(mark, "")
+    return content if len(content) <= _MAX_LABEL_LENGTH and content != "or" else reply
+
+
+def _label_in_prose(reply: str) -> str:
+    text = reply.replace(_END_OF_TEXT, "")
+    for label in _FOUR_LABELS:
+        if text.endswith((f" {label}.", f" ({label}).")) or text.startswith(
+            (f"{label}\n", f"({label})\n", f"({label}) {label}\n")
+        ):
+            return label
+    rest = text.lower()
+    for lead_in in _LEAD_INS:
+        if lead_in in rest:
+            # What is cut off for one lead-in stays off for the next.
+            rest = rest.split(lead_in)[-1].strip().split("\n")[0].split(".")[0]
+            if rest.upper() in _FOUR_LABELS:
+                return rest.upper()
+    return text
+
+
+def parse_vmcbench(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
+    """The option that the reply names last, in the first form that names any; else one drawn."""
+    bare = reply
+    for edge in EDGES:
+        bare = bare.strip(edge)
+    text = f" {bare} "
+    low = text.lower()
+    marked = [label for label in options if f"({label})" in text or f"{label}. " in text]
+    if marked:
+        return ParsedAnswer(max(marked, key=lambda label: text.rfind(f"({label})")), RULE)
+    spaced = [label for label in options if f" {label} " in text]
+    if spaced:
+        return ParsedAnswer(max(spaced, key=lambda label: text.rfind(f" {label} ")), RULE)
+    contained = [label for label, content in options.items() if content.lower() in low]
+    if contained and len(text.split()) > _WORDS_FOR_CONTENT:
+        return ParsedAnswer(
+            max(contained, key=lambda label: low.rfind(options[label].lower())), RULE
+        )
+    return draw_option(_classify_unparsed(reply, stop_reason), reply, options)
+
+
+def _classify_unparsed(reply: str, stop_reason: str) -> Answer:
+    if stop_reason == "length":
+        return Truncated()
+    return Unparsed() if reply.strip() else Empty()

@@ -1,0 +1,205 @@
+"""What is known about one model, benchmark, suite or recipe, as names and texts."""
+
+from __future__ import annotations
+
+from snellen.benchmarks.abilities.seedbench.levels import level_of
+from snellen.benchmarks.declaration.evidence import evidence_of
+from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
+from snellen.benchmarks.declaration.registry import (
+    benchmark_sources,
+    builtin_suites,
+    data_facts,
+    is_data_source,
+    list_benchmarks,
+    open_benchmark,
+    split_spec,
+)
+from snellen.benchmarks.declaration.results_files import RESULTS_FILES
+from snellen.benchmarks.protocol.parsers import describe_rules
+from snellen.core.benchmark import Variant
+from snellen.core.errors import MissingExtra, UnknownName, UsageError
+from snellen.core.model import Identity
+from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
+from snellen.models.naming.maker_names import maker_name
+from snellen.models.naming.registry import describe_model, is_provider, registered_models
+from snellen.models.naming.registry import split_spec as split_model
+from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
+
+
+def facts_of_name(name: str) -> dict[str, str]:
+    """Facts about whatever the name stands for, in the order in which they are printed; a text is
+    empty where there is nothing to say.
+
+    Raises UnknownName, with the names that are near."""
+    # `Aria` is a model, `aria` the recipe of its makers.
+    recipe = name if name in catalog_names() else name.lower()
+    setup = next((setup for setup in load_setups() if setup.name == recipe), None)
+    if name.lower() in builtin_suites():
+        return _suite_facts(name.lower())
+    return _facts(name) if setup is None else _setup_facts(setup)
+
+
+def _suite_facts(name: str) -> dict[str, str]:
+    suite = builtin_suites()[name]
+    return {
+        "suite": name,
+        "title": suite.title,
+        "members": "; ".join(
+            f"{member.name} ({', '.join(member.benchmarks)})" for member in suite.members
+        ),
+        "average": "plain mean of the members" if suite.average else "none",
+        "source": suite.source,
+    }
+
+
+def _setup_facts(setup: MakerSetup) -> dict[str, str]:
+    """How the makers of a family ask it: what all benchmarks share, then what differs by
+    benchmark."""
+    facts = {
+        "recipe": setup.name,
+        "title": setup.title,
+        "models": ", ".join(setup.models),
+        "from": _BASES[setup.basis],
+        "settings": _settings_text(setup),
+    }
+    for row in setup.by_benchmark:
+        but = f" but {', '.join(row.not_for)}" if row.not_for else ""
+        facts[f"  {', '.join(row.benchmarks)}{but}"] = _settings_text(row)
+    return {**facts, "not applied": setup.note, "source": setup.source, "read": setup.read}
+
+
+_BASES = {
+    "maker": "the makers' own repository or model card",
+    "toolkit": "the class for the model in an evaluation toolkit",
+}
+
+
+def _settings_text(recipe: Recipe) -> str:
+    return ", ".join(f"{name} {value}" for name, value in recipe.settings().items())
+
+
+def _setup_line(name: str, identity: Identity) -> dict[str, str]:
+    """One line about the set-up of a model's makers, if it is known."""
+    setup = find_setup(maker_name(name, identity))
+    if setup is None:
+        return {}
+    settings = _settings_text(setup)
+    return {"makers ask it": f"{settings or 'by benchmark'} (snellen info {setup.name})"}
+
+
+def _facts(name: str) -> dict[str, str]:
+    """Facts of a model or benchmark; a name that could be both is what is registered.
+
+    Raises UnknownName, with the names that are near."""
+    stem = split_spec(name).name.lower()
+    if name.startswith(("http://", "https://")):
+        return _model_facts(name)
+    is_model = is_provider(name.partition("/")[0])
+    if stem in benchmark_sources() or (is_data_source(stem) and not is_model):
+        return _benchmark_facts(name)
+    entry = facts_of(name)
+    if entry is not None:
+        return _catalog_facts(name, entry)
+    try:
+        return _model_facts(name)
+    except MissingExtra as error:
+        return _uninstalled_facts(name, error)
+    except UnknownName as no_model:
+        try:
+            return _benchmark_facts(name)
+        except UnknownName:
+            models = [*(model.name for model in registered_models()), *catalog_names()]
+            names = [*models, *benchmark_sources()]
+            raise UnknownName("model or benchmark", name, names) from no_model
+
+
+def _benchmark_facts(name: str) -> dict[str, str]:
+    """What a benchmark declares, and the evidence that its numbers are right."""
+    benchmark = open_benchmark(name, Variant())
+    evidence = evidence_of(benchmark.name)
+    (aliases,) = [
+        ", ".join(listing.aliases)
+        for listing in list_benchmarks()
+        if listing.name == benchmark.name
+    ] or [""]
+    return {
+        "benchmark": benchmark.name,
+        "title": benchmark.title,
+        "version": benchmark.version,
+        "headline": benchmark.headline,
+        "parameters": ", ".join(f"{k}={v}" for k, v in benchmark.parameters.items()),
+        **{f"  {option.name}": _option_line(option) for option in option_docs(benchmark.options)},
+        "rules": describe_rules(benchmark.rules),
+        "also called": aliases,
+        "paper": benchmark.paper,
+        "source": benchmark.provenance,
+        **data_facts(name),
+        "coverage": benchmark.coverage,
+        "evidence": evidence.summary() if evidence else "",
+        "not scored": benchmark.unscorable,
+        "results files": _advice(benchmark.name),
+        "longest reply": f"{benchmark.max_new_tokens} tokens",
+    }
+
+
+def _advice(name: str) -> str:
+    """Advice on published files of results for this benchmark, or ""."""
+    return "; ".join([layout.advice for layout in RESULTS_FILES.get(name, ())])
+
+
+def _option_line(option: OptionDoc) -> str:
+    """Values, default and meaning of an option, in one line."""
+    line = f"{option.values.replace('`', '')} (default {option.default})"
+    return f"{line}: {option.meaning}" if option.meaning else line
+
+
+def _catalog_facts(name: str, entry: CatalogEntry) -> dict[str, str]:
+    """Facts of the catalog, and of the model on this machine, or why it cannot be opened here."""
+    from snellen.report.terminal.catalog import entry_facts
+
+    try:
+        local = _model_facts(name)
+    except UsageError as error:
+        identity = Identity(entry.provider, entry.id)
+        local = {"on this machine": str(error), **_setup_line(entry.spec, identity)}
+    return {**local, **entry_facts(entry)} if "model" in local else {**entry_facts(entry), **local}
+
+
+def _uninstalled_facts(name: str, error: MissingExtra) -> dict[str, str]:
+    """What is known of a model whose library is not installed: its checkpoint's facts, if these are
+    in the catalog, and what to install."""
+    from snellen.report.terminal.catalog import entry_facts
+
+    parts = split_model(name)
+    entry = facts_of(f"hf/{parts.name}")
+    known = {} if entry is None else entry_facts(entry)
+    about = {
+        listing.name: listing.title
+        for listing in registered_models()
+        if listing.name.startswith(f"{parts.provider}/")
+    }
+    return {
+        **known,
+        "model": name,
+        "spec": name,
+        "provider": "; ".join(f"{listing}: {text}" for listing, text in about.items()),
+        "ask it by": f"snellen run -m {name} -b BENCHMARK",
+        "on this machine": str(error),
+        **_setup_line(name, Identity(parts.provider, parts.name)),
+    }
+
+
+def _model_facts(name: str) -> dict[str, str]:
+    info = describe_model(name)
+    can = info.capabilities
+    return {
+        "model": info.spec,
+        "provider": info.identity.provider,
+        **info.identity.facts,
+        "takes": ", ".join(sorted(can.inputs)) + ("" if can.many_images else " (one image)"),
+        "gives": ", ".join(sorted(can.outputs)),
+        "log-likelihood": "yes" if can.log_likelihood else "no",
+        "SEED-Bench-H level": level_of(can) or "none: it gives no text",
+        "identity": info.identity.digest(),
+        **_setup_line(info.spec, info.identity),
+    }
