@@ -14,6 +14,7 @@ from msgspec import structs
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.api._inputs import BenchmarkLike
+from snellen.api._judge_inputs import check_judges_see
 from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
 from snellen.api._published_columns import published_columns
 from snellen.api._recorded_roles import (
@@ -418,6 +419,7 @@ def _score_predictions(
     predictions = predictions.with_empty_replies() if benchmark.name in NULLS_COUNT else predictions
     advice = advice_on(benchmark.name, predictions.columns, has_judge=bool(roles.judges))
     models = roles.open_models(predictions, benchmark)
+    check_judges_see([benchmark], models)
     unread: Iterator[str] = iter(())
     table = benchmark.open()
     benchmark = replace(benchmark, open=lambda: table)

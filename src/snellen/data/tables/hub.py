@@ -281,7 +281,7 @@ def split_files(name: DatasetName) -> list[Path]:
     )
     if kind is None:
         raise DataError(
-            f"{folder} holds no data: {_found_in(folder)}; expected {', '.join(_DATA_SUFFIXES)} "
+            f"{folder} holds no data: {_list_contents(folder)}; expected {', '.join(_DATA_SUFFIXES)} "
             "files, or a data set written by save_to_disk; put a file with a row for each question "
             "there, or name the folder that has one"
         )
@@ -296,7 +296,7 @@ def split_files(name: DatasetName) -> list[Path]:
     return selected
 
 
-def _found_in(folder: Path) -> str:
+def _list_contents(folder: Path) -> str:
     """What a folder without data holds, in a few words."""
     names = sorted(entry.name + "/" * entry.is_dir() for entry in folder.iterdir())
     if not names:
