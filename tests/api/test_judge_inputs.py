@@ -1,4 +1,4 @@
-"""A judge that takes no images is refused before anything is asked, where it would be shown some."""
+"""A judge that takes no images is refused before it is asked, where it would be shown some."""
 
 from __future__ import annotations
 

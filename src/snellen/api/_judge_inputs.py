@@ -1,5 +1,4 @@
-"""Whether the judges of a command take what its benchmarks show them, known before they are asked.
-"""
+"""Whether the judges of a command take what its benchmarks show them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from snellen.api._recorded_roles import (
     refuse_idle_roles,
     unread_verdict_warnings,
 )
-from snellen.api.options import DEFAULT_OUT, check_repeats
+from snellen.api.options import DEFAULT_OUT, DEFAULT_STORE, check_repeats
 from snellen.api.resolve import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples, printed_text
 from snellen.benchmarks.declaration.data_file import data_file_declaration
@@ -56,10 +56,8 @@ from snellen.engine.servers.process import Notify
 from snellen.extract.llm import EXTRACTOR
 from snellen.models.replay import Replay
 from snellen.store.recorded_run import write_recorded_run
-from snellen.store.responses import STORE_FILE, ResponseStore
+from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
-
-DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
 
 
 class Scored(NamedTuple):
@@ -256,8 +254,8 @@ def score_as_run(
     _, reply_columns = ColumnNames(columns).split(True)
     rows = read_predictions(path, columns=reply_columns, where=where)
     matched = match_rows(rows, table).without_repeats()
-    with Servers(DEFAULT_STORE.parent) as servers:
-        nobody = RecordedRoles((), None, {}, DEFAULT_STORE, servers)
+    with Servers(Path(DEFAULT_OUT)) as servers:
+        nobody = RecordedRoles((), None, {}, Path(DEFAULT_STORE), servers)
         scored = _score_predictions(replace(benchmark, open=lambda: table), matched, nobody)
     if config.limit is not None:
         ids = {record.id for record in chain(run.records(), run.failures())}

@@ -281,9 +281,9 @@ def split_files(name: DatasetName) -> list[Path]:
     )
     if kind is None:
         raise DataError(
-            f"{folder} holds no data: {_list_contents(folder)}; expected {', '.join(_DATA_SUFFIXES)} "
-            "files, or a data set written by save_to_disk; put a file with a row for each question "
-            "there, or name the folder that has one"
+            f"{folder} holds no data: {_list_contents(folder)}; expected "
+            f"{', '.join(_DATA_SUFFIXES)} files, or a data set written by save_to_disk; put a file "
+            "with a row for each question there, or name the folder that has one"
         )
     splits: dict[str, list[Path]] = {}
     for path in files:
