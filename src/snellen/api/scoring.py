@@ -54,6 +54,7 @@ from snellen.engine.offline.score_recorded import Judges, score_replies
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.extract.llm import EXTRACTOR
+from snellen.models.naming.wrapping import wrap_model
 from snellen.models.replay import Replay
 from snellen.store.recorded_run import write_recorded_run
 from snellen.store.responses import ResponseStore
@@ -105,7 +106,10 @@ class Scored(NamedTuple):
     def __repr__(self) -> str:
         from snellen.report.terminal.table import print_runs
 
-        table = printed_text(lambda console: print_runs([self.report], console))
+        measured = self.readings is not None
+        table = printed_text(
+            lambda console: print_runs([self.report], console, judges_measured=measured)
+        )
         return "\n".join([table, *self.warnings])
 
     def _repr_html_(self) -> str:
@@ -293,7 +297,7 @@ def _as_run(
     if roles.extractor is not None:
         named_roles[EXTRACTOR] = roles.extractor
     identities = {
-        role: Identity("recorded", model) if isinstance(model, str) else model.identity
+        role: Identity("recorded", model) if isinstance(model, str) else wrap_model(model).identity
         for role, model in named_roles.items()
     }
     total = scored.summary.total

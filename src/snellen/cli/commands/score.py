@@ -129,7 +129,7 @@ def _score(arguments: Namespace) -> int:
         )
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
-        print_runs([scored.report], Terminal())
+        print_runs([scored.report], Terminal(), judges_measured=measured_parsers is not None)
         if measured_parsers is not None:
             print_line()
             print_finding(measured_parsers, Terminal())

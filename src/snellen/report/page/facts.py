@@ -14,6 +14,7 @@ from snellen.benchmarks.declaration.registry import RECIPE
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
+from snellen.report.judge_notes import judges_note
 from snellen.report.terminal.protocol_card import card_lines
 from snellen.report.terminal.repeats import draws_text
 
@@ -171,6 +172,8 @@ def _scoring(report: Report) -> Iterator[ReportFact]:
             fmt.display_name(role),
             f"{role_info.provider}/{role_info.name}" + (f" ({role_facts})" if role_facts else ""),
         )
+    if sentence := judges_note([report]):
+        yield ReportFact("judge's errors", sentence)
     if report.run.config.repeats > 1 or report.run.config.sampling:
         yield ReportFact("draws", draws_text(report))
     config = report.run.config
