@@ -19,6 +19,7 @@ from snellen.report.terminal.protocol_card import card_lines
 from snellen.report.terminal.repeats import draws_text
 
 _MODEL = "model"
+_PYTHON = "python"
 """The role of the model that is measured."""
 
 
@@ -95,7 +96,10 @@ def _environments(run: RunInfo) -> Iterator[FactSection]:
         if latest is not None:
             lock = ReportFact("lock digest", latest.lock, True)
             title = "Environment of the server" + (f" ({role})" if role != _MODEL else "")
-            yield FactSection(title, (lock, *_sort_facts(latest.packages)))
+            # Python first, then the packages under the names by which they are installed.
+            ordered = sorted(latest.packages.items(), key=lambda one: (one[0] != _PYTHON, one))
+            versions = [ReportFact(name, version) for name, version in ordered]
+            yield FactSection(title, (lock, *versions))
 
 
 def _published_facts(report: Report) -> Iterator[ReportFact]:
