@@ -8,6 +8,7 @@
 * `times=on`: each frame stands after its time;
 * `subtitles=off|frames|all`: those that are shown at the times of the frames, or all;
 * `subtitle_times=on`: each subtitle stands after its own start and end, as in `[3.5, 5.25] text`.
+  Only benchmarks whose defaults name it, and files of the user, have this option.
 """
 
 from __future__ import annotations
@@ -39,12 +40,13 @@ VIDEO_TEMPLATE = PromptTemplate(hint="{hint}")
 """Texts about a video stand before the question as they are."""
 SUBTITLES = "This video's subtitles are listed below:"
 """Before subtitles: the line that Video-MME's authors ask for."""
+SUBTITLE_TIMES = "subtitle_times"
 _CHOICES: Mapping[str, Sequence[str]] = {
     "video": ("frames", "clip", "native"),
     "sampling": FRAME_RULES,
     "times": ("off", "on"),
     "subtitles": ("off", "frames", "all"),
-    "subtitle_times": ("off", "on"),
+    SUBTITLE_TIMES: ("off", "on"),
 }
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
 _NO_CLIPS = (
@@ -83,7 +85,8 @@ def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[
     first |= defaults or {}
     choices = {**_CHOICES, "frames": ("8", "16", "32", "64"), "fps": ("off", "1", "0.5")}
     choices["edge"] = ("off", "768", "448")
-    names = ("video", "frames", "fps", "sampling", "edge", "times", "subtitles", "subtitle_times")
+    names = ["video", "frames", "fps", "sampling", "edge", "times", "subtitles"]
+    names += [SUBTITLE_TIMES] if defaults is not None and SUBTITLE_TIMES in defaults else []
     return {
         name: (first[name], *(value for value in choices[name] if value != first[name]))
         for name in names
@@ -98,7 +101,8 @@ def split_video_options(
     defaults_by_name = {name: values[0] for name, values in video_options(defaults).items()}
     chosen = {name: variant.options.get(name, value) for name, value in defaults_by_name.items()}
     for name, values in _CHOICES.items():
-        check_allowed(name, chosen[name], values)
+        if name in chosen:
+            check_allowed(name, chosen[name], values)
     count = _parse_number("frames", chosen["frames"], MAX_FRAMES)
     fps = None if chosen["fps"] == "off" else _parse_number("fps", chosen["fps"], 1000)
     edge = None if chosen["edge"] == "off" else _parse_number("edge", chosen["edge"], 1 << 16)
@@ -118,12 +122,13 @@ def split_video_options(
     form = chosen["video"]
     recorded = tuple(defaults_by_name)
     if form == "native":
-        recorded = ("video", "subtitles", "subtitle_times")
+        recorded = tuple(name for name in ("video", "subtitles", SUBTITLE_TIMES) if name in chosen)
     elif form == "clip" and chosen["times"] == "on":
         raise UsageError("video=clip hands the times over with the frames; leave out times=on")
-    if chosen["subtitle_times"] == "on" and chosen["subtitles"] == "off":
+    shows_subtitle_times = chosen.get(SUBTITLE_TIMES) == "on"
+    if shows_subtitle_times and chosen["subtitles"] == "off":
         raise UsageError(
-            "subtitle_times=on is about subtitles, which are not shown; add subtitles=frames or "
+            f"{SUBTITLE_TIMES}=on is about subtitles, which are not shown; add subtitles=frames or "
             "subtitles=all"
         )
     watching = VideoOptions(
@@ -131,7 +136,7 @@ def split_video_options(
         sampling=sampling,
         show_times=chosen["times"] == "on",
         subtitles=chosen["subtitles"],
-        show_subtitle_times=chosen["subtitle_times"] == "on",
+        show_subtitle_times=shows_subtitle_times,
         parameters={
             name: chosen[name]
             for name in recorded

@@ -32,6 +32,7 @@ import msgspec
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES
 from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.videos.cg_bench.open_part import OPEN_SCORING
@@ -57,7 +58,7 @@ from snellen.extract.published.cg_bench import (
 )
 from snellen.scoring.time_intervals import TimeSpan, intersection_over_union
 
-VERSION = "1"
+VERSION = "2"
 PART, CHOICE, OPEN = "part", "choice", "open"
 EDITION, FULL, MINI = "edition", "full", "mini"
 _PAIRS = msgspec.json.Decoder(list[tuple[float, float]])
@@ -108,7 +109,7 @@ def _frames(count: str, **others: str) -> Mapping[str, str]:
 
 
 _SUBTITLES = {"subtitles": "frames"}
-_TIMED_SUBTITLES = {**_SUBTITLES, "subtitle_times": "on"}
+_TIMED_SUBTITLES = {**_SUBTITLES, SUBTITLE_TIMES: "on"}
 _TIMED = {**_TIMED_SUBTITLES, "times": "on"}
 
 
@@ -158,7 +159,7 @@ BENCHMARK = Declaration(
     for_variant=_for_variant,
     samples=choice_samples,
     requires=REQUIRES_TEXT,
-    video=Video(defaults={"frames": "32"}),
+    video=Video(defaults={"frames": "32", SUBTITLE_TIMES: "off"}),
     scoring=_SCORING,
     headline=Headline(name=HEADLINE, summarise=summarise_clues, sums=long_sums, in_circular=False),
 )
