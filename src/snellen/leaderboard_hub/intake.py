@@ -191,7 +191,7 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
             predictions = read_predictions(path, settings=strict_settings(Path(folder), limits))
         except UsageError as error:
             # Unpacked copies of the file stand in the folder too.
-            sentence = re.sub(rf"{re.escape(folder)}[^\s:;,]*", lambda _: name, str(error))
+            sentence = re.sub(rf"{re.escape(folder)}[^\s:;,'\"()]*", lambda _: name, str(error))
             raise DataError(without_advice(sentence)) from error
     if len(predictions) > limits.rows:
         raise DataError(
