@@ -50,7 +50,7 @@ def score_restoration(reply: str, gold: str, *, chinese: bool = False) -> Restor
     best = _nearest_window(
         _windows(reply_words, gold_words, or_less=True), separator.join(gold_words), separator
     )
-    return _compared(best, gold_words)
+    return _compare(best, gold_words)
 
 
 def score_restoration_published(
@@ -63,10 +63,10 @@ def score_restoration_published(
     split = _CHINESE.findall if chinese else split_like_spacy
     reply_words, gold_words = split(said), split(gold)
     windows = _windows(reply_words, gold_words)
-    return _compared(_nearest_window(windows, gold, "" if chinese else " "), gold_words)
+    return _compare(_nearest_window(windows, gold, "" if chinese else " "), gold_words)
 
 
-def _compared(best: Sequence[str], gold_words: Sequence[str]) -> RestorationScore:
+def _compare(best: Sequence[str], gold_words: Sequence[str]) -> RestorationScore:
     if not best:
         return RestorationScore(0.0, 0.0)
     shared, both = set(best) & set(gold_words), set(best) | set(gold_words)
