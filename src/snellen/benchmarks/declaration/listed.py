@@ -212,13 +212,13 @@ def _adjust(entry: ListedEntry) -> AdjustSample | None:
 
 def _headline(entry: ListedEntry) -> Headline:
     if entry.unscored:
-        return Headline(summarise=_summarise_without_gold)
+        return Headline(summarise=summarise_without_gold)
     if entry.sections:
         return Headline(summarise=partial(summarise_sections, entry.groups[0], entry.sections))
     return Headline()
 
 
-def _summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:
+def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The summary without the notice of missing gold answers: they were left out on purpose."""
     expected = [
         structs.replace(record, unscored=None) if record.unscored == "no_gold" else record
