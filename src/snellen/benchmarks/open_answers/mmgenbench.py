@@ -12,8 +12,8 @@ prompts are collected.
 Oddities: the authors take the same cosine (SIM-Score) with the features of Unicom's ViT-L/14@336px,
 a checkpoint that transformers cannot load, so their numbers are others; their second number, FID,
 is computed over the features of all pictures, which no comparison of two gives. They draw with
-FLUX.1-dev, Stable Diffusion 3.5 and others, once each: runs are comparable by one CLIP model, one
-drawing model and one seed (`draw_seed`).
+FLUX, Kolors, Lumina or Stable Diffusion 3: runs are comparable by one CLIP model, one drawing
+model and one seed (`draw_seed`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def collecting_flow(settings: Generation) -> Callable[[Sample], Flow]:
     def flow(sample: Sample) -> Flow:
         messages = bare_question(sample)
         output = yield from ask_model(sample, messages, settings)
-        return build_record(sample, (_parse_prompt(sample, Pass(messages, output)),))
+        return build_record(sample, (_parse_prompt(Pass(messages, output)),))
 
     return flow
 
@@ -83,7 +83,7 @@ def redrawing_flow(settings: Generation, drawing: Drawing) -> Callable[[Sample],
     def flow(sample: Sample) -> Flow:
         messages = bare_question(sample)
         output = yield from ask_model(sample, messages, settings)
-        asked = _parse_prompt(sample, Pass(messages, output))
+        asked = _parse_prompt(Pass(messages, output))
         if not isinstance(output, Generated) or not isinstance(asked.answer, ParsedAnswer):
             return build_record(sample, (asked,), score=0.0)
         if not sample.media:
@@ -112,7 +112,7 @@ def redrawing_flow(settings: Generation, drawing: Drawing) -> Callable[[Sample],
     return flow
 
 
-def _parse_prompt(sample: Sample, asked: Pass) -> Pass:
+def _parse_prompt(asked: Pass) -> Pass:
     """The pass with the prompt that the reply is, if it says anything."""
     output = asked.output
     if not isinstance(output, Generated):
