@@ -146,8 +146,24 @@ def test_tables_are_averaged_over_their_parts(tmp_path: Path) -> None:
     assert summary.headline.value == 75.0
     assert summary.metrics["exact_amount"].value == 50.0
     (tmp_path / "part").mkdir()
-    without = scored("tablevqabench", tmp_path / "part", {"0": "Ajax|Feyenoord"}).summary
+    two = {"0": "Ajax|Feyenoord", "1": "12"}
+    without = scored("tablevqabench", tmp_path / "part", two).summary
     assert without.headline.value is None
+
+
+def test_a_part_of_the_tables_alone_has_its_own_headline(tmp_path: Path) -> None:
+    header, *rows = (LAYOUTS / FILES["tablevqabench"]).read_text().splitlines()
+    fields = rows[3].split("\t")
+    more = ["4", "fin-2", *fields[2:]]
+    data = tmp_path / "fintabnetqa.tsv"
+    data.write_text("\n".join([header, rows[3], "\t".join(more)]) + "\n")
+    replies = tmp_path / "replies.csv"
+    # The second is right but for its unit, which counts by the part's metric.
+    replies.write_text("id,prediction\n3,1\n4,$3.5\n")
+    summary = score("tablevqabench", replies, data=data).summary
+    assert (summary.headline.name, summary.headline.value) == ("accuracy", 50.0)
+    assert summary.metrics["exact_amount"].value == 0.0
+    assert any("of the part fintabnetqa" in notice for notice in summary.notices)
 
 
 def test_covered_texts_weigh_the_same_not_pictures(tmp_path: Path) -> None:

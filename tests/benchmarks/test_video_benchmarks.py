@@ -100,6 +100,29 @@ def test_times_and_subtitles_are_shown_where_asked_for(tmp_path: Path) -> None:
     assert "Gone" not in text
 
 
+def test_subtitles_are_shown_with_their_own_times_where_asked_for(tmp_path: Path) -> None:
+    model, run = watch(f"{own(tmp_path)}:subtitles=all,subtitle_times=on", tmp_path)
+    text, _ = model.seen["1"]
+    assert "below:\n[1.0, 1.8] Look here\n[4.5, 4.6] Gone\n" in text
+    assert run.info.config.parameters["subtitle_times"] == "on"
+    with pytest.raises(UsageError, match="subtitle_times=on is about subtitles, which are not"):
+        watch(f"{own(tmp_path)}:subtitle_times=on", tmp_path)
+
+
+def test_subtitles_at_frames_without_times_are_not_left_out_in_silence(tmp_path: Path) -> None:
+    path = own(tmp_path)
+    (tmp_path / "v.mp4").unlink()
+    (tmp_path / "v").mkdir()
+    for number in range(3):
+        Image.new("RGB", (64, 64), (number, 0, 0)).save(tmp_path / "v" / f"{number}.png")
+    path.write_text(path.read_text().replace("v.mp4", "v"))
+    _, run = watch(f"{path}:subtitles=frames", tmp_path)
+    [failed] = run.failures()
+    assert "the frames of this video have no times" in str(failed.passes[0].output)
+    model, _ = watch(f"{path}:subtitles=all", tmp_path)
+    assert "Look here\nGone" in model.seen["1"][0]
+
+
 def test_a_video_that_cannot_be_read_fails_its_sample(tmp_path: Path) -> None:
     path = own(tmp_path)
     (tmp_path / "bad.mp4").write_bytes(b"no video" * 100)

@@ -35,6 +35,10 @@ RUN = ("run", "-m", "random", "-b", "eyechart")
         (("compare", "x", "--level", "high"), "'high': expected a percentage, e.g. 95"),
         (("label", "x", "--share", "few"), "'few': expected a share from 0 to 1, e.g. 0.1 or 10%"),
         (("list", "models", "--filter", "size<abc"), "size is parameters in billions, e.g. size<"),
+        (
+            ("run", "-m", "random", "-b", "eyechart:circular"),
+            "option 'circular' is not of the form key=value; `snellen info eyechart` lists the",
+        ),
         (("run", "-m", "opnai/gpt-4o", "-b", "eyechart"), "did you mean openai/gpt-4o"),
     ],
 )

@@ -4,6 +4,7 @@ of intake and of the level gates are made here by the code that makes them there
 from __future__ import annotations
 
 import ast
+import gzip
 import re
 from collections.abc import Callable, Iterator
 from importlib import resources
@@ -14,14 +15,17 @@ from board_rows import add_board, number, publish, sqlite_hub, summary
 
 from snellen.benchmarks.abilities.seedbench.levels import dimensions
 from snellen.core.errors import UsageError
+from snellen.core.limits import raising_advice
 from snellen.leaderboard_hub.boards.pages import read_tables
 from snellen.leaderboard_hub.config import SubmissionLimits
-from snellen.leaderboard_hub.intake import Reply, check_ids, read_replies
+from snellen.leaderboard_hub.intake import Reply, check_ids, read_replies, without_advice
 from snellen.leaderboard_hub.web.pages.frame import translate
 from snellen.leaderboard_hub.web.pages.sentence_patterns import translate_sentence
 
 _LIMITS = SubmissionLimits(megabytes=1, rows=2)
 _WEB = Path(str(resources.files("snellen.leaderboard_hub.web")))
+_LIBRARY = re.compile(r"(?<=读取：).*|(?<=gz：)[^；]*")
+"""What a library says of a file that it cannot open: in its own words."""
 _ENGLISH = re.compile(r"\b(?:the|expected|and|is|are|not|no|has|at most|file)\b")
 
 _FILES: dict[str, tuple[str, bytes]] = {
@@ -33,6 +37,23 @@ _FILES: dict[str, tuple[str, bytes]] = {
     "no column": ("r.csv", b"index,what\n1,A\n"),
     "no id column": ("r.csv", b"name,prediction\n1,A\n"),
     "empty id": ("r.csv", b"index,prediction\n,A\n"),
+    "cells of a row": ("r.csv", b"index,prediction\n1\n"),
+    "header alone": ("r.tsv", b"index\tprediction\n"),
+    "same column twice": ("r.csv", b"index,prediction,prediction\n1,A,B\n"),
+    "UTF-16": ("r.csv", "index,prediction\n1,A\n".encode("utf-16")),
+    "no UTF-8": ("r.csv", b"index,prediction\n1,\xff\n"),
+    "open quote": ("r.csv", b'index,prediction\n1,"A\n'),
+    "many cells": ("r.csv", b",".join([b"x"] * 600) + b"\n"),
+    "no JSON line": ("r.jsonl", b'{"id": "1", "prediction": "A"}\n{"id": \n'),
+    "line no object": ("r.jsonl", b'{"id": "1", "prediction": "A"}\n7\n'),
+    "no JSON": ("r.json", b'[{"id": '),
+    "deep JSON": ("r.json", b'[{"id": "1", "prediction": ' + b"[" * 50 + b"]" * 50 + b"}]"),
+    "JSON of something else": ("r.json", b"[1, 2]"),
+    "no JSON rows": ("r.json", b"[]"),
+    "no workbook": ("r.xlsx", b"PK nothing"),
+    "no Parquet": ("r.parquet", b"nothing"),
+    "no gzip": ("r.csv.gz", b"nothing"),
+    "no Parquet in gzip": ("r.parquet.gz", gzip.compress(b"nothing")),
 }
 
 
@@ -46,9 +67,11 @@ def refusal(call: Callable[[], object]) -> str:
 def test_why_a_file_is_not_taken(name: str) -> None:
     english = refusal(lambda: read_replies(*_FILES[name], _LIMITS))
     assert "--" not in english
+    assert "SNELLEN_" not in english
+    assert "snellen-intake" not in english
     chinese = translate("zh", english)
     assert re.search(r"[\u4e00-\u9fff]", chinese), english
-    assert not _ENGLISH.search(chinese), chinese
+    assert not _ENGLISH.search(_LIBRARY.sub("", chinese)), chinese
     assert translate("en", english) == english
 
 
@@ -91,19 +114,61 @@ def test_the_gates_of_levels(tmp_path: Path) -> None:
         assert not _ENGLISH.search(chinese.partition("“")[0]), chinese
 
 
+_READERS = (
+    "predictions.py", "documents.py", "foreign/detect.py", "foreign/every_eval_ever.py",
+    "foreign/inspect_ai.py", "foreign/lmms_eval.py", "foreign/seedbench.py",
+    "tables/json_records.py", "tables/parquet.py", "tables/tsv.py", "tables/typed_rows.py",
+    "tables/unpack.py", "tables/workbook.py", "../core/limits.py",
+)  # fmt: skip
+"""The modules of `snellen.data` that read an upload."""
+_NOT_OF_UPLOADS = (
+    "7: 7", "is a folder", "is a pickle", "unknown kind of predictions file", "no row has",
+    "a damaged archive", "packed by a method", "7; expected a log of Inspect",
+)  # fmt: skip
+"""Parts of sentences about folders, other kinds of files and flags; an upload has none of them."""
+
+
+def reader_sentences() -> Iterator[str]:
+    """The sentence of every DataError of the readers, values replaced by 7."""
+    data = Path(str(resources.files("snellen.data")))
+    for module in _READERS:
+        for node in ast.walk(ast.parse((data / module).read_text(encoding="utf-8"))):
+            is_error = isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+                "DataError", "NoReplyColumn",
+            )  # fmt: skip
+            if is_error and isinstance(node.args[0], ast.JoinedStr | ast.Constant):
+                yield sentence_of(node.args[0])
+
+
+def sentence_of(text: ast.expr) -> str:
+    """The text of a literal, with 7 for each value, as a hub says it."""
+    if isinstance(text, ast.Constant):
+        return str(text.value)
+    assert isinstance(text, ast.JoinedStr)
+    parts = (
+        str(part.value) if isinstance(part, ast.Constant)
+        else raising_advice("rows") if "raising_advice" in ast.unparse(part) else "7"
+        for part in text.values
+    )  # fmt: skip
+    return without_advice("".join(parts))
+
+
+def test_what_readers_say_of_an_upload_has_a_translation() -> None:
+    sentences = {
+        text for text in reader_sentences() if not any(part in text for part in _NOT_OF_UPLOADS)
+    }
+    assert len(sentences) > 30
+    assert {text for text in sentences if translate_sentence(text) is None} == set()
+
+
 def error_sentences() -> Iterator[str]:
     """The sentence of every HTTPException of the pages, values replaced by 7."""
     for path in sorted((_WEB / "pages").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "HTTPException":
                 text = node.args[1]
-                if isinstance(text, ast.Constant):
-                    yield str(text.value)
-                elif isinstance(text, ast.JoinedStr):
-                    yield "".join(
-                        str(part.value) if isinstance(part, ast.Constant) else "7"
-                        for part in text.values
-                    )
+                if isinstance(text, ast.Constant | ast.JoinedStr):
+                    yield sentence_of(text)
 
 
 def test_errors_of_pages_have_a_translation() -> None:

@@ -18,7 +18,7 @@ from snellen.analysis.samples.error_samples import (
     ErrorType,
     WrongAnswer,
 )
-from snellen.api.options import DEFAULT_OUT
+from snellen.api.options import DEFAULT_STORE
 from snellen.api.resolve import resolve_model
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.event_loop import run_coroutine
@@ -30,7 +30,7 @@ from snellen.engine.loop.request_broker import ask_all
 from snellen.report.page.embedded import data_urls
 from snellen.report.page.thumbnails import thumbnail
 from snellen.settings import max_image_pixels
-from snellen.store.responses import STORE_FILE, ResponseStore
+from snellen.store.responses import ResponseStore
 
 JUDGE = "judge"
 _MAX_REPLY_TOKENS = 256
@@ -104,7 +104,7 @@ def media_sources(
 def propose_labels(
     wrong_answers: Sequence[WrongAnswer],
     model: AnyModel,
-    store: Path | str = Path(DEFAULT_OUT) / STORE_FILE,
+    store: Path | str = DEFAULT_STORE,
     moved: Sequence[str] = (),
 ) -> LabelProposals:
     """Have a judge model label wrong answers. It sees the images, the question, the right answer

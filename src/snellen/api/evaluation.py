@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, Unpack
 
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs, refuse_unanswered
+from snellen.api._judge_inputs import check_judges_see
 from snellen.api._roles import RunCell, RunMatrix, open_roles
 from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
@@ -165,6 +166,7 @@ def _evaluate(
                 _prepare(named.benchmark, fetching, warned)
                 if options.require_answers:
                     refuse_unanswered(named.benchmark)
+        check_judges_see([named.benchmark for named in named_benchmarks], roles.shared_roles)
         for models_by_role in roles.roles():
             check_roles(models_by_role)
         prices.check(roles.all_models(), limits.budget)

@@ -39,6 +39,8 @@ MAKER = "maker"
 PLAIN = "plain"
 SETUPS = (MAKER, PLAIN)
 DEFAULT_OUT = "snellen-results"
+DEFAULT_STORE = f"{DEFAULT_OUT}/store.sqlite"
+"""The response store of commands that have no folder for runs."""
 
 T = TypeVar("T")
 

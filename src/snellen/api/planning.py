@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from snellen.analysis.comparison.planned_study import Aims, StudyPlan
 from snellen.api._inputs import BenchmarkLike, benchmark_inputs
+from snellen.api._judge_inputs import check_judges_see
 from snellen.api._roles import RunMatrix, open_roles, resolve_comparison
 from snellen.api.budget import Prices, request_limits
 from snellen.api.options import (
@@ -112,6 +113,7 @@ def plan(
         resolver.benchmark(spec, variant, custom.benchmarks, columns)
         for spec, columns in benchmark_inputs(benchmarks, out / KEPT_FOLDER)
     ]
+    check_judges_see([named.benchmark for named in named_benchmarks], roles.shared_roles)
     if probe:
         resolver.probe([model for _, model in roles.models], roles.roles())
     store = Path(options.store) if options.store else out / STORE_FILE

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from snellen.api.frames import RowExport, Rows
-from snellen.api.options import SourceOptions
+from snellen.api.options import DEFAULT_OUT, SourceOptions
 from snellen.api.report import report_of
 from snellen.api.run_images import RunImages
 from snellen.core.errors import UnknownName, UsageError
@@ -426,7 +426,7 @@ def open_runs(*paths: Path | str, sources: SourceOptions | None = None) -> Resul
     from snellen.api.run_sources import source_folders
 
     if not paths:
-        raise UsageError("no folder of runs is named; expected open_runs('snellen-results')")
+        raise UsageError(f"no folder of runs is named; expected open_runs({DEFAULT_OUT!r})")
     folders: dict[Path, Path] = {}
     for path in source_folders([_checked_path(path) for path in paths], sources or SourceOptions()):
         for run in find_runs(path):
@@ -442,7 +442,7 @@ def _checked_path(path: object) -> Path:
         return Path(path)
     raise UsageError(
         f"a run cannot be opened from a value of type {type(path).__name__}; expected the path of "
-        "its folder, such as 'snellen-results/RUN'"
+        f"its folder, such as '{DEFAULT_OUT}/RUN'"
     )
 
 

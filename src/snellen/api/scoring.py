@@ -14,6 +14,7 @@ from msgspec import structs
 from snellen.analysis.comparison.reopened_data import benchmark_with_data
 from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.api._inputs import BenchmarkLike
+from snellen.api._judge_inputs import check_judges_see
 from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
 from snellen.api._published_columns import published_columns
 from snellen.api._recorded_roles import (
@@ -24,7 +25,7 @@ from snellen.api._recorded_roles import (
     refuse_idle_roles,
     unread_verdict_warnings,
 )
-from snellen.api.options import DEFAULT_OUT, check_repeats
+from snellen.api.options import DEFAULT_OUT, DEFAULT_STORE, check_repeats
 from snellen.api.resolve import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples, printed_text
 from snellen.benchmarks.declaration.data_file import data_file_declaration
@@ -53,12 +54,11 @@ from snellen.engine.offline.score_recorded import Judges, score_replies
 from snellen.engine.servers.managed import Servers
 from snellen.engine.servers.process import Notify
 from snellen.extract.llm import EXTRACTOR
+from snellen.models.naming.wrapping import wrap_model
 from snellen.models.replay import Replay
 from snellen.store.recorded_run import write_recorded_run
-from snellen.store.responses import STORE_FILE, ResponseStore
+from snellen.store.responses import ResponseStore
 from snellen.store.runs import RunFolder
-
-DEFAULT_STORE = Path(DEFAULT_OUT) / STORE_FILE
 
 
 class Scored(NamedTuple):
@@ -106,7 +106,10 @@ class Scored(NamedTuple):
     def __repr__(self) -> str:
         from snellen.report.terminal.table import print_runs
 
-        table = printed_text(lambda console: print_runs([self.report], console))
+        measured = self.readings is not None
+        table = printed_text(
+            lambda console: print_runs([self.report], console, judges_measured=measured)
+        )
         return "\n".join([table, *self.warnings])
 
     def _repr_html_(self) -> str:
@@ -255,8 +258,8 @@ def score_as_run(
     _, reply_columns = ColumnNames(columns).split(True)
     rows = read_predictions(path, columns=reply_columns, where=where)
     matched = match_rows(rows, table).without_repeats()
-    with Servers(DEFAULT_STORE.parent) as servers:
-        nobody = RecordedRoles((), None, {}, DEFAULT_STORE, servers)
+    with Servers(Path(DEFAULT_OUT)) as servers:
+        nobody = RecordedRoles((), None, {}, Path(DEFAULT_STORE), servers)
         scored = _score_predictions(replace(benchmark, open=lambda: table), matched, nobody)
     if config.limit is not None:
         ids = {record.id for record in chain(run.records(), run.failures())}
@@ -294,7 +297,7 @@ def _as_run(
     if roles.extractor is not None:
         named_roles[EXTRACTOR] = roles.extractor
     identities = {
-        role: Identity("recorded", model) if isinstance(model, str) else model.identity
+        role: Identity("recorded", model) if isinstance(model, str) else wrap_model(model).identity
         for role, model in named_roles.items()
     }
     total = scored.summary.total
@@ -418,6 +421,7 @@ def _score_predictions(
     predictions = predictions.with_empty_replies() if benchmark.name in NULLS_COUNT else predictions
     advice = advice_on(benchmark.name, predictions.columns, has_judge=bool(roles.judges))
     models = roles.open_models(predictions, benchmark)
+    check_judges_see([benchmark], models)
     unread: Iterator[str] = iter(())
     table = benchmark.open()
     benchmark = replace(benchmark, open=lambda: table)

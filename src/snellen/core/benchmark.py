@@ -109,6 +109,8 @@ class Benchmark:
     replies are scored without it, so it must change neither options nor gold."""
     extra_roles: tuple[str, ...] = ()
     """Roles of further models that its flows ask, e.g. `clip`; an `extractor` is always allowed."""
+    judges_see_media: bool = False
+    """Whether a prompt of its judges shows the images or frames of the question."""
     paper: str = ""
     provenance: str = ""
     """Where the data come from and under which licence."""

@@ -40,8 +40,10 @@ _DEFAULT_LIMITS = HiddenSplits()
 _ADVICE = {
     re.compile(r"; choose one with --columns .*", re.DOTALL): "; rename the column that is meant",
     re.compile(r"; the file holds \d+ values of .*", re.DOTALL): "; leave one of them out",
+    re.compile(r"; to go on all the same, raise \w+"): "; this hub takes no more",
 }
-"""Advice to use flags of a command, which nobody can type here, and what is said instead."""
+"""Advice to use flags of a command or variables, which nobody can set here, and what is said
+instead."""
 
 ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
 Link = Annotated[str, Meta(max_length=500, pattern=r"^(https?://\S+)?$")]
@@ -188,15 +190,21 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         try:
             predictions = read_predictions(path, settings=strict_settings(Path(folder), limits))
         except UsageError as error:
-            sentence = str(error).replace(str(path), name)
-            for advice, other in _ADVICE.items():
-                sentence = advice.sub(other, sentence)
-            raise DataError(sentence) from error
+            # Unpacked copies of the file stand in the folder too.
+            sentence = re.sub(rf"{re.escape(folder)}[^\s:;,'\"()]*", lambda _: name, str(error))
+            raise DataError(without_advice(sentence)) from error
     if len(predictions) > limits.rows:
         raise DataError(
             f"the file has {len(predictions):,} rows; at most {limits.rows:,} are taken"
         )
     return list(_distinct(predictions.rows))
+
+
+def without_advice(sentence: str) -> str:
+    """A sentence of the readers with what a submitter can do, in place of flags and variables."""
+    for advice, other in _ADVICE.items():
+        sentence = advice.sub(other, sentence)
+    return sentence
 
 
 def check_ids(replies: Sequence[Reply], expected: Sequence[str]) -> None:

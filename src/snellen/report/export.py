@@ -18,6 +18,7 @@ from snellen.core.csv_cells import text_cells
 from snellen.core.run import Report, RunInfo
 from snellen.core.summary import Metric
 from snellen.report import format as fmt
+from snellen.report.judge_notes import judges_note
 from snellen.report.latex import latex_comments, latex_table
 from snellen.report.markdown import bullets, literal, table
 from snellen.report.result_tables import (
@@ -114,6 +115,8 @@ def to_markdown(runs: Sequence[Report]) -> str:
         blocks += [f"**{literal(sheet.title)}**", "\n".join(lines)]
     if any(report.summary.headline.interval for report in runs):
         blocks.append(f"Intervals are for {fmt.ESTIMAND}.")
+    if sentence := judges_note(runs):
+        blocks.append(literal(f"{sentence[0].upper()}{sentence[1:]}"))
     return "\n\n".join(blocks) + "\n"
 
 

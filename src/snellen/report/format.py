@@ -284,7 +284,9 @@ def notices(report: Report, command: bool = True) -> tuple[str, ...]:
     """What a reader must know before the number: whether the data are not the published ones, the
     benchmark's own notices, the bounds that failed and missing samples leave, and whether the run
     has not ended, with the `command` that continues it."""
-    first, *others = report.summary.notices or (_loss_notice(report),)
+    # A summary of recorded replies has the note on its data too.
+    own_notices = [one for one in report.summary.notices if one != report.run.data.note]
+    first, *others = own_notices or (_loss_notice(report),)
     bounds = report.summary.bounds
     if bounds is not None:
         ends = f"bounds {score_text(bounds.worst)}–{score_text(bounds.best)}"

@@ -139,7 +139,10 @@ def find_runs(path: Path | str) -> list[RunFolder]:
     if not path.exists():
         raise UsageError(f"no run in {path}: {missing_file(path, 'file or folder')}")
     if not folders:
-        raise UsageError(f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}")
+        raise UsageError(
+            f"no run in {path}: neither it nor a folder in it has a {RUN_FILE}; name the folder "
+            f"that a run was written to, or make one with: snellen run ... --out {path}"
+        )
     return [open_run(child) for child in folders]
 
 

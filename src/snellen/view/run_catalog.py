@@ -130,6 +130,14 @@ class RunCatalog:
         path = self._paths.get(key)
         return None if path is None else Path(path)
 
+    def roots_without_runs(self) -> list[Path]:
+        """The folders of those named that hold no run so far."""
+        return [
+            root
+            for root in self.roots
+            if next(_run_folders(str(root.resolve()), _DEPTH), None) is None
+        ]
+
     def rows(self) -> list[tuple[str, CatalogRow]]:
         """The key and row of each run, in the order of their folders."""
         with self._lock:

@@ -26,7 +26,7 @@ from snellen.benchmarks.declaration.units import (
     unit_column,
     unit_sums,
 )
-from snellen.benchmarks.declaration.videos import VIDEO_TEMPLATE
+from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES, VIDEO_TEMPLATE
 from snellen.core.benchmark import REQUIRES_TEXT, FetchProgress, Table, Variant
 from snellen.core.errors import SnellenError
 from snellen.core.sample import Origin
@@ -119,7 +119,7 @@ def adapt_to_columns(data: UserFile, declaration: Declaration, variant: Variant)
     return replace(
         declaration,
         template=declaration.template or VIDEO_TEMPLATE,
-        video=Video(in_every_question=False, search_cache=False),
+        video=Video(defaults={SUBTITLE_TIMES: "off"}, in_every_question=False, search_cache=False),
     )
 
 

@@ -126,6 +126,8 @@ class ScoringParts:
     """`Benchmark.headline_sums` of this summary."""
     panel: JudgePanel = field(default_factory=JudgePanel)
     extra_roles: tuple[str, ...] = ()
+    judges_see_media: bool = False
+    """`Benchmark.judges_see_media`."""
     is_circular: bool = False
     unscorable: str = ""
     """Why this run can have no score, such as that no judge was named."""

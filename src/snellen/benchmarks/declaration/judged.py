@@ -107,6 +107,7 @@ class Judged:
             max_new_tokens=longest,
             panel=panel,
             extra_roles=panel.roles,
+            judges_see_media=any(panel.rubric(name).images != "none" for name in self.rubrics),
             unscorable=JUDGE_MISSING if self.must_judge and not panel else "",
         )
 

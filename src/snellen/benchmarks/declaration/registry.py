@@ -188,6 +188,12 @@ def _find_source(name: str, variant: Variant) -> NamedSource:
         return NamedSource(_hub_task(name) or data_file_declaration(name), {})
     registered = _find_registered(name)
     if registered is None:
+        stem, colon, option = name.partition(":")
+        if colon and is_registered(stem):
+            raise UsageError(
+                f"benchmark {name!r}: option {option!r} is not of the form key=value; "
+                f"`snellen info {stem}` lists the options"
+            )
         raise UnknownName("benchmark", name, benchmark_sources(), _data_file_hint(name))
     if variant.columns:
         if variant.data is None:

@@ -6,7 +6,9 @@
   may be; `sampling=centre|lmms-eval|vlmevalkit`: the rule (see `data.sampling`);
 * `edge=768`: frames are made smaller to this longest side; `off` keeps their size;
 * `times=on`: each frame stands after its time;
-* `subtitles=off|frames|all`: those that are shown at the times of the frames, or all.
+* `subtitles=off|frames|all`: those that are shown at the times of the frames, or all;
+* `subtitle_times=on`: each subtitle stands after its own start and end, as in `[3.5, 5.25] text`.
+  Only benchmarks whose defaults name it, and files of the user, have this option.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from snellen.core.model import Capabilities
 from snellen.core.sample import MediaRef, Sample
 from snellen.data.media.frame_sampling import FRAME_RULES, FrameRule, FrameSampling
 from snellen.data.media.frames import Frame, clip_medium, extract_frames
-from snellen.data.media.subtitles import cues_at, read_subtitles
+from snellen.data.media.subtitles import Cue, cues_at, read_subtitles
 from snellen.data.media.video_cells import FrameFolder, VideoFile
 from snellen.data.tables.open_table import IndexedTable, open_table
 from snellen.prompts.choice import PromptTemplate
@@ -38,11 +40,13 @@ VIDEO_TEMPLATE = PromptTemplate(hint="{hint}")
 """Texts about a video stand before the question as they are."""
 SUBTITLES = "This video's subtitles are listed below:"
 """Before subtitles: the line that Video-MME's authors ask for."""
+SUBTITLE_TIMES = "subtitle_times"
 _CHOICES: Mapping[str, Sequence[str]] = {
     "video": ("frames", "clip", "native"),
     "sampling": FRAME_RULES,
     "times": ("off", "on"),
     "subtitles": ("off", "frames", "all"),
+    SUBTITLE_TIMES: ("off", "on"),
 }
 _NUMBERS = {"frames": "8", "fps": "off", "edge": "off"}
 _NO_CLIPS = (
@@ -64,6 +68,7 @@ class VideoOptions:
     sampling: FrameSampling
     show_times: bool
     subtitles: str
+    show_subtitle_times: bool
     parameters: Mapping[str, str]
     """What a run records of it."""
     cache: Path
@@ -80,7 +85,8 @@ def video_options(defaults: Mapping[str, str] | None = None) -> dict[str, tuple[
     first |= defaults or {}
     choices = {**_CHOICES, "frames": ("8", "16", "32", "64"), "fps": ("off", "1", "0.5")}
     choices["edge"] = ("off", "768", "448")
-    names = ("video", "frames", "fps", "sampling", "edge", "times", "subtitles")
+    names = ["video", "frames", "fps", "sampling", "edge", "times", "subtitles"]
+    names += [SUBTITLE_TIMES] if defaults is not None and SUBTITLE_TIMES in defaults else []
     return {
         name: (first[name], *(value for value in choices[name] if value != first[name]))
         for name in names
@@ -95,7 +101,8 @@ def split_video_options(
     defaults_by_name = {name: values[0] for name, values in video_options(defaults).items()}
     chosen = {name: variant.options.get(name, value) for name, value in defaults_by_name.items()}
     for name, values in _CHOICES.items():
-        check_allowed(name, chosen[name], values)
+        if name in chosen:
+            check_allowed(name, chosen[name], values)
     count = _parse_number("frames", chosen["frames"], MAX_FRAMES)
     fps = None if chosen["fps"] == "off" else _parse_number("fps", chosen["fps"], 1000)
     edge = None if chosen["edge"] == "off" else _parse_number("edge", chosen["edge"], 1 << 16)
@@ -115,14 +122,21 @@ def split_video_options(
     form = chosen["video"]
     recorded = tuple(defaults_by_name)
     if form == "native":
-        recorded = ("video", "subtitles")
+        recorded = tuple(name for name in ("video", "subtitles", SUBTITLE_TIMES) if name in chosen)
     elif form == "clip" and chosen["times"] == "on":
         raise UsageError("video=clip hands the times over with the frames; leave out times=on")
+    shows_subtitle_times = chosen.get(SUBTITLE_TIMES) == "on"
+    if shows_subtitle_times and chosen["subtitles"] == "off":
+        raise UsageError(
+            f"{SUBTITLE_TIMES}=on is about subtitles, which are not shown; add subtitles=frames or "
+            "subtitles=all"
+        )
     watching = VideoOptions(
         form=form,
         sampling=sampling,
         show_times=chosen["times"] == "on",
         subtitles=chosen["subtitles"],
+        show_subtitle_times=shows_subtitle_times,
         parameters={
             name: chosen[name]
             for name in recorded
@@ -238,8 +252,21 @@ def _subtitle_lines(ref: MediaRef, frames: Sequence[Frame], video: VideoOptions)
         return []
     cues = read_subtitles(path)
     if video.subtitles == "frames" and not video.native:
-        cues = cues_at(cues, [frame.time for frame in frames if frame.time is not None])
-    return [SUBTITLES, *(cue.text for cue in cues)] if cues else []
+        moments = [frame.time for frame in frames if frame.time is not None]
+        if not moments:
+            raise MediaError(
+                f"the frames of this video have no times, by which subtitles=frames takes those of "
+                f"{path}; take subtitles=all"
+            )
+        cues = cues_at(cues, moments)
+    return [SUBTITLES, *(_cue_line(cue, video) for cue in cues)] if cues else []
+
+
+def _cue_line(cue: Cue, video: VideoOptions) -> str:
+    """A subtitle, after its times in seconds where these are shown, in VLMEvalKit's form."""
+    if not video.show_subtitle_times:
+        return cue.text
+    return f"[{round(cue.start, 3)}, {round(cue.end, 3)}] {cue.text}"
 
 
 def _put_image_tags(question: str, image_tags: Sequence[str], *, tags_in_hint: bool) -> str:

@@ -12,8 +12,9 @@ the authors' script takes the reply as it is (`--rule official`). A statement wh
 true and false is wrong.
 
 The headline is the plain mean of the four parts, which differ in size; VLMEvalKit prints no
-overall number, the authors' script the mean over questions (`accuracy`). For fintabnetqa the score
-is the relieved accuracy (with or without units), its exact one stands in `exact_amount`.
+overall number, the authors' script the mean over questions (`accuracy`), which is the headline
+where one part is scored alone, as the authors' files hold them. For fintabnetqa the score is the
+relieved accuracy (with or without units), its exact one stands in `exact_amount`.
 """
 
 from __future__ import annotations
@@ -113,13 +114,17 @@ def _adjust(sample: Sample, row: Row) -> Sample:
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
-    """The plain mean of the parts, with the mean over questions beside it; None if a part is
-    missing."""
+    """The plain mean of the parts, with the mean over questions beside it; of one part alone its
+    own accuracy; None if two or three parts are here."""
     summary = context.plain(records)
     parts = summary.groups.get("split", {})
     values = [parts[name].value for name in PARTS if name in parts]
     present = [value for value in values if value is not None]
     notices = summary.notices
+    if len(parts) == 1 and len(present) == 1:
+        (name,) = parts
+        notice = f"all questions are of the part {name}, whose accuracy is the headline"
+        return msgspec.structs.replace(summary, notices=(*notices, notice))
     if len(present) < len(PARTS):
         note = summary.headline.note or f"only {len(present)} of the {len(PARTS)} parts are here"
         mean = Metric(HEADLINE, None, summary.n, note=note)
@@ -145,7 +150,8 @@ def _part_sums(context: SummaryContext, records: Sequence[Record]) -> HeadlineSu
         lambda one: part if (part := one.groups.get("split")) in PARTS else None,
         context.failures,
     )
-    return sums if sums is not None and sums.rows.shape[1] == 2 * len(PARTS) else None
+    # Two columns for each part that has a score: all of them, or the one that is scored alone.
+    return sums if sums is not None and sums.rows.shape[1] in (2, 2 * len(PARTS)) else None
 
 
 BENCHMARK = Declaration(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.api.options import SourceOptions
+from snellen.api.options import DEFAULT_STORE, SourceOptions
 from snellen.cli.exit_codes import COMPLETE
 from snellen.cli.flags import (
     RUNS,
@@ -139,9 +139,10 @@ def _add_errors(actions: Actions) -> None:
     parser.add_argument("--judge", metavar="MODEL",
                         help="a model that proposes labels; they are stored next to the "
                             "page as FILE.judge.json")  # fmt: skip
-    parser.add_argument("--store", metavar="FILE", default="snellen-results/store.sqlite",
-                        help="store for the judge's replies (default: "
-                            "snellen-results/store.sqlite)")  # fmt: skip
+    parser.add_argument(
+        "--store", metavar="FILE", default=DEFAULT_STORE,
+        help=f"store for the judge's replies (default: {DEFAULT_STORE})",
+    )  # fmt: skip
 
 
 def _add_readers(actions: Actions) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from snellen import __version__
+from snellen.api.options import DEFAULT_STORE
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.printing import print_line
 from snellen.core.errors import SnellenError, UsageError
@@ -45,7 +46,7 @@ def add(parser: ArgumentParser) -> None:
 
 def main(arguments: Namespace) -> int:
     if arguments.repair and arguments.store is None:
-        raise UsageError("--repair mends a store: name it, e.g. snellen-results/store.sqlite")
+        raise UsageError(f"--repair mends a store: name it, e.g. {DEFAULT_STORE}")
     if arguments.store is not None:
         findings = list(examine_store(Path(arguments.store), repair=arguments.repair))
     else:

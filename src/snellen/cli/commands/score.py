@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 
 from snellen.api.flags import parse_pairs, parse_rule
-from snellen.api.options import VARIANT_FLAGS, RunOptions
+from snellen.api.options import DEFAULT_STORE, VARIANT_FLAGS, RunOptions
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
 from snellen.cli.flags import add_json, add_options, argument_type
 from snellen.cli.printing import line_printer, print_line
@@ -61,8 +61,7 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--store", metavar="FILE",
-        help="store for the verdicts of judges and extractors (default: "
-            "snellen-results/store.sqlite)",
+        help=f"store for the verdicts of judges and extractors (default: {DEFAULT_STORE})",
     )  # fmt: skip
     parser.add_argument(
         "--name",
@@ -100,7 +99,6 @@ def _score(arguments: Namespace) -> int:
     from dataclasses import replace
 
     from snellen.api import score
-    from snellen.api.scoring import DEFAULT_STORE
     from snellen.report.console import Terminal
     from snellen.report.findings.finding import finding_object, print_finding
     from snellen.report.findings.parsers import labelled_replies
@@ -131,7 +129,7 @@ def _score(arguments: Namespace) -> int:
         )
         print(json.dumps({**card, **measured}, ensure_ascii=False))
     else:
-        print_runs([scored.report], Terminal())
+        print_runs([scored.report], Terminal(), judges_measured=measured_parsers is not None)
         if measured_parsers is not None:
             print_line()
             print_finding(measured_parsers, Terminal())

@@ -27,6 +27,7 @@ def add(parser: ArgumentParser) -> None:
 def main(arguments: Namespace) -> int:
     """Serve the pages until Ctrl-C."""
     from snellen.api.run_sources import source_folders
+    from snellen.store.runs import RUN_FILE
     from snellen.view.run_view import RunLibrary
     from snellen.view.server import PageServer
 
@@ -43,6 +44,12 @@ def main(arguments: Namespace) -> int:
             arguments.port,
             arguments.annotator,
         ) as server:
+            for folder in server.library.catalog.roots_without_runs():
+                print_warning(
+                    f"there is no run in {folder} yet: neither it nor the folders in it have a "
+                    f"{RUN_FILE}; runs that are written there will appear (snellen run ... --out "
+                    f"{folder}), or stop this and name the folder of the runs"
+                )
             # Thousands of runs are read while the browser starts.
             Thread(target=server.library.catalog.read_all, daemon=True).start()
             print_line(f"{server.url}  (Ctrl-C stops it)", flush=True)

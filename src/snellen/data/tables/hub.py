@@ -31,6 +31,8 @@ _OPTION_NAMES = ("config", "split", "revision")
 _SAVED_FILES = ("state.json", "dataset_dict.json")
 _SHARD_NAME = re.compile(r"(?P<split>.+?)-\d{5}-of-\d{5}(?:-[0-9a-f]+)?")
 _DATA_SUFFIXES = (".parquet", ".jsonl", ".tsv", ".csv", ".json")
+_NAMES_SHOWN = 3
+"""Names of files that a message shows, of a folder in which none is data."""
 _BATCH = 32
 _CARD = "README.md"
 DESCRIPTION = "eval.yaml"
@@ -279,8 +281,9 @@ def split_files(name: DatasetName) -> list[Path]:
     )
     if kind is None:
         raise DataError(
-            f"{folder} holds no data: expected {', '.join(_DATA_SUFFIXES)} files, or a data set "
-            "written by save_to_disk"
+            f"{folder} holds no data: {_list_contents(folder)}; expected "
+            f"{', '.join(_DATA_SUFFIXES)} files, or a data set written by save_to_disk; put a file "
+            "with a row for each question there, or name the folder that has one"
         )
     splits: dict[str, list[Path]] = {}
     for path in files:
@@ -291,6 +294,15 @@ def split_files(name: DatasetName) -> list[Path]:
     if len(selected) > 1 and kind != ".parquet":
         raise DataError(f"{folder}: a split in several {kind} files is not read; join them first")
     return selected
+
+
+def _list_contents(folder: Path) -> str:
+    """What a folder without data holds, in a few words."""
+    names = sorted(entry.name + "/" * entry.is_dir() for entry in folder.iterdir())
+    if not names:
+        return "it is empty"
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return f"in it are {', '.join(names[:_NAMES_SHOWN])}{more}"
 
 
 def _select_split(name: DatasetName, splits: list[str]) -> str | None:

@@ -142,6 +142,25 @@ def open_table(
         raise DataError(f"{spec} cannot be read: {error.strerror}") from error
 
 
+def check_holds_data(spec: str) -> None:
+    """Raises DataError if a data file or folder does not exist, is empty or is of no known kind.
+
+    Its rows are not read; a data set of a hub is not looked for.
+    """
+    path = Path(spec).expanduser()
+    if not is_file(path):
+        name = DatasetName.parse(spec)
+        folder = Path(name.name)
+        if not name.local or is_mme_folder(folder):
+            return
+        if folder.is_dir():
+            if not name.is_saved():
+                split_files(name)
+            return
+    _check_readable(path, spec)
+    file_suffix(path)
+
+
 def _open_spec(spec: str, column_map: Mapping[str, str], settings: Settings) -> Table:
     name = DatasetName.parse(spec)
     if name.local and is_mme_folder(Path(name.name)):

@@ -58,6 +58,12 @@ def reply_budgets(
             continue
         info = run.info
         counts = token_counts(run.records())
+        if not info.counts.done:
+            raise UsageError(
+                f"{run.path} holds no replies, so that there is no budget to vary: "
+                f"{info.counts.failed:,} of its {info.counts.samples:,} samples failed; ask them "
+                "again with the command of the run"
+            )
         if not counts.draws:
             raise UsageError(
                 f"{run.path}: its replies come without counts of tokens (candidates are ranked, or "

@@ -14,10 +14,12 @@ from snellen.benchmarks.declaration.registry import RECIPE
 from snellen.core.price import Price
 from snellen.core.run import Report, RunInfo
 from snellen.report import format as fmt
+from snellen.report.judge_notes import judges_note
 from snellen.report.terminal.protocol_card import card_lines
 from snellen.report.terminal.repeats import draws_text
 
 _MODEL = "model"
+_PYTHON = "python"
 """The role of the model that is measured."""
 
 
@@ -94,7 +96,10 @@ def _environments(run: RunInfo) -> Iterator[FactSection]:
         if latest is not None:
             lock = ReportFact("lock digest", latest.lock, True)
             title = "Environment of the server" + (f" ({role})" if role != _MODEL else "")
-            yield FactSection(title, (lock, *_sort_facts(latest.packages)))
+            # Python first, then the packages under the names by which they are installed.
+            ordered = sorted(latest.packages.items(), key=lambda one: (one[0] != _PYTHON, one))
+            versions = [ReportFact(name, version) for name, version in ordered]
+            yield FactSection(title, (lock, *versions))
 
 
 def _published_facts(report: Report) -> Iterator[ReportFact]:
@@ -171,6 +176,8 @@ def _scoring(report: Report) -> Iterator[ReportFact]:
             fmt.display_name(role),
             f"{role_info.provider}/{role_info.name}" + (f" ({role_facts})" if role_facts else ""),
         )
+    if sentence := judges_note([report]):
+        yield ReportFact("judge's errors", sentence)
     if report.run.config.repeats > 1 or report.run.config.sampling:
         yield ReportFact("draws", draws_text(report))
     config = report.run.config

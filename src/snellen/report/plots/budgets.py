@@ -108,8 +108,10 @@ def _draw(
 def _label_axes(axes: Axes, budgets: Sequence[int], label: str, end: float | None) -> None:
     """Ticks at the budgets and at round values; `end` is the highest value that can occur."""
     low, high = axes.get_ylim()
-    ticks = round_ticks(min(0.0, low) if low < 0.3 * high else low, high, end)
-    ticks = [tick for tick in ticks if tick >= 0]
+    low = max(0.0, low) if low > 0.3 * high else 0.0
+    ticks = round_ticks(low, high)
+    if end is not None and ticks[-1] > end:
+        ticks = round_ticks(low, end, end)
     axes.set_ylim(ticks[0], ticks[-1])
     axes.set_yticks(ticks, [f"{tick:,g}" for tick in ticks])
     places = [math.log2(budget) for budget in budgets]

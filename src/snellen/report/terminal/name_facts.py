@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from snellen.benchmarks.abilities.seedbench.levels import level_of
+from snellen.benchmarks.declaration.data_file import is_data_set_folder
 from snellen.benchmarks.declaration.evidence import evidence_of
 from snellen.benchmarks.declaration.option_docs import OptionDoc, option_docs
 from snellen.benchmarks.declaration.registry import (
@@ -10,6 +13,7 @@ from snellen.benchmarks.declaration.registry import (
     builtin_suites,
     data_facts,
     is_data_source,
+    is_description,
     list_benchmarks,
     open_benchmark,
     split_spec,
@@ -19,18 +23,20 @@ from snellen.benchmarks.protocol.parsers import describe_rules
 from snellen.core.benchmark import Variant
 from snellen.core.errors import MissingExtra, UnknownName, UsageError
 from snellen.core.model import Identity
+from snellen.data.tables.open_table import check_holds_data
 from snellen.models.naming.catalog import CatalogEntry, catalog_names, facts_of
 from snellen.models.naming.maker_names import maker_name
 from snellen.models.naming.registry import describe_model, is_provider, registered_models
 from snellen.models.naming.registry import split_spec as split_model
 from snellen.prompts.recipes import MakerSetup, Recipe, find_setup, load_setups
+from snellen.store.runs import holds_run
 
 
 def facts_of_name(name: str) -> dict[str, str]:
     """Facts about whatever the name stands for, in the order in which they are printed; a text is
     empty where there is nothing to say.
 
-    Raises UnknownName, with the names that are near."""
+    Raises UnknownName, with the names that are near, and DataError for a path without data."""
     # `Aria` is a model, `aria` the recipe of its makers.
     recipe = name if name in catalog_names() else name.lower()
     setup = next((setup for setup in load_setups() if setup.name == recipe), None)
@@ -115,6 +121,7 @@ def _facts(name: str) -> dict[str, str]:
 
 def _benchmark_facts(name: str) -> dict[str, str]:
     """What a benchmark declares, and the evidence that its numbers are right."""
+    _check_own_data(name)
     benchmark = open_benchmark(name, Variant())
     evidence = evidence_of(benchmark.name)
     (aliases,) = [
@@ -140,6 +147,19 @@ def _benchmark_facts(name: str) -> dict[str, str]:
         "results files": _advice(benchmark.name),
         "longest reply": f"{benchmark.max_new_tokens} tokens",
     }
+
+
+def _check_own_data(name: str) -> None:
+    """Raises DataError or UsageError if the name is a path at which there are no data."""
+    path = split_spec(name).name
+    if not is_data_source(path) or is_description(path) or is_data_set_folder(path):
+        return
+    if holds_run(Path(path)):
+        raise UsageError(
+            f"{path} holds runs, and info is about models, benchmarks and data files; "
+            f"to see the runs: snellen report {path}"
+        )
+    check_holds_data(path)
 
 
 def _advice(name: str) -> str:

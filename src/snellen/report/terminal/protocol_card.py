@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from snellen.analysis.cards import ProtocolCard
 from snellen.benchmarks.declaration.evidence import evidence_of
+from snellen.benchmarks.protocol.judging import JUDGE
 from snellen.core.sample import Kind
 from snellen.report import format as fmt
 from snellen.report.findings.parsers import quality_lines
+from snellen.report.judge_notes import card_judges_note
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +27,8 @@ def card_lines(card: ProtocolCard) -> Iterator[tuple[str, str]]:
     yield from quality_lines(card.reader.split(", "), _kinds(card))
     if card.judge:
         yield "judge", f"{card.judge} (digest of its rubrics {card.parts['judge']})"
+        if JUDGE in card.judge.split(", "):
+            yield "judge's errors", card_judges_note(card.name)
     evidence = evidence_of(card.name)
     if evidence is not None:
         yield "evidence", f"{evidence.brief()} (snellen info {card.name} names the sources)"

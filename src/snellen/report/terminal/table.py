@@ -14,6 +14,7 @@ from snellen.core.record import Record, every_pass
 from snellen.core.run import Report
 from snellen.core.terminal_text import escape_controls
 from snellen.report import format as fmt
+from snellen.report.judge_notes import judges_note
 from snellen.report.result_tables import (
     ResultTable,
     board_table,
@@ -75,10 +76,13 @@ WIDE = 100
 """From this width on, model names are not broken."""
 
 
-def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
+def print_runs(
+    runs: Sequence[Report], console: Console | None = None, *, judges_measured: bool = False
+) -> None:
     """Print the notices, then (for several models and benchmarks) models by benchmarks, then a
     table for each benchmark and headline with a row for each run. Plain text if the console is not
-    a terminal; designed for 80 columns and more."""
+    a terminal; designed for 80 columns and more. `judges_measured`: figures on the judges are
+    printed beside it, so that nothing needs to be said of them."""
     from snellen.report.console import Terminal
 
     console = console or Terminal()
@@ -92,6 +96,10 @@ def print_runs(runs: Sequence[Report], console: Console | None = None) -> None:
             console.print()
         _print_board(board, console)
     _print_estimand(runs, console)
+    if not judges_measured and (sentence := judges_note(runs)):
+        from rich.text import Text
+
+        console.print(Text(sentence, style="dim"))
     if len(runs) == 1:
         _print_details(runs[0], console)
 

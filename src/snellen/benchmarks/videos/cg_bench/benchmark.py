@@ -15,9 +15,11 @@ Oddities: a table has a row for each task of a question, and the rows of one que
 With `times=on` the intervals are asked for in seconds, else in parts of the video's length; a reply
 whose ends are all at most 1 is read as such parts. The frames of the clues are shared out by their
 length, as the authors do, and are cut out of the whole video, not read from the published clips.
-Subtitles are shown without their times. VLMEvalKit leaves what it cannot read out of every number
-(`--rule vlmevalkit`); here it is wrong. In its open part it pairs verdicts with replies in the
-order of a set of the questions' numbers, which need not be that of the rows; here each has its own.
+Subtitles are shown without their times unless `subtitle_times=on`, which VLMEvalKit's names with
+`subt` mean; they stand behind Video-MME's line, which VLMEvalKit leaves out here. It leaves what it
+cannot read out of every number (`--rule vlmevalkit`); here that is wrong. In its open part it pairs
+verdicts with replies in the order of a set of the questions' numbers, which need not be that of the
+rows; here each has its own.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import msgspec
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import RuleScoring
+from snellen.benchmarks.declaration.videos import SUBTITLE_TIMES
 from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT
 from snellen.benchmarks.videos.cg_bench.open_part import OPEN_SCORING
@@ -55,7 +58,7 @@ from snellen.extract.published.cg_bench import (
 )
 from snellen.scoring.time_intervals import TimeSpan, intersection_over_union
 
-VERSION = "1"
+VERSION = "2"
 PART, CHOICE, OPEN = "part", "choice", "open"
 EDITION, FULL, MINI = "edition", "full", "mini"
 _PAIRS = msgspec.json.Decoder(list[tuple[float, float]])
@@ -106,7 +109,8 @@ def _frames(count: str, **others: str) -> Mapping[str, str]:
 
 
 _SUBTITLES = {"subtitles": "frames"}
-_TIMED = {"subtitles": "frames", "times": "on"}
+_TIMED_SUBTITLES = {**_SUBTITLES, SUBTITLE_TIMES: "on"}
+_TIMED = {**_TIMED_SUBTITLES, "times": "on"}
 
 
 def _for_variant(declaration: Declaration, variant: Variant) -> Declaration:
@@ -138,7 +142,7 @@ BENCHMARK = Declaration(
         "CG-Bench_MCQ_Grounding_Mini": {EDITION: MINI},
         "CGBench_MCQ_Grounding_Mini_8frame_subs_subt": {
             EDITION: MINI,
-            **_frames("8", **_SUBTITLES),
+            **_frames("8", **_TIMED_SUBTITLES),
         },
         "CGBench_MCQ_Grounding_32frame_subs": _frames("32", **_SUBTITLES),
         "CGBench_MCQ_Grounding_16frame_subs_subt_ft": _frames("16", **_TIMED),
@@ -155,7 +159,7 @@ BENCHMARK = Declaration(
     for_variant=_for_variant,
     samples=choice_samples,
     requires=REQUIRES_TEXT,
-    video=Video(defaults={"frames": "32"}),
+    video=Video(defaults={"frames": "32", SUBTITLE_TIMES: "off"}),
     scoring=_SCORING,
     headline=Headline(name=HEADLINE, summarise=summarise_clues, sums=long_sums, in_circular=False),
 )
