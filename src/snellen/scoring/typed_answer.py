@@ -9,11 +9,11 @@ for the gold "Not answerable"; the script compares characters (`typed_score_by_s
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from snellen.core.literals import parse_literal
 from snellen.scoring.document import NOT_ANSWERABLE, abstains, thresholded_similarity
 
 # Matches only at the start of a run of blanks, so that scanning stays linear.
@@ -137,8 +137,8 @@ def _parse_python_list(text: str) -> list[str] | None:
     if not text.startswith("["):
         return [text]
     try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = parse_literal(text)
+    except ValueError:
         return None
     return [str(item) for item in value] if isinstance(value, list) else [str(value)]
 

@@ -17,7 +17,6 @@ copied out leaves the sample ungraded; there it is wrong. There is no score with
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -49,6 +48,7 @@ from snellen.benchmarks.protocol.judging import (
 )
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
+from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import Generated, NoMatch, ParsedAnswer
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
@@ -133,13 +133,11 @@ def _puzzle(cells: Mapping[str, str], where: str) -> Puzzle:
 
 
 def _literal(text: str) -> Any:
-    """A value in Python's or JSON's syntax; None for an empty text, the text for anything else."""
-    for read in (ast.literal_eval, msgspec.json.decode):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return text or None
+    """A value in JSON's or Python's syntax; None for an empty text, the text for anything else."""
+    try:
+        return parse_json_or_literal(text)
+    except ValueError:
+        return text or None
 
 
 def _flow(

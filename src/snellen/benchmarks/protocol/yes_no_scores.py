@@ -9,7 +9,6 @@ https://arxiv.org/abs/2410.03051).
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_j
 from snellen.benchmarks.protocol.point_grading import to_points
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.flow import Flow, Steps
+from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Message, Ref
@@ -161,12 +161,9 @@ def decode_pairs(text: str) -> tuple[QuestionPair, ...]:
     """The questions of a cell, a list of objects with `question` and `answer` as JSON or Python
     writes it; empty if it is none."""
     try:
-        items = json.loads(text)
+        items = parse_json_or_literal(text)
     except ValueError:
-        try:
-            items = ast.literal_eval(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return ()
+        return ()
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return ()
     return tuple(
