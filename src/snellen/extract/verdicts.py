@@ -225,6 +225,12 @@ def find_json(reply: str) -> str | None:
     return None
 
 
+def parse_text(reply: str) -> ParsedVerdict | None:
+    """The whole reply as a text; None for an empty one."""
+    text = without_thinking(reply).strip()
+    return ParsedVerdict(text=text) if text else None
+
+
 def parse_extracted_answer(reply: str) -> ParsedVerdict | None:
     """The short answer that a judge extracted: the reply's last line without a lead-in.
 

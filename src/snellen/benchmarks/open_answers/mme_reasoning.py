@@ -55,9 +55,8 @@ from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
 from snellen.data.download import RemoteFile
-from snellen.extract.clean import without_thinking
 from snellen.extract.unanswered import non_answer
-from snellen.extract.verdicts import ParsedVerdict, find_json, parse_grade
+from snellen.extract.verdicts import ParsedVerdict, find_json, parse_grade, parse_text
 from snellen.scoring.puzzles import CHECKS, solves
 
 CAPABILITY, REASONING = "capability", "reasoning_type"
@@ -186,7 +185,7 @@ def _copied_answers(
             panel,
             _PROMPTS[puzzle.prompt],
             {"question": sample.question, "reply": reply},
-            _parse_text if puzzle.prompt in _TEXT_PROMPTS else _parse_json,
+            parse_text if puzzle.prompt in _TEXT_PROMPTS else _parse_json,
             Ref(sample.id),
             step=EXTRACTION,
         )
@@ -200,11 +199,6 @@ def _compared_values(
     grade = partial(parse_grade, low=0.0, high=1.0, integers_only=True)
     ref = Ref(sample.id, 1)
     return (yield from ask_judges(panel, _SAME, fields, grade, ref, about=reply))
-
-
-def _parse_text(reply: str) -> ParsedVerdict | None:
-    text = without_thinking(reply).strip()
-    return ParsedVerdict(text=text) if text else None
 
 
 def _parse_json(reply: str) -> ParsedVerdict | None:

@@ -30,7 +30,7 @@ from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary
 from snellen.extract.clean import without_thinking
 from snellen.extract.unanswered import non_answer
-from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_object
+from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_object, parse_text
 from snellen.scoring.accuracy import cluster_samples, mean_metric
 
 SCORE = "score"
@@ -149,12 +149,6 @@ def parse_yes_no_score(reply: str) -> ParsedVerdict | None:
     if grade is None or not 0 <= score <= TOP:
         return None
     return ParsedVerdict({GRADE: grade, SCORE: score})
-
-
-def parse_text(reply: str) -> ParsedVerdict | None:
-    """The words of a judge that answers a question; None if there are none."""
-    text = without_thinking(reply).strip()
-    return ParsedVerdict(text=text) if text else None
 
 
 def decode_pairs(text: str) -> tuple[QuestionPair, ...]:
