@@ -13,7 +13,10 @@ from snellen.api.scoring import Scored, score
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.output import Failure
+from snellen.data import predictions
 from snellen.data.predictions import read_predictions
+from snellen.data.tables.index import Scan
+from snellen.settings import Settings
 
 HERE = Path(__file__).parent
 
@@ -327,6 +330,25 @@ def test_recorded_verdicts_of_a_published_file_count(
     again = score(benchmark, path, judges=[f"column:{verdicts}"])
     assert again.score == found.score
     assert not any("recorded in" in told for told in again.warnings)
+
+
+@pytest.mark.parametrize(("rule", "reads"), [("snellen", 1), ("official", 2)])
+def test_a_file_is_read_again_only_where_the_layout_renames_a_column(
+    write, monkeypatch: pytest.MonkeyPatch, rule: str, reads: int
+) -> None:
+    row = {"pid": "1", "question": "How many?", "answer": "2", "question_type": "free_form",
+           "answer_type": "integer", "response": "2", "extraction": "2",
+           "prediction": "2"}  # fmt: skip
+    scans: list[str] = []
+
+    def count_scan(path: Path, columns: dict, name: str, settings: Settings) -> Scan:
+        scans.append(name)
+        return scan_file(path, columns, name, settings)
+
+    scan_file = predictions._scan_file
+    monkeypatch.setattr(predictions, "_scan_file", count_scan)
+    found = score("mathvista", write("t.jsonl", lines(row)), variant=Variant(rule=rule))
+    assert (found.score, len(scans)) == (100.0, reads)
 
 
 def test_grades_without_the_replies_are_scored_on_the_data(write) -> None:
