@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.literals import parse_json_or_literal, parse_literal
+from snellen.core.literals import parse_finite, parse_json_or_literal, parse_literal
 from snellen.data.columns import parse_list
 
 NO_VALUES = (
@@ -51,3 +51,11 @@ def test_anything_else_is_a_value_error(text: str) -> None:
 
 def test_a_cell_with_a_backslash_is_a_list() -> None:
     assert parse_list(r"['\sqrt{2}', '2']") == [r"\sqrt{2}", "2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [(" 1e3 ", 1000.0), ("-.5", -0.5), ("nan", None), ("-inf", None), ("5 m", None)],
+)
+def test_finite_numbers(text: str, number: float | None) -> None:
+    assert parse_finite(text) == number

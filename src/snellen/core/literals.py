@@ -1,9 +1,9 @@
-"""Values written as text, in Python's syntax or as JSON: cells and replies that other tools wrote
-with `repr` or with `json.dumps`."""
+"""Values written as text: numbers, and cells and replies in Python's syntax or as JSON."""
 
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from ast import literal_eval
 from typing import Any
@@ -29,3 +29,12 @@ def parse_json_or_literal(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return parse_literal(text)
+
+
+def parse_finite(text: str) -> float | None:
+    """The number that a text is, as Python writes numbers; None for other texts, nan and inf."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
