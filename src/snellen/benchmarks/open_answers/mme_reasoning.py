@@ -31,7 +31,7 @@ from snellen.benchmarks.declaration.judged import (
     plain_messages,
     split_list,
 )
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import (
     EXTRACTION,
     JUDGE_RULE,
@@ -54,7 +54,6 @@ from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.data.download import RemoteFile
 from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import ParsedVerdict, find_json, parse_grade, parse_text
 from snellen.scoring.puzzles import CHECKS, solves
@@ -227,20 +226,10 @@ BENCHMARK = Declaration(
     title="MME-Reasoning, logical reasoning",
     paper="https://arxiv.org/abs/2505.21327",
     provenance="MME-Reasoning of its authors",
-    data=Published(
-        {},
-        {
-            (): PublishedFile(
-                "MME-Reasoning.tsv",
-                RemoteFile(
-                    urls=(
-                        "https://huggingface.co/datasets/U4R/MME-Reasoning/resolve/main/"
-                        "MME_Reasoning.tsv",
-                    ),
-                    md5="b243f44778782d3821523689f6b40a1e",
-                ),
-            )
-        },
+    data=single_tsv(
+        "https://huggingface.co/datasets/U4R/MME-Reasoning/resolve/main/MME_Reasoning.tsv",
+        "b243f44778782d3821523689f6b40a1e",
+        "MME-Reasoning.tsv",
     ),
     aliases={"MME-Reasoning": {}, "MMEReasoning": {}},
     samples=reasoning_samples,
