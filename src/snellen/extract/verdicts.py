@@ -7,11 +7,11 @@ caller may ask again, or leave the sample ungraded.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from snellen.core.literals import parse_finite
 from snellen.extract.clean import without_thinking
 
 
@@ -300,7 +300,7 @@ def _as_number(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
+        return parse_finite(str(value))
     if isinstance(value, str):
         bare = _OUT_OF.sub("", _strip_markup(value))
         return float(bare) if _NUMBER.fullmatch(bare) else None

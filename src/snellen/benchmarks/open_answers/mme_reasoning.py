@@ -17,6 +17,7 @@ copied out leaves the sample ungraded; there it is wrong. There is no score with
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -213,7 +214,7 @@ def _is_right(text: str, sample: Sample, puzzle: Puzzle) -> bool:
         return _letters(text.strip("[]").split(",")) == _letters(golds)
     if puzzle.check == _FORMULA:
         return solves(puzzle.check, text, gold, puzzle.info)
-    return solves(puzzle.check, msgspec.json.decode(text), gold, puzzle.info)
+    return solves(puzzle.check, json.loads(text), gold, puzzle.info)
 
 
 def _letters(texts: Iterable[object]) -> set[str]:

@@ -72,9 +72,12 @@ def _open_flow(
             unanswered = Pass(messages, output, no_answer, sample.gold, False)
             return build_record(sample, (unanswered,), score=0.0)
         answer = answer_of(output.text)
+        if not sample.gold:
+            read = ParsedAnswer(answer, RULE)
+            return build_record(sample, (Pass(messages, output, read, sample.gold),))
         fields = {
             "question": sample.question,
-            "gold": sample.gold[0] if sample.gold else "",
+            "gold": sample.gold[0],
             "reply": answer,
         }
         ref = Ref(sample.id)
