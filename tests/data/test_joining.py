@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -392,6 +393,18 @@ def test_a_folder_holds_a_file_for_each_part(tmp_path: Path) -> None:
     tasks = {name: metric.value for name, metric in found.summary.groups["task"].items()}
     assert tasks == {"IQ_Test": 100.0, "Multi-view_Reasoning": 0.0}
     assert (found.score, found.summary.no_gold) == (50.0, 2)
+
+
+def test_packed_files_of_a_folder_count_and_folders_in_it_are_no_files(tmp_path: Path) -> None:
+    (tmp_path / "more.json").mkdir()
+    for name in ("a.jsonl.gz", "more.json/b.jsonl"):
+        data = json.dumps({"id": name, "prediction": "A"}).encode()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    found = read_predictions(tmp_path)
+    assert [(row.id, row.cells["file"]) for row in found] == [
+        ("a.jsonl.gz", "a"),
+        ("more.json/b.jsonl", "more.json/b"),
+    ]
 
 
 def test_the_parts_of_a_table_benchmark_are_named_by_their_files(tmp_path: Path) -> None:
