@@ -50,6 +50,15 @@ class QuestionPair(NamedTuple):
     answer: str
 
 
+class _GradedPairs(NamedTuple):
+    """What was asked of the judges, and what they said of each pair: right or wrong, and how well
+    it matches, both 0..1; fewer than the pairs if one has no verdict."""
+
+    asked: PanelVerdicts
+    grades: Sequence[float]
+    scores: Sequence[float]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchProtocol:
     """How the replies of a benchmark are asked for and compared."""
@@ -89,27 +98,7 @@ class MatchProtocol:
                 if self.by_questions
                 else (QuestionPair(sample.question, sample.gold[0]),)
             )
-            asked = PanelVerdicts(())
-            grades: list[float] = []
-            scores: list[float] = []
-            for pair in pairs:
-                reply = text
-                if self.by_questions:
-                    answering = yield from self._answer(panel, pair.question, text, sample.id)
-                    asked = PanelVerdicts((*asked.verdicts, *answering.verdicts))
-                    reply = next((one.text or "" for one in answering.readable), "")
-                    if not reply:
-                        break
-                fields = {"question": pair.question, "gold": pair.answer, "reply": reply}
-                verdicts = yield from ask_judges(
-                    panel, self.rubric, fields, parse_yes_no_score, Ref(sample.id), about=reply
-                )
-                asked = PanelVerdicts((*asked.verdicts, *verdicts.verdicts))
-                grade, score = verdicts.grade(), verdicts.grade(SCORE)
-                if grade is None or score is None or verdicts.failure is not None:
-                    break
-                grades.append(grade)
-                scores.append(score / TOP)
+            asked, grades, scores = yield from self._grade_pairs(panel, pairs, text, sample.id)
             result = Pass(messages, output, answer, sample.gold, verdicts=asked.verdicts)
             if not pairs or len(grades) < len(pairs):
                 return ungraded_record(sample, (result,), asked)
@@ -122,6 +111,34 @@ class MatchProtocol:
             )
 
         return flow
+
+    def _grade_pairs(
+        self, panel: JudgePanel, pairs: Sequence[QuestionPair], text: str, name: str
+    ) -> Steps[_GradedPairs]:
+        """Have the judges compare the reply, or an answer that a judge gives from the caption, with
+        each gold answer. Ends where a verdict cannot be read."""
+        asked = PanelVerdicts(())
+        grades: list[float] = []
+        scores: list[float] = []
+        for pair in pairs:
+            reply = text
+            if self.by_questions:
+                answering = yield from self._answer(panel, pair.question, text, name)
+                asked = PanelVerdicts((*asked.verdicts, *answering.verdicts))
+                reply = next((one.text or "" for one in answering.readable), "")
+                if not reply:
+                    break
+            fields = {"question": pair.question, "gold": pair.answer, "reply": reply}
+            verdicts = yield from ask_judges(
+                panel, self.rubric, fields, parse_yes_no_score, Ref(name), about=reply
+            )
+            asked = PanelVerdicts((*asked.verdicts, *verdicts.verdicts))
+            grade, score = verdicts.grade(), verdicts.grade(SCORE)
+            if grade is None or score is None or verdicts.failure is not None:
+                break
+            grades.append(grade)
+            scores.append(score / TOP)
+        return _GradedPairs(asked, grades, scores)
 
     def _answer(
         self, panel: JudgePanel, question: str, caption: str, name: str
