@@ -17,19 +17,18 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judged_flows import ask_for_reply, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
 from snellen.benchmarks.protocol.point_grading import to_points
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.flow import Flow, Steps
 from snellen.core.literals import parse_json_or_literal
-from snellen.core.output import Generated, ParsedAnswer
+from snellen.core.output import ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary
 from snellen.extract.clean import without_thinking
-from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_object, parse_text
 from snellen.scoring.accuracy import cluster_samples, mean_metric
 
@@ -82,13 +81,9 @@ class MatchProtocol:
             """Ask the model, then the judges. A reply without an answer scores 0 without a
             judge; one of whose verdicts cannot be read is ungraded."""
             messages = self.build_messages(sample)
-            output = yield from ask_model(sample, messages, settings)
-            if not isinstance(output, Generated):
-                return build_record(sample, (Pass(messages, output, gold=sample.gold),))
-            no_answer = non_answer(output)
-            if no_answer is not None:
-                unanswered = Pass(messages, output, no_answer, sample.gold, False)
-                return build_record(sample, (unanswered,), score=0.0, values={SCORE: 0.0})
+            output = yield from ask_for_reply(sample, messages, settings, {SCORE: 0.0})
+            if isinstance(output, Record):
+                return output
             text = without_thinking(output.text).strip()
             answer = ParsedAnswer(text, _WHOLE)
             if not sample.gold:
