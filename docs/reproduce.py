@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
 from msgspec import json as msgjson
+from reproduction_entry import Entry
 
 from snellen.api import score
 from snellen.api.scoring import Scored
@@ -36,27 +36,6 @@ NOTE = (
 )
 _LAVIN = "MME's evaluation tool (branch Evaluation, tools/eval_tool.zip), LaVIN"
 _ZOO = "LLaVA, docs/MODEL_ZOO.md"
-
-
-class Entry(Struct, frozen=True):
-    """One number: ours and the official one, both as they are compared."""
-
-    benchmark: str
-    system: str
-    number: str
-    ours: float
-    official: float
-    digits: int
-    """Decimals to which the official number is known; ours is rounded to as many."""
-    source: str
-    count: str = ""
-    """The whole numbers behind ours, e.g. 101/211."""
-    because: str = ""
-    """Why it differs, where it does."""
-
-    @property
-    def agrees(self) -> bool:
-        return round(self.ours, self.digits) == round(self.official, self.digits)
 
 
 def counted(golden: Path) -> list[Entry]:
@@ -88,8 +67,7 @@ def counted_in_repositories(golden: Path, repositories: Path) -> list[Entry]:
     those of the golden folder."""
     from reproduce_repositories import published_numbers
 
-    numbers = published_numbers(golden, repositories)
-    return [Entry(**structs.asdict(number)) for number in numbers]
+    return list(published_numbers(golden, repositories))
 
 
 def read_counts() -> list[Entry]:

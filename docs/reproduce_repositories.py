@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from reproduction_entry import Entry
 
 from snellen.api import score
 from snellen.api.scoring import Scored
@@ -25,20 +25,6 @@ from snellen.core.benchmark import Variant
 from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.extract.published.mmmu import RANDOM_RULE
-
-
-class Published(Struct, frozen=True):
-    """A number over the predictions of a repository, before it is an entry of the page."""
-
-    benchmark: str
-    system: str
-    number: str
-    ours: float
-    official: float
-    digits: int
-    source: str
-    count: str = ""
-    because: str = ""
 
 
 class Repository(NamedTuple):
@@ -106,9 +92,9 @@ _NESTED = (
 )
 
 
-def published_numbers(golden: Path, repositories: Path) -> Iterator[Published]:
+def published_numbers(golden: Path, repositories: Path) -> Iterator[Entry]:
     """All numbers, in the order of the page."""
-    sets: tuple[Callable[[Sources], Iterator[Published]], ...] = (
+    sets: tuple[Callable[[Sources], Iterator[Entry]], ...] = (
         _scienceqa,
         _mme,
         _seed,
@@ -143,15 +129,15 @@ def _score(found: Scored) -> float:
     return found.score
 
 
-def _scienceqa(sources: Sources) -> Iterator[Published]:
+def _scienceqa(sources: Sources) -> Iterator[Entry]:
     title, llava, folder = "ScienceQA test", sources.llava, sources.folder
     file = llava.write("playground/data/eval/scienceqa/answers/llava-v1.5-13b_output.jsonl", folder)
     source = f"{llava.at}, `llava-v1.5-13b_output.jsonl`; pictures 71.6 in docs/MODEL_ZOO.md"
     found = score("scienceqa", file)
     pictures = score("scienceqa", file, where={"is_multimodal": "true"})
-    yield Published(title, "LLaVA-1.5-13B", "accuracy", _score(found), 100 * 3155 / 4241, 3,
+    yield Entry(title, "LLaVA-1.5-13B", "accuracy", _score(found), 100 * 3155 / 4241, 3,
                     source, _right(found))  # fmt: skip
-    yield Published(title, "LLaVA-1.5-13B", "accuracy, pictures", _score(pictures), 71.6, 1,
+    yield Entry(title, "LLaVA-1.5-13B", "accuracy, pictures", _score(pictures), 71.6, 1,
                     source, _right(pictures))  # fmt: skip
     data = folder / "problems.json"
     data.write_text(json.dumps(_problems(json.loads(file.read_bytes()))))
@@ -166,7 +152,7 @@ def _scienceqa(sources: Sources) -> Iterator[Published]:
         repository = sources.repository(name, commit)
         file = repository.write(path, folder)
         found = score("scienceqa", file, data=data)
-        yield Published(title, system, "accuracy", _score(found),
+        yield Entry(title, system, "accuracy", _score(found),
                         json.loads(file.read_bytes())["acc"], 3,
                         f"{repository.at}, `acc` of `{file.name}`", _right(found))  # fmt: skip
 
@@ -188,57 +174,57 @@ def _problems(verdicts: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
     return problems
 
 
-def _mme(sources: Sources) -> Iterator[Published]:
+def _mme(sources: Sources) -> Iterator[Entry]:
     llava = sources.llava
     file = llava.write("playground/data/eval/MME/answers/llava-v1.5-13b.jsonl", sources.folder)
     data = sources.golden / "mme_lavin" / "predictions.csv"
     found = score("mme", file, data=data, variant=OFFICIAL)
     ours = found.summary.metrics["perception"].value
     assert ours is not None
-    yield Published("MME", "LLaVA-1.5-13B", "perception", ours, 1531.3, 1,
+    yield Entry("MME", "LLaVA-1.5-13B", "perception", ours, 1531.3, 1,
                     f"{llava.at}, docs/MODEL_ZOO.md (1531.3)")  # fmt: skip
 
 
-def _seed(sources: Sources) -> Iterator[Published]:
+def _seed(sources: Sources) -> Iterator[Entry]:
     seed = sources.repository("AILab-CVC/SEED-Bench", "991e849be802b0de1cd4d45d929bf18e249f5b54")
     file = seed.write("evaluate_result/SEED-Bench-1/GPT-4V.json", sources.folder)
     rows = [json.loads(line.rstrip(",")) for line in file.read_text().splitlines()]
     right = sum(row["prediction"] == row["gt_answer"] for row in rows)
     found = score("seedbench:version=1", file)
-    yield Published("SEED-Bench, questions about a picture", "GPT-4V",
+    yield Entry("SEED-Bench, questions about a picture", "GPT-4V",
                     "accuracy, videos too", _score(found), 100 * right / len(rows), 3,
                     f"{seed.at}, equality of letters counted over the file",
                     _right(found))  # fmt: skip
 
 
-def _mmstar(sources: Sources) -> Iterator[Published]:
+def _mmstar(sources: Sources) -> Iterator[Entry]:
     star = sources.repository("MMStar-Benchmark/MMStar", "88f243ab4a39cb339530085c33aecb22819881a1")
     file = star.write("eval/submits/llava_next_yi_34b_MMStar.xlsx", sources.folder)
     found = score("mmstar", file, variant=OFFICIAL)
-    yield Published("MMStar", "LLaVA-NeXT-34B", "accuracy", _score(found), 52.1, 1,
+    yield Entry("MMStar", "LLaVA-NeXT-34B", "accuracy", _score(found), 52.1, 1,
                     f"{star.at}, its evaluation over its own submission (`--rule official`)",
                     _right(found))  # fmt: skip
 
 
-def _mmmu(sources: Sources) -> Iterator[Published]:
+def _mmmu(sources: Sources) -> Iterator[Entry]:
     title = "MMMU validation"
     mmmu = sources.repository("MMMU-Benchmark/MMMU", "bb0b95a945998d91dfef37e969e07d49d1139438")
     key = mmmu.write("mmmu/answer_dict_val.json", sources.folder)
     for system, official in (("llava1.5_13b", 36.7), ("qwen_vl", 36.1)):
         file = mmmu.write(f"mmmu/example_outputs/{system}/total_val_output.json", sources.folder)
         found = score("mmmu", file, data=key)
-        yield Published(title, f"{system}, letters read by the authors", "accuracy",
+        yield Entry(title, f"{system}, letters read by the authors", "accuracy",
                         _score(found), official, 1,
                         f"{mmmu.at}, main_eval_only.py over total_val_output.json",
                         _right(found))  # fmt: skip
     composer = sources.composer
     file = composer.write(f"{_COMPOSER}/MMMU/MMMU_val_InternLM_XComposer_VL.json", sources.folder)
     found = score("mmmu", file, data=key)
-    yield Published(title, "InternLM-XComposer2", "accuracy", _score(found), 42.0, 1,
+    yield Entry(title, "InternLM-XComposer2", "accuracy", _score(found), 42.0, 1,
                     f"{composer.at}, evaluation/README.md (42.0)", _right(found))  # fmt: skip
 
 
-def _mmmu_pro(sources: Sources) -> Iterator[Published]:
+def _mmmu_pro(sources: Sources) -> Iterator[Entry]:
     """Of GPT-4o's four files the replies in which the authors' script finds an option. For the
     others it draws one, without a seed, so that its number differs from run to run."""
     pro = sources.repository("MMMU-Benchmark/MMMU", "bb0b95a945998d91dfef37e969e07d49d1139438")
@@ -256,7 +242,7 @@ def _mmmu_pro(sources: Sources) -> Iterator[Published]:
         drawn = {record.id for record in found.records if is_drawn(record)}
         read = sum(one.score == 1.0 for one in found.records if one.id not in drawn)
         right = sum(row["if_right"] for row in rows if row["id"] not in drawn)
-        yield Published(
+        yield Entry(
             "MMMU-Pro, options drawn by lot counted as wrong",
             f"GPT-4o, {name.replace('_', ', ')}",
             "accuracy",
@@ -269,7 +255,7 @@ def _mmmu_pro(sources: Sources) -> Iterator[Published]:
         )
 
 
-def _mm_vet(sources: Sources) -> Iterator[Published]:
+def _mm_vet(sources: Sources) -> Iterator[Entry]:
     composer = sources.composer
     file = composer.write(
         f"{_COMPOSER}/Output/MMVet_InternLM_XComposer_VL_gpt-4-0613-grade-1runs.json",
@@ -278,29 +264,29 @@ def _mm_vet(sources: Sources) -> Iterator[Published]:
     data = sources.golden / "mmvet_llava15" / "llava-v1.5-13b.jsonl"
     found = score("mm-vet", file, data=data)
     source = f"{composer.at}, the grader's table beside its grades"
-    yield Published("MM-Vet", "InternLM-XComposer2", "score", _score(found), 51.2, 1, source)
+    yield Entry("MM-Vet", "InternLM-XComposer2", "score", _score(found), 51.2, 1, source)
     table = {"rec": 50.8, "ocr": 50.5, "know": 35.0, "gen": 38.5, "spat": 52.8, "math": 41.9}
     for ability, official in table.items():
         value = found.summary.groups["capability"][ability].value
         assert value is not None
-        yield Published("MM-Vet", "InternLM-XComposer2", ability, value, official, 1, source)
+        yield Entry("MM-Vet", "InternLM-XComposer2", ability, value, official, 1, source)
 
 
-def _llava_bench(sources: Sources) -> Iterator[Published]:
+def _llava_bench(sources: Sources) -> Iterator[Entry]:
     title, composer = "LLaVA-Bench (In-the-Wild)", sources.composer
     file = composer.write(
         f"{_COMPOSER}/LLaVA_Wild/LLaVA_wild_Eval_InternLM_XComposer_VL.jsonl", sources.folder
     )
     found = score("llava-bench", file)
     source = f"{composer.at}, evaluation/README.md, over GPT-4's reviews"
-    yield Published(title, "InternLM-XComposer2", "relative score", _score(found), 81.8, 1, source)
+    yield Entry(title, "InternLM-XComposer2", "relative score", _score(found), 81.8, 1, source)
     for category, official in {"complex": 92.3, "conv": 67.6, "detail": 78.8}.items():
         value = found.summary.groups["category"][category].value
         assert value is not None
-        yield Published(title, "InternLM-XComposer2", category, value, official, 1, source)
+        yield Entry(title, "InternLM-XComposer2", category, value, official, 1, source)
 
 
-def _tablevqabench(sources: Sources) -> Iterator[Published]:
+def _tablevqabench(sources: Sources) -> Iterator[Entry]:
     tables = sources.repository(
         "naver-ai/tablevqabench", "87d38e7907e268ea18c7d9c318e95e3a43009cea"
     )
@@ -310,12 +296,12 @@ def _tablevqabench(sources: Sources) -> Iterator[Published]:
     for part, metric in found.summary.groups["split"].items():
         verdicts = json.loads(tables.file(f"outputs/gpt4v_evaluated/{part}.json"))
         assert metric.value is not None
-        yield Published("TableVQA-Bench", "GPT-4V", part, metric.value,
+        yield Entry("TableVQA-Bench", "GPT-4V", part, metric.value,
                         verdicts["evaluation_meta"]["average_scores"][0], 3,
                         f"{tables.at}, outputs/gpt4v_evaluated (`--rule official`)")  # fmt: skip
 
 
-def _blink(sources: Sources) -> Iterator[Published]:
+def _blink(sources: Sources) -> Iterator[Entry]:
     blink = sources.repository("zeyofu/BLINK_Benchmark", "2d6a779be4aa1ad0d38d7aa539bcb43b6dd81592")
     for system, name, official in (
         ("GPT4V", "GPT-4V", 51.1), ("instructblip_7b", "InstructBLIP-7B", 39.7)
@@ -324,13 +310,13 @@ def _blink(sources: Sources) -> Iterator[Published]:
             blink.write(path, sources.folder)
         folder = sources.folder / "eval" / "saved_outputs" / system
         found = score("blink", folder, variant=OFFICIAL)
-        yield Published("BLINK validation, mean of the tasks", name, "14 tasks, as published files",
+        yield Entry("BLINK validation, mean of the tasks", name, "14 tasks, as published files",
                         _score(found), official, 1,
                         f"{blink.at}, README.md, over the folder of saved outputs",
                         _right(found))  # fmt: skip
 
 
-def _mathvista(sources: Sources) -> Iterator[Published]:
+def _mathvista(sources: Sources) -> Iterator[Entry]:
     vista = sources.repository("lupantech/MathVista", "53d525874bdde205128e6b160b7357a88277d479")
     systems = {
         "bard": "bard", "chatgpt_2shot_code": "chatgpt", "chatgpt_2shot_code_use_ocr": "chatgpt",
@@ -344,13 +330,13 @@ def _mathvista(sources: Sources) -> Iterator[Published]:
         file = vista.write(f"results/{model}/output_{system}.json", sources.folder)
         official = json.loads(vista.file(f"results/{model}/scores_{system}.json"))
         found = score("mathvista", file, variant=OFFICIAL)
-        yield Published("MathVista testmini", system, "accuracy", _score(found),
+        yield Entry("MathVista testmini", system, "accuracy", _score(found),
                         float(official["average"]["accuracy"]), 1,
                         f"{vista.at}, the scores beside each file (`--rule official`)",
                         _right(found))  # fmt: skip
 
 
-def _mathvision(sources: Sources) -> Iterator[Published]:
+def _mathvision(sources: Sources) -> Iterator[Entry]:
     vision = sources.repository("mathllm/MATH-V", "a1f5cc3add200c0cd080fad463e500f44ef1fb41")
     data = vision.write("data/test.jsonl", sources.folder)
     for path in (
@@ -363,7 +349,7 @@ def _mathvision(sources: Sources) -> Iterator[Published]:
         verdict = json.loads(vision.file(f"outputs/{path}_result.json"))["-all"]
         right, total = map(int, verdict.partition("=")[0].split("/"))
         found = score("mathvision", file, data=data, variant=OFFICIAL)
-        yield Published("MATH-Vision test", Path(path).name, "accuracy", _score(found),
+        yield Entry("MATH-Vision test", Path(path).name, "accuracy", _score(found),
                         100 * right / total, 3,
                         f"{vision.at}, the verdicts beside each file (`--rule official`)",
                         _right(found), _MATHVISION.get(Path(path).name, ""))  # fmt: skip

@@ -19,7 +19,7 @@ from snellen.benchmarks.declaration.registry import (
 )
 from snellen.cli import main
 from snellen.core.benchmark import Variant
-from snellen.core.errors import DataError, UnknownName
+from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.scoring.suites import suite_rows
 
 NAMES = [known.name for known in list_benchmarks()]
@@ -203,6 +203,16 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     file.write_text("title = \n")
     with pytest.raises(DataError, match="is no TOML"):
         find_suite(str(file))
+
+
+def test_a_description_keeps_its_options_and_a_suite_has_none(tmp_path: Path) -> None:
+    description, suite = tmp_path / "d.toml", tmp_path / "s.toml"
+    description.write_text('data = "d.tsv"\nkind = "choice"\n')
+    suite.write_text('title = "S"\n[[members]]\nname = "x"\nbenchmarks = ["eyechart"]\n')
+    assert expand_suites([f"{description}:shots=0"]) == [f"{description}:shots=0"]
+    assert expand_suites([str(suite)]) == ["eyechart"]
+    with pytest.raises(UsageError, match="a suite has no options of its own"):
+        expand_suites([f"{suite}:shots=0"])
 
 
 def test_average_ranks_are_among_models_that_have_all_members() -> None:

@@ -129,6 +129,8 @@ def test_verdicts_that_a_published_file_records_can_be_left_out(
     assert "recorded in 'gpt4_score+score' are counted" in capsys.readouterr().err
     assert main(["score", *told, "--judge", "off"]) == 1
     assert "2 of 2 samples were not graded" in capsys.readouterr().out
+    assert main(["score", *told, "--judge", "off", "--judge", "column:score"]) == 2
+    assert "--judge off leaves out every judge" in capsys.readouterr().err
 
 
 def test_nothing_graded_is_no_success(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

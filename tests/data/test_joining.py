@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -13,7 +14,10 @@ from snellen.api.scoring import Scored, score
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError
 from snellen.core.output import Failure
+from snellen.data import predictions
 from snellen.data.predictions import read_predictions
+from snellen.data.tables.index import Scan
+from snellen.settings import Settings
 
 HERE = Path(__file__).parent
 
@@ -329,6 +333,25 @@ def test_recorded_verdicts_of_a_published_file_count(
     assert not any("recorded in" in told for told in again.warnings)
 
 
+@pytest.mark.parametrize(("rule", "reads"), [("snellen", 1), ("official", 2)])
+def test_a_file_is_read_again_only_where_the_layout_renames_a_column(
+    write, monkeypatch: pytest.MonkeyPatch, rule: str, reads: int
+) -> None:
+    row = {"pid": "1", "question": "How many?", "answer": "2", "question_type": "free_form",
+           "answer_type": "integer", "response": "2", "extraction": "2",
+           "prediction": "2"}  # fmt: skip
+    scans: list[str] = []
+
+    def count_scan(path: Path, columns: dict, name: str, settings: Settings) -> Scan:
+        scans.append(name)
+        return scan_file(path, columns, name, settings)
+
+    scan_file = predictions._scan_file
+    monkeypatch.setattr(predictions, "_scan_file", count_scan)
+    found = score("mathvista", write("t.jsonl", lines(row)), variant=Variant(rule=rule))
+    assert (found.score, len(scans)) == (100.0, reads)
+
+
 def test_grades_without_the_replies_are_scored_on_the_data(write) -> None:
     grades = {"v1_0": {"model": ["gpt-4"], "content": ["0.5"], "score": [0.5]}}
     data = {"v1_0": {"question": "What?", "answer": "a hill", "capability": ["rec"]}}
@@ -370,6 +393,18 @@ def test_a_folder_holds_a_file_for_each_part(tmp_path: Path) -> None:
     tasks = {name: metric.value for name, metric in found.summary.groups["task"].items()}
     assert tasks == {"IQ_Test": 100.0, "Multi-view_Reasoning": 0.0}
     assert (found.score, found.summary.no_gold) == (50.0, 2)
+
+
+def test_packed_files_of_a_folder_count_and_folders_in_it_are_no_files(tmp_path: Path) -> None:
+    (tmp_path / "more.json").mkdir()
+    for name in ("a.jsonl.gz", "more.json/b.jsonl"):
+        data = json.dumps({"id": name, "prediction": "A"}).encode()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    found = read_predictions(tmp_path)
+    assert [(row.id, row.cells["file"]) for row in found] == [
+        ("a.jsonl.gz", "a"),
+        ("more.json/b.jsonl", "more.json/b"),
+    ]
 
 
 def test_the_parts_of_a_table_benchmark_are_named_by_their_files(tmp_path: Path) -> None:

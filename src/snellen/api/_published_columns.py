@@ -13,7 +13,7 @@ from snellen.benchmarks.declaration.registry import is_data_source
 from snellen.benchmarks.declaration.results_files import RESULTS_FILES, results_file_of
 from snellen.benchmarks.protocol.parsers import OFFICIAL
 from snellen.core.benchmark import Variant
-from snellen.data.predictions import read_predictions
+from snellen.data.predictions import Predictions, read_predictions
 
 _REPLY = "prediction"
 
@@ -25,6 +25,10 @@ class PublishedColumns(NamedTuple):
     """Column of recorded verdicts, `A+B` for two."""
     columns: Mapping[str, str] = {}
     """Column of the replies, by its role."""
+    is_complete: bool = False
+    """Whether the verdicts make the score, without the gold answers of any data."""
+    rows: Predictions | None = None
+    """The file, if it was read to find its layout and `columns` rename none of it."""
 
     def notice(self, name: str) -> str:
         """A sentence on the verdicts that are counted."""
@@ -44,15 +48,17 @@ def published_columns(
     """The columns for a file of predictions of a named benchmark. Raises UsageError subclasses."""
     if predictions is None or is_data_source(benchmark):
         return PublishedColumns()
-    name = resolve_benchmark(benchmark, variant).name
-    if name not in RESULTS_FILES:
+    resolved = resolve_benchmark(benchmark, variant)
+    if resolved.name not in RESULTS_FILES:
         return PublishedColumns()
-    _, reply_columns = names.split(variant.data is not None)
-    rows = read_predictions(Path(predictions), columns=reply_columns, where=where, repeats=True)
-    layout = results_file_of(name, rows.columns)
+    has_separate_data = variant.data is not None
+    _, reply_columns = names.split(has_separate_data)
+    repeats = resolved.counts_duplicates and not has_separate_data
+    rows = read_predictions(Path(predictions), columns=reply_columns, where=where, repeats=repeats)
+    layout = results_file_of(resolved.name, rows.columns)
     if layout is None:
-        return PublishedColumns()
-    columns = {}
+        return PublishedColumns(rows=rows)
     if variant.rule == OFFICIAL and layout.official and _REPLY not in names.call:
-        columns[_REPLY] = layout.official
-    return PublishedColumns(layout.verdicts, columns)
+        columns = {_REPLY: layout.official}
+        return PublishedColumns(layout.verdicts, columns, layout.complete)
+    return PublishedColumns(layout.verdicts, {}, layout.complete, rows)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import fsum
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from snellen.analysis.parsing.labelled_replies import (
@@ -121,7 +121,7 @@ def _column_cells(predictions: Predictions, name: str) -> dict[str, str]:
     """The cells of a column by row id. `a+b` concatenates two columns with a blank, for rows that
     have both. Raises UnknownName."""
     if "+" not in name or name in predictions.columns:
-        return dict(predictions.column(name))
+        return predictions.column(name)
     parts = [predictions.column(part) for part in name.split("+")]
     return {
         row: " ".join([part[row] for part in parts])
@@ -139,7 +139,7 @@ def _mean_grade(cell: str) -> str:
     grades = parse_list(cell) if cell.startswith("[") else None
     if grades is None or len(grades) < 2 or not all(type(one) in (int, float) for one in grades):
         return cell
-    return repr(fsum(map(float, map(str, grades))) / len(grades))
+    return repr(fmean(map(float, map(str, grades))))
 
 
 def refuse_idle_roles(

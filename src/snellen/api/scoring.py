@@ -16,7 +16,7 @@ from snellen.analysis.parsing.labelled_replies import LabelComparison
 from snellen.api._inputs import BenchmarkLike
 from snellen.api._judge_inputs import check_judges_see
 from snellen.api._predictions import ColumnNames, PredictionsLike, scoring_inputs
-from snellen.api._published_columns import published_columns
+from snellen.api._published_columns import PublishedColumns, published_columns
 from snellen.api._recorded_roles import (
     COLUMN,
     RecordedRoles,
@@ -30,11 +30,7 @@ from snellen.api.resolve import resolve_benchmark
 from snellen.api.results import Run, SampleResult, Samples, printed_text
 from snellen.benchmarks.declaration.data_file import data_file_declaration
 from snellen.benchmarks.declaration.registry import is_data_source
-from snellen.benchmarks.declaration.results_files import (
-    NULLS_COUNT,
-    advice_on,
-    results_file_of,
-)
+from snellen.benchmarks.declaration.results_files import NULLS_COUNT, advice_on
 from snellen.benchmarks.declaration.units import refuse_units, renamed_columns
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.benchmarks.protocol.judging import JUDGE, judge_roles
@@ -214,7 +210,7 @@ def score(
     )
     with Servers(Path(store).parent, notify=serving) as servers:
         roles = RecordedRoles(judges, extractor, labels or {}, Path(store), servers)
-        scored = _score_files(benchmark, predictions, data, variant, names, where, roles)
+        scored = _score_files(benchmark, predictions, data, variant, names, where, roles, published)
     if uses_verdicts:
         scored = scored._replace(warnings=(published.notice(file_name), *scored.warnings))
     run = _as_run(scored, file_name if name is None else name, variant, where, roles)
@@ -336,6 +332,7 @@ def _score_files(
     columns: ColumnNames,
     where: Mapping[str, str] | None,
     roles: RecordedRoles,
+    published: PublishedColumns,
 ) -> Scored:
     """Find which files hold questions, gold answers and replies, match their rows, and score."""
     if predictions is None or (data is None and _is_same_file(benchmark, predictions)):
@@ -345,12 +342,13 @@ def _score_files(
         refuse_units(benchmark, columns.call)
     data_columns, reply_columns = columns.split(has_separate_data)
     resolved = resolve_benchmark(benchmark, replace(variant, columns=data_columns))
-    repeats = resolved.counts_duplicates and not has_separate_data
-    reply_rows = read_predictions(
-        Path(predictions), columns=reply_columns, where=where, repeats=repeats
-    )
-    layout = results_file_of(resolved.name, reply_rows.columns)
-    is_complete = reply_rows.gold_column is not None or (layout is not None and layout.complete)
+    reply_rows = published.rows
+    if reply_rows is None:
+        repeats = resolved.counts_duplicates and not has_separate_data
+        reply_rows = read_predictions(
+            Path(predictions), columns=reply_columns, where=where, repeats=repeats
+        )
+    is_complete = reply_rows.gold_column is not None or published.is_complete
     if not has_separate_data and is_complete:
         return _score_predictions(replace(resolved, open=reply_rows.table), reply_rows, roles)
     table = with_questions(_open_data(resolved, reply_rows, has_separate_data))

@@ -3,12 +3,11 @@ tools use."""
 
 from __future__ import annotations
 
-import json
 import re
-from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence
 
 from snellen.core.errors import UnknownName
+from snellen.core.literals import parse_json_or_literal
 from snellen.core.sample import Row
 from snellen.data.documents import replace_surrogates
 
@@ -184,12 +183,9 @@ def parse_list(text: str) -> Sequence[object] | None:
     if not (text.startswith("[") and text.endswith("]")):
         return None
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        try:
-            value = literal_eval(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return None
+        value = parse_json_or_literal(text)
+    except ValueError:
+        return None
     if not isinstance(value, list) or any(isinstance(item, list | dict) for item in value):
         return None
     return [replace_surrogates(item) for item in value]

@@ -410,8 +410,7 @@ def _failure_message(cells: Mapping[str, str], reply_column: str) -> str | None:
 def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: Settings) -> Scan:
     """Pick the reader by content and suffix, and read the file. Raises DataError."""
     limits = settings.limits
-    packed = path.suffix.lower() == ".gz"
-    suffix = Path(path.stem if packed else path.name).suffix.lower()
+    suffix = _plain_name(path).suffix.lower()
     detect.refuse_pickle(path, suffix, name)
     if not path.exists():
         raise DataError(f"{name}: {missing_file(path)}")
@@ -451,12 +450,21 @@ def _scan_file(path: Path, column_map: Mapping[str, str], name: str, settings: S
         raise DataError(f"{name} cannot be read: {error.strerror or error}") from error
 
 
+def _plain_name(path: Path) -> Path:
+    """The path of the file that a `.gz` holds; of others their own."""
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+
+
 def _scan_folder(
     folder: Path, column_map: Mapping[str, str], name: str, settings: Settings
 ) -> Scan:
     """The rows of all predictions files of a folder and its folders, by name; the column `file`
     holds a file's path without its suffix. Raises DataError."""
-    files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if _plain_name(path).suffix.lower() in SUFFIXES and path.is_file()
+    ]
     if not 0 < len(files) <= _MAX_FILES:
         content = f"with {len(files):,} files" if files else "without result files"
         raise DataError(
@@ -468,7 +476,7 @@ def _scan_folder(
     digests = []
     for path in files:
         scan = _scan_file(path, column_map, str(path), settings)
-        part = path.relative_to(folder).with_suffix("").as_posix()
+        part = _plain_name(path.relative_to(folder)).with_suffix("").as_posix()
         rows += [row._replace(cells={**row.cells, _FILE_COLUMN: part}) for row in scan.rows]
         columns |= dict.fromkeys(scan.columns)
         digests.append(f"{part} {scan.digest()}")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
-_ARROWS = r"(?:->|=>|→|⇒|>|,|;|/|-|、|，|\s|\bthen\b)+"
+# Each sign in one way only: where "->" was one of several readings, a run of arrows took for ever.
+_ARROWS = r"(?:[->→⇒,;/、，\s]|=>|\bthen\b)+"
 _FIRST_TO_FOURTH = (
-    ("first", "1st", "首先", "第一步"),
-    ("second", "2nd", "其次", "第二步"),
-    ("third", "3rd", "再次", "第三步"),
-    ("fourth", "4th", "最后", "第四步"),
+    ("FIRST", "1ST", "首先", "第一步"),
+    ("SECOND", "2ND", "其次", "第二步"),
+    ("THIRD", "3RD", "再次", "第三步"),
+    ("FOURTH", "4TH", "最后", "第四步"),
 )
-_ORDINALS = tuple(
-    re.compile(rf"(?:{'|'.join(words)}).*?([A-D])", re.IGNORECASE) for words in _FIRST_TO_FOURTH
-)
+_ORDINALS = tuple(re.compile("|".join(words)) for words in _FIRST_TO_FOURTH)
 _FOUR_IN_A_ROW = re.compile(r"\b([A-D]{4})\b")
-_NUMBERED_STEP = re.compile(
-    r"(?:step\s*[\d一二三四]+|步骤\s*[\d一二三四]+|第\s*[\d一二三四]\s*步).*?([A-D])", re.IGNORECASE
-)
+_NUMBERED_STEP = re.compile(r"(?:STEP|步骤)\s*[\d一二三四]+|第\s*[\d一二三四]\s*步")
+_LABEL_OR_LINE_END = re.compile(r"[A-D\n]")
 _STEPS = 4
 
 
@@ -45,9 +44,26 @@ def find_order_vlmevalkit(reply: str) -> str | None:
     row = _FOUR_IN_A_ROW.search(text)
     if row and len(set(row[1])) == _STEPS:
         return row[1]
-    matches = [ordinal.search(text) for ordinal in _ORDINALS]
-    by_ordinals = dict.fromkeys(match[1].upper() for match in matches if match)
+    firsts = (next(_labels_behind(ordinal, text), "") for ordinal in _ORDINALS)
+    by_ordinals = dict.fromkeys(filter(None, firsts))
     if len(by_ordinals) == _STEPS:
         return "".join(by_ordinals)
-    numbered = dict.fromkeys(found.upper() for found in _NUMBERED_STEP.findall(text)[:_STEPS])
+    numbered = dict.fromkeys(islice(_labels_behind(_NUMBERED_STEP, text), _STEPS))
     return "".join(numbered) if len(numbered) == _STEPS else None
+
+
+def _labels_behind(mark: re.Pattern[str], text: str) -> Iterator[str]:
+    """The first capital A to D behind each mark in the mark's line, for marks that have one."""
+    position = 0
+    found: re.Match[str] | None = None
+    while at := mark.search(text, position):
+        # Looked for once, and not anew from each of many marks, so that a loop is read in time.
+        if found is None or found.start() < at.end():
+            found = _LABEL_OR_LINE_END.search(text, at.end())
+        if found is None:
+            return
+        if found[0] == "\n":
+            position = at.start() + 1
+            continue
+        yield found[0]
+        position = found.end()

@@ -7,11 +7,11 @@ caller may ask again, or leave the sample ungraded.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from snellen.core.literals import parse_finite
 from snellen.extract.clean import without_thinking
 
 
@@ -225,6 +225,12 @@ def find_json(reply: str) -> str | None:
     return None
 
 
+def parse_text(reply: str) -> ParsedVerdict | None:
+    """The whole reply as a text; None for an empty one."""
+    text = without_thinking(reply).strip()
+    return ParsedVerdict(text=text) if text else None
+
+
 def parse_extracted_answer(reply: str) -> ParsedVerdict | None:
     """The short answer that a judge extracted: the reply's last line without a lead-in.
 
@@ -294,7 +300,7 @@ def _as_number(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
+        return parse_finite(str(value))
     if isinstance(value, str):
         bare = _OUT_OF.sub("", _strip_markup(value))
         return float(bare) if _NUMBER.fullmatch(bare) else None

@@ -35,8 +35,8 @@ _LENGTH = re.compile(
     rf"[\s,'\"*]{{0,4}}?(?P<unit>{_UNIT})",
     re.IGNORECASE,
 )
-_SCALAR = re.compile(r"scalar\{([^}]*)\}")
-_DISTANCE_UNIT = re.compile(r"distance_unit\{([^}]*)\}")
+_SCALAR = re.compile(r"scalar\{([^}]{0,1000})\}")
+_DISTANCE_UNIT = re.compile(r"distance_unit\{([^}]{0,1000})\}")
 _DIGITS = re.compile(r"\d+\.?\d*")
 _NEARLY_NOTHING = 1e-8
 _THRESHOLDS = (0.5, 0.45, 0.40, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1, 0.05)

@@ -290,11 +290,14 @@ def _is_bridged(answer: Any, gold: Any, puzzle: Any) -> bool:
     occupied: set[tuple[int, int]] = set()
     for bridge in answer:
         start, end, number = bridge["start"], bridge["end"], bridge["number"]
+        # First, since the cells between two places may be any number.
+        if start == end or not {start, end} <= wanted.keys():
+            return False
         between[tuple(sorted((start, end)))] += number
         at_island[start] += number
         at_island[end] += number
         inner = _cells_between(_coordinates(start), _coordinates(end))
-        if start == end or inner is None or not {start, end} <= wanted.keys() or occupied & inner:
+        if inner is None or occupied & inner:
             return False
         occupied |= inner
     return (

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from snellen.core.literals import parse_finite
+
 _QUOTES = str.maketrans("‘’´`“”‐‑‒–—−", "''''\"\"------")
 _CITATIONS = re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[•♦†‡*#+])*$")
 _DETAILS = re.compile(r"(?<!^)( \([^)]*\))*$")
@@ -169,10 +171,7 @@ def _parse_integer(text: str) -> str | None:
 
 
 def _parse_number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    if abs(value) == float("inf") or value != value:
+    value = parse_finite(text)
+    if value is None:
         return None
     return float(round(value)) if abs(value - round(value)) < _TOLERANCE else value

@@ -20,11 +20,15 @@ Check = Callable[..., bool]
 
 _EMPTY_LINES = re.compile(r"\n\s*\n")
 _NO_WORD = re.compile(r"[^\w\s.-]")
-_SENTENCE_END = re.compile(r"[.!?]+[\"')\]}”’]*(?=\s)")
+# `(?<!...)` and `++` keep the searches linear in long runs of dots and digits.
+_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"')\]}”’]*+(?=\s)")
+_SIGN = re.compile(r"\S")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'])(?:mr|mrs|ms|dr|prof|st|vs|etc|no|fig|e\.g|i\.e|u\.s|[a-z])\.$", re.IGNORECASE
 )
-_PERCENTAGE = re.compile(r"(\d+\.\d+|\d+)\s*%")
+_LONGEST_ABBREVIATION = 8
+"""Characters, with the sign before it: the longest that is listed is "prof."."""
+_PERCENTAGE = re.compile(r"(?<!\d)(\d+\.\d+|\d+)\s*%")
 _NUMBER = re.compile(
     r"(?<!\w)[+-]?(?:\d{1,3}(?:,\d{3})*(?:\.\d+)?|\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?%?(?!\w)"
 )
@@ -44,10 +48,11 @@ def split_sentences(text: str) -> list[str]:
     small letter."""
     sentences, start = [], 0
     for end in _SENTENCE_END.finditer(text):
-        rest = text[end.end() :].lstrip()
-        is_dot = end[0].startswith(".")
-        if is_dot and (rest[:1].islower() or _ABBREVIATION.search(text[start : end.end()])):
-            continue
+        if end[0].startswith("."):
+            following = _SIGN.search(text, end.end())
+            last_word = text[max(start, end.end() - _LONGEST_ABBREVIATION) : end.end()]
+            if (following and following[0].islower()) or _ABBREVIATION.search(last_word):
+                continue
         sentences.append(text[start : end.end()].strip())
         start = end.end()
     sentences.append(text[start:].strip())

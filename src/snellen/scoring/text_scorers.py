@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import Literal
 
+from snellen.core.literals import parse_finite
+
 Location = Literal["begin", "end", "any", "exact"]
 
 _EDGE = string.whitespace + string.punctuation
@@ -118,17 +120,9 @@ def _words(text: str) -> list[str]:
 def _normalise(token: str) -> str:
     token = token.casefold()
     for candidate in (token, token.strip(_EDGE)):
-        value = _finite(candidate)
+        value = parse_finite(candidate)
         if value is not None:
             return str(value)
     bare = token.translate(_WITHOUT_PUNCTUATION)
-    value = _finite(bare)
+    value = parse_finite(bare)
     return _ARTICLES.sub(" ", bare) if value is None else str(value)
-
-
-def _finite(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if isfinite(value) else None

@@ -9,11 +9,11 @@ for the gold "Not answerable"; the script compares characters (`typed_score_by_s
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from snellen.core.literals import parse_finite, parse_literal
 from snellen.scoring.document import NOT_ANSWERABLE, abstains, thresholded_similarity
 
 # Matches only at the start of a run of blanks, so that scanning stays linear.
@@ -55,7 +55,7 @@ def typed_score_by_script(
 
 def _score_integer(answer: str, gold: str) -> float:
     """1 if the gold equals the answer truncated to an integer: 3.9 is right for 3."""
-    value, target = _parse_float(answer), _parse_float(gold)
+    value, target = parse_finite(answer), parse_finite(gold)
     if value is None or target is None:
         return 0.0
     return float(int(value) == int(target))
@@ -64,7 +64,7 @@ def _score_integer(answer: str, gold: str) -> float:
 def _score_number(answer: str, gold: str) -> float:
     """1 if the answer is within 1 % of the gold, of the gold / 100 or of the gold * 100 (percent),
     or equal after rounding to the fewer decimals of the two, at least two."""
-    value, target = _parse_float(clean_text(answer)), _parse_float(clean_text(gold))
+    value, target = parse_finite(clean_text(answer)), parse_finite(clean_text(gold))
     if value is None or target is None:
         return 0.0
     return float(any(_is_close(value, scaled) for scaled in (target, target / 100, target * 100)))
@@ -96,7 +96,7 @@ def _score_lists(answers: Sequence[str], golds: Sequence[str]) -> float:
     answer_texts, targets = sorted(map(clean_text, answers)), sorted(map(clean_text, golds))
     if len(answer_texts) != len(targets) or not targets:
         return 0.0
-    if _parse_float(targets[0]) is not None or _is_exact(targets[0]):
+    if parse_finite(targets[0]) is not None or _is_exact(targets[0]):
         return float(answer_texts == targets)
     return min(
         thresholded_similarity(text, gold) for text, gold in zip(answer_texts, targets, strict=True)
@@ -137,8 +137,8 @@ def _parse_python_list(text: str) -> list[str] | None:
     if not text.startswith("["):
         return [text]
     try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = parse_literal(text)
+    except ValueError:
         return None
     return [str(item) for item in value] if isinstance(value, list) else [str(value)]
 
@@ -155,14 +155,6 @@ def _is_exact(text: str) -> bool:
         or _DATE.fullmatch(text) is not None
         or _EMAIL.fullmatch(text) is not None
     )
-
-
-def _parse_float(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _decimals(value: float) -> int:

@@ -202,8 +202,6 @@ def _read_samples(
     if declaration.samples is not None:
         kept = rows if keep_row is None else filter(keep_row, rows)
         return check_unique_ids(declaration.samples(kept), path)
-    if declaration.adjust_row is not None:
-        rows = map(declaration.adjust_row, rows)
     return rows_to_samples(
         rows,
         groups=declaration.group_by,
@@ -212,6 +210,7 @@ def _read_samples(
         adjust=_compose(declaration.scoring.adjust, declaration.adjust),
         question=declaration.question,
         keep=keep_row,
+        adjust_row=declaration.adjust_row,
     )
 
 

@@ -11,7 +11,6 @@ an object and a word that is written on it, which become the two options. Rules 
 from __future__ import annotations
 
 import re
-from ast import literal_eval
 from collections.abc import Callable, Mapping
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -37,6 +36,7 @@ from snellen.benchmarks.declaration.rows import AdjustSample, list_options, opti
 from snellen.benchmarks.documents.tablevqabench import grade as grade_table
 from snellen.benchmarks.protocol.flows import EQUALITY, OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet, rules_of
+from snellen.core.literals import parse_literal
 from snellen.core.output import Answer
 from snellen.core.sample import Row, Sample, sampling_key
 from snellen.data.columns import row_id
@@ -104,9 +104,9 @@ def _same_list_vlmevalkit(reply: str, sample: Sample) -> float:
     """Whether the reply is a Python list, or another literal, of the same letters in any order.
     VLMEvalKit's evaluation ends with an error where a reply is none; here that is wrong."""
     try:
-        items = literal_eval(reply)
+        items = parse_literal(reply)
         return float(sorted(items) == sample.gold[0].split(SEPARATOR))
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+    except (ValueError, TypeError):
         return 0.0
 
 

@@ -16,6 +16,7 @@ from snellen.benchmarks.declaration.open_questions import parse_marked_answer, p
 from snellen.benchmarks.declaration.rows import option_cells
 from snellen.benchmarks.protocol.flows import OpenScoring
 from snellen.benchmarks.protocol.parsers import OWN, PARSERS, VLMEVALKIT, ParserSet
+from snellen.core.literals import parse_finite
 from snellen.core.output import Answer, ParsedAnswer, Unparsed
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_column
@@ -140,9 +141,9 @@ def _grade_measure(answer: str, sample: Sample) -> float:
         return float(matches_gold(answer, sample.gold))
     number = parse_numeric_answer(answer)
     estimate = (
-        _as_number(number.value.replace(",", "")) if isinstance(number, ParsedAnswer) else None
+        parse_finite(number.value.replace(",", "")) if isinstance(number, ParsedAnswer) else None
     )
-    truth = _as_number(gold)
+    truth = parse_finite(gold)
     if estimate is None or truth is None:
         return 0.0
     return (
@@ -159,17 +160,10 @@ def _grade_measure_vlmevalkit(reply: str, sample: Sample) -> float:
         return float(answer.lower() == gold)
     if measure == "count":
         return float(_as_whole(answer) == _as_whole(gold))
-    estimate, truth = _as_number(answer), _as_number(gold)
+    estimate, truth = parse_finite(answer), parse_finite(gold)
     if estimate is None or truth is None:
         return 0.0
     return mean_relative_accuracy(estimate, truth)
-
-
-def _as_number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _as_whole(text: str) -> int | str:

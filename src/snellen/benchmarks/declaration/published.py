@@ -236,11 +236,11 @@ def _local_status(declared: PublishedFile, spec: str) -> str:
     return "; ".join([*lines, f"no: {get}"])
 
 
-def published_tsv(url: str, md5: str) -> PublishedFile:
-    """A published file under the name it has at its address."""
-    return PublishedFile(url.rsplit("/", 1)[-1], RemoteFile(urls=(url,), md5=md5))
+def published_tsv(url: str, md5: str | None = None, name: str | None = None) -> PublishedFile:
+    """A published file, under the name it has at its address unless another is given."""
+    return PublishedFile(name or url.rsplit("/", 1)[-1], RemoteFile(urls=(url,), md5=md5))
 
 
-def single_tsv(url: str, md5: str) -> Published:
-    """The one file of a benchmark without variants, under the name it has at its address."""
-    return Published({}, {(): published_tsv(url, md5)})
+def single_tsv(url: str, md5: str | None = None, name: str | None = None) -> Published:
+    """The one file of a benchmark without variants, as `published_tsv`."""
+    return Published({}, {(): published_tsv(url, md5, name)})

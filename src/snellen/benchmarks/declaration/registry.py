@@ -236,7 +236,12 @@ def _check_options(name: str, variant: Variant, source: Source) -> None:
 def is_description(name: str) -> bool:
     """Whether a name is the path of a TOML file that describes a benchmark; what its options name
     does not count."""
-    return _OPTIONS.split(name, maxsplit=1)[0].lower().endswith(_TOML)
+    return _path_of(name).lower().endswith(_TOML)
+
+
+def _path_of(spec: str) -> str:
+    """The path in front of the options."""
+    return _OPTIONS.split(spec, maxsplit=1)[0]
 
 
 def is_data_source(name: str) -> bool:
@@ -396,7 +401,13 @@ def builtin_suites() -> Mapping[str, Suite]:
 
 
 def find_suite(name: str) -> Suite:
-    """Find a suite by name or TOML file. Raises UnknownName, DataError."""
+    """Find a suite by name or TOML file. Raises UnknownName, DataError, and UsageError for
+    options, which it has none of."""
+    if is_description(name) and name != _path_of(name):
+        raise UsageError(
+            f"{name}: a suite has no options of its own; write them behind its benchmarks in "
+            f"{_path_of(name)}"
+        )
     if name.lower().endswith(_TOML):
         return _decode_suite(read_toml(name), name)
     suites = builtin_suites()
@@ -432,7 +443,7 @@ def member_key(spec: str) -> tuple[str, dict[str, str]]:
 
 def _is_suite(name: str) -> bool:
     if is_description(name):
-        return _MEMBERS in read_toml(name)
+        return _MEMBERS in read_toml(_path_of(name))
     return name.lower() not in _families() and name.lower() in builtin_suites()
 
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
+from typing import ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,6 +21,9 @@ from snellen.core.errors import DataError
 from snellen.core.sample import ROTATION_STRIDE, Kind, Rotation, Row, Sample
 from snellen.data.columns import REPLY_COLUMNS, gold_column, row_gold, row_id
 from snellen.data.tables.cells import INDEXED_ANSWER
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 GROUP_COLUMNS = ("split", "l2-category", "category")
 _STRIDE_DIGITS = len(str(ROTATION_STRIDE))
@@ -45,7 +49,8 @@ _KINDS: dict[str, Kind] = {
 
 
 AdjustSample = Callable[[Sample, Row], Sample]
-"""Makes of a sample what its benchmark needs, with a look at the row it came from."""
+"""Makes of a sample what its benchmark needs, with a look at the row it came from. Raises DataError
+without the place of the row, which is added."""
 
 
 def rows_to_samples(
@@ -57,31 +62,39 @@ def rows_to_samples(
     adjust: AdjustSample | None = None,
     question: str = "",
     keep: Callable[[Row], bool] | None = None,
+    adjust_row: Callable[[Row], Row] | None = None,
 ) -> Iterator[Sample]:
     """Samples in the order of their rows; rotations stored as rows join their base question.
 
-    `kind` is the kind of all rows, whatever their gold answers look like; `question` is for rows
-    without one; `keep` selects rows. All samples are held in memory only if some rows may be
+    `adjust_row` brings a row into the layout that is read here; its id stays. `kind` is the kind of
+    all rows, whatever their gold answers look like; `question` is for rows without one; `keep`
+    selects rows. All samples are held in memory only if some rows may be
     rotations of others. Raises DataError for a row without a question, a gold answer that is no
     option, or an id that occurs twice.
     """
+
+    def adjusted_rows() -> Iterator[Row]:
+        for row in rows:
+            yield row if adjust_row is None else _at_row(path, row, adjust_row, row)
 
     def generate() -> Iterator[Sample]:
         """Yield a sample for each row. Raises DataError if two rows have the same id."""
         row_of_id: dict[str, int] = {}
         golds_are_indices: bool | None = None
-        for row in rows if keep is None else filter(keep, rows):
+        for row in adjusted_rows() if keep is None else filter(keep, adjusted_rows()):
             # A gold answer "1" may be the text of an option or its index; all rows decide together,
             # and only once, because that reads the whole table.
             if INDEXED_ANSWER in row.cells and _gold_is_option_text(row):
                 golds_are_indices = (
-                    _golds_are_indices(rows) if golds_are_indices is None else golds_are_indices
+                    _golds_are_indices(adjusted_rows())
+                    if golds_are_indices is None
+                    else golds_are_indices
                 )
                 row = _gold_from_index(row) if golds_are_indices else row
             sample = sample_of(
                 row, groups=groups, path=path, fixed_kind=kind, default_question=question
             )
-            sample = adjust(sample, row) if adjust else sample
+            sample = _at_row(path, row, adjust, sample, row) if adjust else sample
             if sample.id in row_of_id:
                 raise DataError(
                     f"{path}: rows {row_of_id[sample.id] + 1} and {row.index + 1} have the same id "
@@ -91,6 +104,14 @@ def rows_to_samples(
             yield sample
 
     return join_rotations(generate()) if may_rotate(rows) else generate()
+
+
+def _at_row(path: str, row: Row, adjust: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """What an adjustment returns; the place of the row is added to its errors."""
+    try:
+        return adjust(*args, **options)
+    except DataError as error:
+        raise DataError(f"{path}, row {row.index + 1}: {error}") from error
 
 
 def _gold_is_option_text(row: Row) -> bool:

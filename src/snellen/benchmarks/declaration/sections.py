@@ -20,8 +20,11 @@ def summarise_sections(
 ) -> Summary:
     """The plain summary, with a metric for each section: the plain mean of the accuracies of its
     labels of the grouping `column`, each with the same weight. Without a score for all of its
-    labels a section has no number."""
+    labels a section has no number, nor where the headline has none."""
     summary = context.plain(records)
+    if summary.headline.value is None:
+        unknown = {name: structs.replace(summary.headline, name=name) for name in sections}
+        return structs.replace(summary, metrics={**summary.metrics, **unknown})
     sums = sums_by_label(records, column, context.failures)
     metrics = dict(summary.metrics)
     for name, labels in sections.items():

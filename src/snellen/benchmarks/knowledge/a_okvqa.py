@@ -14,10 +14,9 @@ from __future__ import annotations
 from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.core.sample import Row, Sample
-from snellen.data.download import RemoteFile
 
 _URL = "https://huggingface.co/datasets/Allen8/A-OKVQA/resolve/main/a-okvqa.tsv"
 _GOLD_INDEX = "correct_choice_idx"
@@ -40,7 +39,7 @@ BENCHMARK = Declaration(
     provenance="A-OKVQA (Apache-2.0) over COCO images, as VLMEvalKit's TSV",
     data=Published(
         {},
-        {(): PublishedFile("A-OKVQA.tsv", RemoteFile(urls=(_URL,)))},
+        {(): published_tsv(_URL, name="A-OKVQA.tsv")},
         held_out={"": "hf://HuggingFaceM4/A-OKVQA?split=train"},
     ),
     adjust=_gold_from_index,

@@ -17,7 +17,7 @@ copied out leaves the sample ungraded; there it is wrong. There is no score with
 
 from __future__ import annotations
 
-import ast
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -32,7 +32,7 @@ from snellen.benchmarks.declaration.judged import (
     plain_messages,
     split_list,
 )
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.protocol.judged_flows import (
     EXTRACTION,
     JUDGE_RULE,
@@ -49,15 +49,14 @@ from snellen.benchmarks.protocol.judging import (
 )
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow, Steps
+from snellen.core.literals import parse_json_or_literal
 from snellen.core.output import Generated, NoMatch, ParsedAnswer
 from snellen.core.record import Pass
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.data.download import RemoteFile
-from snellen.extract.clean import without_thinking
 from snellen.extract.unanswered import non_answer
-from snellen.extract.verdicts import ParsedVerdict, find_json, parse_grade
+from snellen.extract.verdicts import ParsedVerdict, find_json, parse_grade, parse_text
 from snellen.scoring.puzzles import CHECKS, solves
 
 CAPABILITY, REASONING = "capability", "reasoning_type"
@@ -133,13 +132,11 @@ def _puzzle(cells: Mapping[str, str], where: str) -> Puzzle:
 
 
 def _literal(text: str) -> Any:
-    """A value in Python's or JSON's syntax; None for an empty text, the text for anything else."""
-    for read in (ast.literal_eval, msgspec.json.decode):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return text or None
+    """A value in JSON's or Python's syntax; None for an empty text, the text for anything else."""
+    try:
+        return parse_json_or_literal(text)
+    except ValueError:
+        return text or None
 
 
 def _flow(
@@ -188,7 +185,7 @@ def _copied_answers(
             panel,
             _PROMPTS[puzzle.prompt],
             {"question": sample.question, "reply": reply},
-            _parse_text if puzzle.prompt in _TEXT_PROMPTS else _parse_json,
+            parse_text if puzzle.prompt in _TEXT_PROMPTS else _parse_json,
             Ref(sample.id),
             step=EXTRACTION,
         )
@@ -204,11 +201,6 @@ def _compared_values(
     return (yield from ask_judges(panel, _SAME, fields, grade, ref, about=reply))
 
 
-def _parse_text(reply: str) -> ParsedVerdict | None:
-    text = without_thinking(reply).strip()
-    return ParsedVerdict(text=text) if text else None
-
-
 def _parse_json(reply: str) -> ParsedVerdict | None:
     text = find_json(reply)
     return None if text is None else ParsedVerdict(text=text)
@@ -222,7 +214,7 @@ def _is_right(text: str, sample: Sample, puzzle: Puzzle) -> bool:
         return _letters(text.strip("[]").split(",")) == _letters(golds)
     if puzzle.check == _FORMULA:
         return solves(puzzle.check, text, gold, puzzle.info)
-    return solves(puzzle.check, msgspec.json.decode(text), gold, puzzle.info)
+    return solves(puzzle.check, json.loads(text), gold, puzzle.info)
 
 
 def _letters(texts: Iterable[object]) -> set[str]:
@@ -235,20 +227,10 @@ BENCHMARK = Declaration(
     title="MME-Reasoning, logical reasoning",
     paper="https://arxiv.org/abs/2505.21327",
     provenance="MME-Reasoning of its authors",
-    data=Published(
-        {},
-        {
-            (): PublishedFile(
-                "MME-Reasoning.tsv",
-                RemoteFile(
-                    urls=(
-                        "https://huggingface.co/datasets/U4R/MME-Reasoning/resolve/main/"
-                        "MME_Reasoning.tsv",
-                    ),
-                    md5="b243f44778782d3821523689f6b40a1e",
-                ),
-            )
-        },
+    data=single_tsv(
+        "https://huggingface.co/datasets/U4R/MME-Reasoning/resolve/main/MME_Reasoning.tsv",
+        "b243f44778782d3821523689f6b40a1e",
+        "MME-Reasoning.tsv",
     ),
     aliases={"MME-Reasoning": {}, "MMEReasoning": {}},
     samples=reasoning_samples,

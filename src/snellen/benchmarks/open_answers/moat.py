@@ -24,6 +24,7 @@ import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from string import ascii_uppercase
 
 from snellen.benchmarks.declaration.declaration import Declaration
 from snellen.benchmarks.declaration.judged import Judged, first_cell, split_list
@@ -62,7 +63,7 @@ def moat_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     order = random.Random(0)
     for row in rows:
         cells = row.cells
-        choices = [cells[letter] for letter in sorted(cells) if len(letter) == 1]
+        choices = [cells[letter] for letter in ascii_uppercase if letter in cells]
         order.shuffle(choices)
         question = first_cell(cells, "question")
         pictures = parse_list(first_cell(cells, "outside_knowledge_images")) or ()

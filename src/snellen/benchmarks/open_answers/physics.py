@@ -65,7 +65,7 @@ _SEPARATOR = "\n"
 
 
 def _ask_for_boxes(sample: Sample, row: Row) -> Sample:
-    golds = tuple(boxed_texts(gold)[-1] if boxed_texts(gold) else gold for gold in sample.gold)
+    golds = tuple((boxed_texts(gold) or [gold])[-1] for gold in sample.gold)
     return structs.replace(sample, question=f"{sample.question}\n\n{_CLOSING}", gold=golds)
 
 
@@ -135,10 +135,13 @@ def _read_answers(output: Generated) -> tuple[tuple[str, ...], str] | Answer:
 
 
 def is_same(answer: str, gold: str) -> bool:
-    """Whether two expressions are equal, or what stands behind their last equals signs is."""
-    return mathematics.equal(answer, gold) or mathematics.equal(
-        _right_hand_side(answer), _right_hand_side(gold)
-    )
+    """Whether two expressions are equal, or what stands behind their last equals signs or arrows
+    is."""
+    sides = _right_hand_side(answer), _right_hand_side(gold)
+    if mathematics.equal(answer, gold):
+        return True
+    # Terms are costly to compare.
+    return sides != (answer, gold) and mathematics.equal(*sides)
 
 
 def _right_hand_side(term: str) -> str:

@@ -99,6 +99,24 @@ def ask_model(
     )
 
 
+def ask_for_reply(
+    sample: Sample,
+    messages: tuple[Message, ...],
+    settings: Generation,
+    values: Mapping[str, float] | None = None,
+) -> Steps[Generated | Record]:
+    """Ask the model, for a reply to be judged. Else the record of the request that failed, or of
+    a reply without an answer: it scores 0, with these `values`, and no judge is asked."""
+    output = yield from ask_model(sample, messages, settings)
+    if not isinstance(output, Generated):
+        return build_record(sample, (Pass(messages, output, gold=sample.gold),))
+    no_answer = non_answer(output)
+    if no_answer is None:
+        return output
+    result = Pass(messages, output, no_answer, sample.gold, False)
+    return build_record(sample, (result,), score=0.0, values=values)
+
+
 def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
     """Ask, then have judges grade the reply.
 
@@ -109,14 +127,10 @@ def judged_flow(scoring: JudgedScoring) -> Callable[[Sample], Flow]:
     def flow(sample: Sample) -> Flow:
         """Ask the model, then the judges. A reply without an answer scores 0 without a judge."""
         messages = scoring.build_messages(sample)
-        output = yield from ask_model(sample, messages, scoring.settings)
-        if not isinstance(output, Generated):
-            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
-        no_answer = non_answer(output)
-        if no_answer is not None:
-            values = dict.fromkeys(scoring.names, 0.0) if len(scoring.names) > 1 else {}
-            result = Pass(messages, output, no_answer, sample.gold, False)
-            return build_record(sample, (result,), score=0.0, values=values)
+        nothing = dict.fromkeys(scoring.names, 0.0) if len(scoring.names) > 1 else {}
+        output = yield from ask_for_reply(sample, messages, scoring.settings, nothing)
+        if isinstance(output, Record):
+            return output
         fields = scoring.fields(sample, output.text)
         verdicts = yield from ask_judges(
             scoring.panel, scoring.rubric, fields, scoring.parse, Ref(sample.id), about=output.text

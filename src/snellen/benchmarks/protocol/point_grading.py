@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judged_flows import ask_for_reply, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, VerdictParser, ask_judges
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.flow import Flow
-from snellen.core.output import Generated, ParsedAnswer, Unparsed
+from snellen.core.output import ParsedAnswer, Unparsed
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Interval, Metric, Summary
-from snellen.extract.unanswered import non_answer
 from snellen.prompts.choice import PromptTemplate, prompt
 
 BARE_TEMPLATE = PromptTemplate(hint="{hint}", open="")
@@ -64,14 +63,9 @@ def point_graded_flow(
         scale. A reply without an answer, or without that part, scores 0 without a judge."""
         scale = scale_of(sample)
         messages = build_messages(sample)
-        output = yield from ask_model(sample, messages, settings)
-        if not isinstance(output, Generated):
-            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
-        no_answer = non_answer(output)
-        if no_answer is not None:
-            return build_record(
-                sample, (Pass(messages, output, no_answer, sample.gold, False),), score=0.0
-            )
+        output = yield from ask_for_reply(sample, messages, settings)
+        if isinstance(output, Record):
+            return output
         judged_text = judged_part(sample, output.text)
         if judged_text is None:
             unread = Pass(messages, output, Unparsed(), sample.gold, False)

@@ -9,7 +9,6 @@ https://arxiv.org/abs/2410.03051).
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,19 +17,19 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judged_flows import ask_for_reply, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
 from snellen.benchmarks.protocol.point_grading import to_points
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.flow import Flow, Steps
-from snellen.core.output import Generated, ParsedAnswer
+from snellen.core.literals import parse_json_or_literal
+from snellen.core.output import ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import Sample
 from snellen.core.summary import Metric, Summary
 from snellen.extract.clean import without_thinking
-from snellen.extract.unanswered import non_answer
-from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_object
+from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_object, parse_text
 from snellen.scoring.accuracy import cluster_samples, mean_metric
 
 SCORE = "score"
@@ -48,6 +47,15 @@ class QuestionPair(NamedTuple):
 
     question: str
     answer: str
+
+
+class _GradedPairs(NamedTuple):
+    """What was asked of the judges, and what they said of each pair: right or wrong, and how well
+    it matches, both 0..1; fewer than the pairs if one has no verdict."""
+
+    asked: PanelVerdicts
+    grades: Sequence[float]
+    scores: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +81,9 @@ class MatchProtocol:
             """Ask the model, then the judges. A reply without an answer scores 0 without a
             judge; one of whose verdicts cannot be read is ungraded."""
             messages = self.build_messages(sample)
-            output = yield from ask_model(sample, messages, settings)
-            if not isinstance(output, Generated):
-                return build_record(sample, (Pass(messages, output, gold=sample.gold),))
-            no_answer = non_answer(output)
-            if no_answer is not None:
-                unanswered = Pass(messages, output, no_answer, sample.gold, False)
-                return build_record(sample, (unanswered,), score=0.0, values={SCORE: 0.0})
+            output = yield from ask_for_reply(sample, messages, settings, {SCORE: 0.0})
+            if isinstance(output, Record):
+                return output
             text = without_thinking(output.text).strip()
             answer = ParsedAnswer(text, _WHOLE)
             if not sample.gold:
@@ -89,27 +93,7 @@ class MatchProtocol:
                 if self.by_questions
                 else (QuestionPair(sample.question, sample.gold[0]),)
             )
-            asked = PanelVerdicts(())
-            grades: list[float] = []
-            scores: list[float] = []
-            for pair in pairs:
-                reply = text
-                if self.by_questions:
-                    answering = yield from self._answer(panel, pair.question, text, sample.id)
-                    asked = PanelVerdicts((*asked.verdicts, *answering.verdicts))
-                    reply = next((one.text or "" for one in answering.readable), "")
-                    if not reply:
-                        break
-                fields = {"question": pair.question, "gold": pair.answer, "reply": reply}
-                verdicts = yield from ask_judges(
-                    panel, self.rubric, fields, parse_yes_no_score, Ref(sample.id), about=reply
-                )
-                asked = PanelVerdicts((*asked.verdicts, *verdicts.verdicts))
-                grade, score = verdicts.grade(), verdicts.grade(SCORE)
-                if grade is None or score is None or verdicts.failure is not None:
-                    break
-                grades.append(grade)
-                scores.append(score / TOP)
+            asked, grades, scores = yield from self._grade_pairs(panel, pairs, text, sample.id)
             result = Pass(messages, output, answer, sample.gold, verdicts=asked.verdicts)
             if not pairs or len(grades) < len(pairs):
                 return ungraded_record(sample, (result,), asked)
@@ -122,6 +106,34 @@ class MatchProtocol:
             )
 
         return flow
+
+    def _grade_pairs(
+        self, panel: JudgePanel, pairs: Sequence[QuestionPair], text: str, name: str
+    ) -> Steps[_GradedPairs]:
+        """Have the judges compare the reply, or an answer that a judge gives from the caption, with
+        each gold answer. Ends where a verdict cannot be read."""
+        asked = PanelVerdicts(())
+        grades: list[float] = []
+        scores: list[float] = []
+        for pair in pairs:
+            reply = text
+            if self.by_questions:
+                answering = yield from self._answer(panel, pair.question, text, name)
+                asked = PanelVerdicts((*asked.verdicts, *answering.verdicts))
+                reply = next((one.text or "" for one in answering.readable), "")
+                if not reply:
+                    break
+            fields = {"question": pair.question, "gold": pair.answer, "reply": reply}
+            verdicts = yield from ask_judges(
+                panel, self.rubric, fields, parse_yes_no_score, Ref(name), about=reply
+            )
+            asked = PanelVerdicts((*asked.verdicts, *verdicts.verdicts))
+            grade, score = verdicts.grade(), verdicts.grade(SCORE)
+            if grade is None or score is None or verdicts.failure is not None:
+                break
+            grades.append(grade)
+            scores.append(score / TOP)
+        return _GradedPairs(asked, grades, scores)
 
     def _answer(
         self, panel: JudgePanel, question: str, caption: str, name: str
@@ -151,22 +163,13 @@ def parse_yes_no_score(reply: str) -> ParsedVerdict | None:
     return ParsedVerdict({GRADE: grade, SCORE: score})
 
 
-def parse_text(reply: str) -> ParsedVerdict | None:
-    """The words of a judge that answers a question; None if there are none."""
-    text = without_thinking(reply).strip()
-    return ParsedVerdict(text=text) if text else None
-
-
 def decode_pairs(text: str) -> tuple[QuestionPair, ...]:
     """The questions of a cell, a list of objects with `question` and `answer` as JSON or Python
     writes it; empty if it is none."""
     try:
-        items = json.loads(text)
+        items = parse_json_or_literal(text)
     except ValueError:
-        try:
-            items = ast.literal_eval(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return ()
+        return ()
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         return ()
     return tuple(

@@ -23,14 +23,13 @@ from functools import partial
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.judged import Judged
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
 from snellen.benchmarks.protocol.yes_no_scores import MatchProtocol, summarise_matches
 from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
-from snellen.data.download import RemoteFile
 
 MODE, ALL, GLOBAL, BREAKPOINT = "mode", "all", "global", "breakpoint"
 _MATCHES = MatchProtocol(rubric="moviechat1k", build_messages=question_messages)
@@ -67,20 +66,9 @@ BENCHMARK = Declaration(
     title="MovieChat-1K, questions about long films",
     paper="https://arxiv.org/abs/2307.16449",
     provenance="MovieChat-1K of its authors, as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): PublishedFile(
-                "MovieChat1k.tsv",
-                RemoteFile(
-                    urls=(
-                        "https://huggingface.co/datasets/Enxin/VLMEval-MovieChat1k/resolve/main/"
-                        "MovieChat1k.tsv",
-                    ),
-                    md5="7c0aa7e10de1cddb37af42b4abc9a2dd",
-                ),
-            )
-        },
+    data=single_tsv(
+        "https://huggingface.co/datasets/Enxin/VLMEval-MovieChat1k/resolve/main/MovieChat1k.tsv",
+        "7c0aa7e10de1cddb37af42b4abc9a2dd",
     ),
     aliases={
         "MovieChat1k": {},

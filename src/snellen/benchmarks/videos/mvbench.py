@@ -39,7 +39,7 @@ from snellen.prompts.choice import PromptTemplate
 
 HEADLINE = "task_mean"
 _HOME = "https://huggingface.co/datasets/OpenGVLab/MVBench/resolve"
-_FOLDERS = {
+FOLDERS = {
     "Action Sequence": "star/Charades_v1_480",
     "Action Prediction": "star/Charades_v1_480",
     "Action Antonym": "ssv2_video",
@@ -64,6 +64,11 @@ _FOLDERS = {
 """The tasks, each with the folder of the unpacked archives that holds its videos."""
 
 
+def task_file(task: str) -> str:
+    """Name of the published file of a task's questions: "fine_grained_pose.json"."""
+    return f"{task.lower().replace(' ', '_').replace('-', '_')}.json"
+
+
 def _records_of_document(document: Any) -> Records:
     """The records of the branch `video`, each with the folder of its task."""
     for task, records in document["meta"].items():
@@ -75,11 +80,8 @@ _MAIN = JsonParts(
     "MVBench.jsonl",
     f"{_HOME}/main/json",
     tuple(
-        JsonPart(
-            f"{_HOME}/main/json/{task.lower().replace(' ', '_').replace('-', '_')}.json",
-            {"task_type": task, "prefix": folder},
-        )
-        for task, folder in _FOLDERS.items()
+        JsonPart(f"{_HOME}/main/json/{task_file(task)}", {"task_type": task, "prefix": folder})
+        for task, folder in FOLDERS.items()
     ),
 )
 _MP4 = JsonParts(

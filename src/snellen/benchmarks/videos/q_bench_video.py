@@ -33,7 +33,7 @@ from snellen.benchmarks.declaration.concat_tables import concat_tables
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.inline_options import label_of, split_inline_options
 from snellen.benchmarks.declaration.judged import RULE, Judged, first_cell, split_list
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, video_name
 from snellen.benchmarks.declaration.videos import find_videos
@@ -50,7 +50,6 @@ from snellen.core.request import Generation, Message
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.columns import row_gold, row_id
-from snellen.data.download import RemoteFile
 from snellen.extract.published.videos import quality_parser
 from snellen.extract.verdicts import GRADE, parse_grade
 from snellen.prompts.choice import PromptTemplate, prompt
@@ -183,7 +182,7 @@ def _for_part(declaration: Declaration, variant: Variant) -> Declaration:
 _FILES = Published(
     {PART: (CHOICE, OPEN)},
     {
-        (part,): PublishedFile(f"{name}.tsv", RemoteFile(urls=(f"{_HOME}/{name}.tsv",), md5=md5))
+        (part,): published_tsv(f"{_HOME}/{name}.tsv", md5)
         for part, name, md5 in (
             (CHOICE, "qbenchvideo_single_MCQ", "9d6760d75fa80aa9fd5e5cf1ea274ace"),
             (OPEN, "qbenchvideo_single_VQA", "49e6181b341c934d0b33ec78bdcc0a3d"),

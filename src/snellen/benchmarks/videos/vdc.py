@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.judged import Judged, first_cell
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
 from snellen.benchmarks.protocol.yes_no_scores import (
@@ -33,7 +33,6 @@ from snellen.benchmarks.protocol.yes_no_scores import (
 from snellen.core.benchmark import REQUIRES_TEXT
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_id
-from snellen.data.download import RemoteFile
 
 KIND = "caption_type"
 _REQUESTS = {
@@ -84,17 +83,7 @@ BENCHMARK = Declaration(
     title="VDC, captions of videos graded by questions",
     paper="https://arxiv.org/abs/2410.03051",
     provenance="wchai/Video-Detailed-Caption on the hub, as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): PublishedFile(
-                "VDC.tsv",
-                RemoteFile(
-                    urls=("https://huggingface.co/datasets/Enxin/VLMEval-VDC/resolve/main/VDC.tsv",)
-                ),
-            )
-        },
-    ),
+    data=single_tsv("https://huggingface.co/datasets/Enxin/VLMEval-VDC/resolve/main/VDC.tsv"),
     aliases={
         "VDC_8frame": {"frames": "8", "sampling": "vlmevalkit"},
         "VDC_1fps": {"fps": "1", "frames": "2048"},

@@ -27,7 +27,7 @@ from msgspec import structs
 
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.judged import Judged, first_cell
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.point_grading import question_messages
 from snellen.benchmarks.protocol.yes_no_scores import (
@@ -41,7 +41,6 @@ from snellen.core.benchmark import REQUIRES_TEXT, Variant
 from snellen.core.request import Message
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
-from snellen.data.download import RemoteFile
 from snellen.prompts.choice import PromptTemplate, prompt
 
 PART, QA, CAPTIONS = "part", "qa", "captions"
@@ -107,13 +106,8 @@ BENCHMARK = Declaration(
     data=Published(
         {PART: (QA, CAPTIONS)},
         {
-            (part,): PublishedFile(
-                f"{name}.tsv",
-                RemoteFile(
-                    urls=(
-                        f"https://huggingface.co/datasets/Enxin/Video-MMLU/resolve/main/{name}.tsv",
-                    )
-                ),
+            (part,): published_tsv(
+                f"https://huggingface.co/datasets/Enxin/Video-MMLU/resolve/main/{name}.tsv"
             )
             for part, name in ((QA, "Video_MMLU_QA"), (CAPTIONS, "Video_MMLU_CAP"))
         },

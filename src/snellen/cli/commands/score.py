@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from snellen.api.flags import parse_pairs, parse_rule
 from snellen.api.options import DEFAULT_STORE, VARIANT_FLAGS, RunOptions
@@ -111,7 +111,7 @@ def _score(arguments: Namespace) -> int:
         variant=replace(variant, rule=arguments.rule),
         columns=arguments.columns,
         where=arguments.where,
-        judges=[] if arguments.judge == [NO_JUDGE] else arguments.judge or None,
+        judges=_judges(arguments.judge),
         extractor=arguments.extractor,
         labels=arguments.labels,
         name=arguments.name,
@@ -166,6 +166,19 @@ def _score_by_every_rule(arguments: Namespace, variant: Variant) -> int:
 
         print_rule_scorecard(next(iter(benchmarks.values())), summaries, differing, Terminal())
     return _exit_code(summaries.values())
+
+
+def _judges(named: Sequence[str]) -> Sequence[str] | None:
+    """The judges that --judge names; none for `off`, None if it does not stand there. Raises
+    UsageError for `off` beside others."""
+    if NO_JUDGE not in named:
+        return named or None
+    others = [name for name in named if name != NO_JUDGE]
+    if others:
+        raise UsageError(
+            f"--judge {NO_JUDGE} leaves out every judge; leave it out, or {' and '.join(others)}"
+        )
+    return ()
 
 
 def _refuse_roles(arguments: Namespace) -> None:

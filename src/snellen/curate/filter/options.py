@@ -1,6 +1,5 @@
 """The options of a filter."""
 
-# A field is what `option` returns, and never shared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

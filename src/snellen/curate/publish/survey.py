@@ -66,10 +66,6 @@ class Survey:
     numbers: dict[str, str] = field(default_factory=dict)
     """Row numbers of the TSV files, by id; empty if the ids themselves are usable."""
 
-    def ids_with_answers(self) -> list[str]:
-        """Items whose answers are published, in the order of the data."""
-        return [name for name, entry in self.entries.items() if not entry.is_held_out]
-
     def ids_without_answers(self, seed: int) -> list[str]:
         """Items whose answers are kept back, in an order that says nothing of these."""
         held = [name for name, entry in self.entries.items() if entry.is_held_out]

@@ -165,13 +165,15 @@ def _end_of_run(seconds: Sequence[float], weights: Sequence[float], flows: int) 
     if not total or not count:
         return 0.0
     step = longest / _STEPS
-    expected = 0.0
-    for index in range(_STEPS):
+    longest_first = sorted(zip(seconds, weights, strict=True), reverse=True)
+    # Of the samples that take longer than a rest: how many there are, and all their seconds.
+    many = work = expected = 0.0
+    position = 0
+    for index in reversed(range(_STEPS)):
         rest = (index + 0.5) * step
-        longer = sum(
-            weight * (each - rest)
-            for weight, each in zip(weights, seconds, strict=True)
-            if each > rest
-        )
-        expected += step * (1 - (1 - longer / total) ** flows)
+        while position < len(longest_first) and longest_first[position][0] > rest:
+            each, weight = longest_first[position]
+            many, work, position = many + weight, work + weight * each, position + 1
+        share = min(1.0, max(0.0, (work - rest * many) / total))
+        expected += step * (1 - (1 - share) ** flows)
     return expected - total / count

@@ -63,12 +63,14 @@ class Probe:
         count: int,
         earlier: Sequence[SampleCost] = (),
         monitor: StopMonitor | None = None,
+        scores: Iterable[float] = (),
     ) -> None:
         """`pending` are the sizes of all pending samples by id, of which `count` are asked first;
-        `monitor` is that of the stop rule, if there is one."""
+        `earlier` and `scores` are what the samples of an earlier start took and scored; `monitor`
+        is that of the stop rule, if there is one."""
         self._plan, self._count, self._monitor = plan, count, monitor
         self._sizes, self._remaining = pending, dict(pending)
-        self._scores: list[float] = []
+        self._scores = list(scores)
         warm_up = min(_flows_at_once(plan), count // 3)
         # A rule may end the run soon: nothing is watched for longer than the probe.
         most = most_ends(count, len(pending)) if monitor is None else count
@@ -100,16 +102,12 @@ class Probe:
             yield sample
         self.ledger.is_begun = True
 
-    def add_earlier(self, record: Record) -> None:
-        """Add the score of a sample that an earlier start finished."""
-        self._add_score(record)
-
     def add_end(self, record: Record) -> None:
         """Note that a sample of the run has ended."""
         self._remaining.pop(record.id, None)
         self.ledger.add_end(record.id)
         if record.id in self.ledger.sizes:
-            self._add_score(record)
+            self._scores += _counted_scores(self._plan, record)
 
     def forecast(self) -> Forecast | None:
         """What the samples that have not ended will take; with a stop rule, those before its
@@ -129,11 +127,6 @@ class Probe:
             return None
         text = precision_forecast(units, rule, stops, score)
         return structs.replace(with_range(expected, low, high), stop=text)
-
-    def _add_score(self, record: Record) -> None:
-        score = counted_score(record, cast(FailurePolicy, self._plan.failures))
-        if score is not None:
-            self._scores.append(score)
 
     def _remaining_before(self, stop: int) -> list[str]:
         """The remaining samples of so many units, and of those in flight when the rule is met."""
@@ -168,25 +161,32 @@ def open_probe(
 ) -> Probe | None:
     """A probe of the pending ones of these samples; without samples of its own if they are too few,
     and the records of an `earlier` start are enough. None if neither is so."""
-    records = {record.id: record for record in earlier}
+    # Not the records themselves, which hold every prompt and reply of the earlier start.
+    earlier_roles: dict[str, dict[str, RoleCost]] = {}
+    scores: list[float] = []
+    for record in earlier:
+        earlier_roles[record.id] = costs_of_record(record, plan.roles)
+        scores += _counted_scores(plan, record)
     sizes: dict[str, float] = {}
     costs: list[SampleCost] = []
     for sample in samples:
         if sample.id in pending:
             sizes[sample.id] = sample_size(sample)
-        elif sample.id in records:
-            roles = costs_of_record(records[sample.id], plan.roles)
-            costs.append(SampleCost(sample_size(sample), roles))
+        elif sample.id in earlier_roles:
+            costs.append(SampleCost(sample_size(sample), earlier_roles[sample.id]))
     flows = in_flight(plan.model)
     count = probe_count(len(sizes), flows)
     if monitor is not None:
         count = min(count, max(USUAL_PROBE, flows))
     if not count and min(len(costs), len(sizes)) < MIN_PROBE:
         return None
-    probe = Probe(plan, sizes, count, costs, monitor)
-    for record in records.values():
-        probe.add_earlier(record)
-    return probe
+    return Probe(plan, sizes, count, costs, monitor, scores)
+
+
+def _counted_scores(plan: RunPlan, record: Record) -> list[float]:
+    """The score of a sample as the plan counts it; none if it does not count."""
+    score = counted_score(record, cast(FailurePolicy, plan.failures))
+    return [] if score is None else [score]
 
 
 def costs_of_record(record: Record, roles: Collection[str] = ()) -> dict[str, RoleCost]:
@@ -231,10 +231,10 @@ def ask_probe(
     last_begun = time.monotonic()
 
     def in_order() -> Iterator[Sample]:
-        samples = (each for each in plan.benchmark.samples(table) if each.id in pending)
         if rule is None:
             return probe.first(lambda: plan.benchmark.samples(table))
-        units = units_in_order(rule, plan.benchmark, list(samples), plan.seed)
+        wanted = [each for each in plan.benchmark.samples(table) if each.id in pending]
+        units = units_in_order(rule, plan.benchmark, wanted, plan.seed)
         return probe.in_order(sample for unit in units for sample in unit.samples)
 
     def samples() -> Iterator[Sample]:

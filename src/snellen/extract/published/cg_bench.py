@@ -13,6 +13,7 @@ Intervals are written as JSON; those in parts of the video's length (all ends at
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -65,7 +66,7 @@ def result_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str
     def parse(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
         try:
             result = json.loads(_BARE_WORD.sub(r'"\1"', _fence_text(reply)))[RESULT]
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             letters = _LONE_LETTER.findall(reply)
             gold = next((label for label in golds if label in letters), None)
             if not letters:
@@ -86,11 +87,12 @@ def parse_clues_vlmevalkit(reply: str, stop_reason: str = "stop") -> Answer:
         items = result if isinstance(result[0], list) else [result]
         spans = [(item[0] + 0.0, item[1] + 0.0) for item in items]
         answer = _intervals_answer(spans, VLMEVALKIT_RULE)
-        if answer.value.endswith(IN_PARTS) or all(len(item) == 2 for item in items):
+        is_pairs = answer.value.endswith(IN_PARTS) or all(len(item) == 2 for item in items)
+        if is_pairs and all(map(_is_finite, spans)):
             return answer
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError):
         pass
-    numbers = [float(number) for number in _NUMBER.findall(reply)]
+    numbers = list(filter(math.isfinite, map(float, _NUMBER.findall(reply))))
     if len(numbers) < 2:
         return unparsed_answer(reply, stop_reason)
     return ParsedAnswer(
@@ -127,6 +129,11 @@ def _pairs(value: Any) -> list[tuple[float, float]] | None:
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         return None
     try:
-        return [(float(start), float(end)) for start, end in pairs]
-    except (TypeError, ValueError):
+        ends = [(float(start), float(end)) for start, end in pairs]
+    except (TypeError, ValueError, OverflowError):
         return None
+    return ends if all(map(_is_finite, ends)) else None
+
+
+def _is_finite(span: tuple[float, float]) -> bool:
+    return math.isfinite(span[0]) and math.isfinite(span[1])

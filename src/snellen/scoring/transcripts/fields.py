@@ -8,14 +8,14 @@ into another costs their edit distance.
 
 from __future__ import annotations
 
-import json
-from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Levenshtein
+
+from snellen.core.literals import parse_json_or_literal
 
 Fields = Mapping[str, Any] | Sequence[Any]
 """Normalised JSON: objects of lists, and lists of objects or of texts."""
@@ -44,12 +44,10 @@ class FieldNode:
 def parse_fields(text: str) -> Any:
     """The value of a JSON text; gold answers of some files are Python literals instead. None if it
     is neither."""
-    for parse in (json.loads, literal_eval):
-        try:
-            return parse(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-    return None
+    try:
+        return parse_json_or_literal(text)
+    except ValueError:
+        return None
 
 
 def normalise_fields(value: Any) -> Fields:

@@ -79,7 +79,7 @@ def variant_samples(rows: Iterable[Row], prompt_variant: MMTPromptVariant) -> It
     path = str(getattr(rows, "path", "mmt-bench"))
 
     def with_regions(sample: Sample, row: Row) -> Sample:
-        return replace(sample, regions=_regions(row, path)) if BOXES in row.cells else sample
+        return replace(sample, regions=_regions(row)) if BOXES in row.cells else sample
 
     for sample in rows_to_samples(rows, path=path, adjust=with_regions):
         task = _subtask_of(sample)
@@ -215,7 +215,7 @@ def _image_size(sample: Sample, path: str) -> ImageSize:
         ) from error
 
 
-def _regions(row: Row, path: str) -> tuple[Region, ...]:
+def _regions(row: Row) -> tuple[Region, ...]:
     cell = row.cells[BOXES]
     try:
         boxes = json.loads(cell)
@@ -224,6 +224,5 @@ def _regions(row: Row, path: str) -> tuple[Region, ...]:
         return tuple(Region(*(float(number) for number in box)) for box in boxes)
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
-            f"{path}, row {row.index + 1}: {BOXES} is {cell[:60]!r}; expected a JSON list of "
-            "boxes [x1, y1, x2, y2] in pixels"
+            f"{BOXES} is {cell[:60]!r}; expected a JSON list of boxes [x1, y1, x2, y2] in pixels"
         ) from error

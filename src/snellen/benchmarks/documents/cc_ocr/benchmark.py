@@ -71,7 +71,7 @@ def _adjust(sample: Sample, row: Row) -> Sample:
         known = (TASK, task, DOCUMENT_TASKS) if track == DOCUMENTS else (TRACK, track, TRACKS)
         column, value, values = known
         raise DataError(
-            f"row {row.index + 1}: the column {column} is {value!r}; expected one of "
+            f"the column {column} is {value!r}; expected one of "
             f"{', '.join(values)}, as in CCOCR.tsv"
         )
     subset = f"{track}/{sample.groups.get('split', '')}"

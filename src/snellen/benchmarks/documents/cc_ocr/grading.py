@@ -17,6 +17,7 @@ from snellen.benchmarks.documents.cc_ocr.subsets import (
     TASK,
     TRACK,
 )
+from snellen.core.limits import is_too_deep
 from snellen.core.sample import Sample
 from snellen.scoring.edit_distance import similarity
 from snellen.scoring.transcripts.fields import (
@@ -45,11 +46,13 @@ _PREAMBLE = tuple(
 )
 """Commands of LaTeX that are no part of a transcript, dropped in this order."""
 _JSON_BLOCK = re.compile(r"```json(.*?)```", re.DOTALL)
+_MAX_DEPTH = 64
+"""Of objects and lists in each other; forms have a few."""
 _CHARACTER_LANGUAGES = frozenset({"Arabic", "Japanese", "Korean"})
 _CHINESE_SUBSETS = "zh"
 
 _TABLE_END = "</table>"
-_TABLE = re.compile(r"<table.*?>.*?</table>", re.DOTALL)
+_TABLE = re.compile(r"<table[^>]*>.*?</table>", re.DOTALL)
 _TABLE_TAG = re.compile(r"<table.*?>")
 _BETWEEN_TAGS = re.compile(r">\s+<")
 _TEXT_OF_TAG = re.compile(r">(.*?)<", re.DOTALL)
@@ -142,7 +145,9 @@ def _plain_tables(text: str) -> str:
     """The tables in a text without line breaks, attributes of the tables themselves, and white
     space around and in their texts. A last one may lack its end."""
     text = text if _TABLE_END in text else text + _TABLE_END
-    return "".join(map(_plain_table, _TABLE.findall(text)))
+    # No end is looked for behind the last one, from each of the beginnings there.
+    closed = text[: text.rfind(_TABLE_END) + len(_TABLE_END)]
+    return "".join(map(_plain_table, _TABLE.findall(closed)))
 
 
 def _plain_table(table: str) -> str:
@@ -201,7 +206,7 @@ def _gold_fields(gold: str) -> Any:
 
 def _reply_fields(reply: str) -> Any:
     """The JSON of a reply, in its first block marked as such or as the whole; an empty object if
-    there is none."""
+    there is none, or one that is nested too deep to be compared."""
     block = _JSON_BLOCK.search(reply)
     if block is None and f"{_FENCE}json" in reply:
         return {}
@@ -210,7 +215,9 @@ def _reply_fields(reply: str) -> Any:
         value = json.loads(text.strip().replace("\n", ""))
     except (ValueError, RecursionError):
         return {}
-    return {} if value is None else _normalise_values(value)
+    if value is None or is_too_deep(value, _MAX_DEPTH):
+        return {}
+    return _normalise_values(value)
 
 
 def _normalise_values(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from snellen.benchmarks.declaration.published import HubSplit, PublishedFile
+from snellen.benchmarks.declaration.published import HubSplit, PublishedFile, published_tsv
 from snellen.data.download import RemoteFile
 
 ALL = "all"
@@ -219,12 +219,9 @@ PARTS = (ALL, *TRACKS, *(subset.part for subset in _SUBSETS))
 
 def subset_files() -> dict[tuple[str, ...], PublishedFile | HubSplit]:
     """The file or data set of each value of `part`."""
-    everything = PublishedFile(
-        "CCOCR.tsv",
-        RemoteFile(
-            urls=("https://opencompass.openxlab.space/utils/VLMEval/CCOCR.tsv",),
-            md5="f8927b76510ffe04e59d45e3f8e8b620",
-        ),
+    everything = published_tsv(
+        "https://opencompass.openxlab.space/utils/VLMEval/CCOCR.tsv",
+        "f8927b76510ffe04e59d45e3f8e8b620",
     )
     return {
         (ALL,): everything,

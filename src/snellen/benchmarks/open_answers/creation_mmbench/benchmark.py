@@ -18,7 +18,6 @@ ungraded; VLMEvalKit counts the other order alone. There is no score without a j
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
@@ -40,6 +39,7 @@ from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.errors import DataError
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums
+from snellen.core.literals import parse_literal
 from snellen.core.output import Generated, ParsedAnswer
 from snellen.core.record import Pass, Record
 from snellen.core.request import Generation
@@ -122,8 +122,8 @@ def _criteria(cells: Mapping[str, str]) -> Criteria:
     text = first_cell(cells, "criteria")
     criteria: dict[str, str] = {}
     try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        value = parse_literal(text)
+    except ValueError:
         value = text
     if not isinstance(value, dict):
         return Criteria(text)

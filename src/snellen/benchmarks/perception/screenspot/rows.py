@@ -173,7 +173,7 @@ def _target(row: Row, pro: bool) -> Target:
     if corners[2] > width + 1 or corners[3] > height + 1:
         form = "[x1, y1, x2, y2]" if pro else "[x, y, width, height]"
         raise DataError(
-            f"row {row.index + 1}: the box {row.cells['bbox']} is not in the picture of "
+            f"the box {row.cells['bbox']} is not in the picture of "
             f"{width:g}x{height:g} pixels; expected {form} in pixels, or two corners in fractions"
         )
     return Target(*corners, width, height)
@@ -186,13 +186,13 @@ def _size(row: Row) -> tuple[float, float]:
         return width, height
     if not row.media:
         raise DataError(
-            f"row {row.index + 1}: neither a picture nor its size; expected a column image, or "
+            "neither a picture nor its size; expected a column image, or "
             "img_size with [width, height]"
         )
     try:
         return image_size(row.media[0].source.read())
     except MediaError as error:
-        raise DataError(f"row {row.index + 1}: the picture's size is unknown: {error}") from error
+        raise DataError(f"the picture's size is unknown: {error}") from error
 
 
 def _numbers(row: Row, column: str, count: int) -> list[float]:
@@ -202,7 +202,5 @@ def _numbers(row: Row, column: str, count: int) -> list[float]:
     except (ValueError, TypeError):
         numbers = []
     if len(numbers) != count:
-        raise DataError(
-            f"row {row.index + 1}: {column} is {cell[:60]!r}; expected a list of {count} numbers"
-        )
+        raise DataError(f"{column} is {cell[:60]!r}; expected a list of {count} numbers")
     return numbers

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from snellen.benchmarks.declaration.judged import Judged
-from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judged_flows import ask_for_reply, build_record, ungraded_record
 from snellen.benchmarks.protocol.judging import (
     JudgePanel,
     PanelVerdicts,
@@ -23,8 +23,8 @@ from snellen.benchmarks.videos.cg_bench.prompts import OPEN_TEMPLATE
 from snellen.benchmarks.videos.cg_bench.rows import CLUES, parse_spans, parts_of_video
 from snellen.core.errors import MediaError
 from snellen.core.flow import Flow
-from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass
+from snellen.core.output import ParsedAnswer
+from snellen.core.record import Pass, Record
 from snellen.core.request import Generation, Ref
 from snellen.core.sample import MediaRef, Sample
 from snellen.data.media.frame_sampling import FrameSampling
@@ -32,7 +32,6 @@ from snellen.data.media.frames import ClipSource, FrameSource, extract_frames
 from snellen.data.media.video_cells import VideoFile
 from snellen.extract.clean import without_thinking
 from snellen.extract.published.cg_bench import RESULT, RULE
-from snellen.extract.unanswered import non_answer
 from snellen.extract.verdicts import GRADE, ParsedVerdict, parse_grade, parse_object
 from snellen.prompts.choice import prompt
 from snellen.settings import Settings
@@ -64,19 +63,14 @@ def _open_flow(
     def flow(sample: Sample) -> Flow:
         """Ask the model, have the judges compare its answer, and look if they cannot tell."""
         messages = prompt(sample, template=OPEN_TEMPLATE)
-        output = yield from ask_model(sample, messages, settings)
-        if not isinstance(output, Generated):
-            return build_record(sample, (Pass(messages, output, gold=sample.gold),))
-        no_answer = non_answer(output)
-        if no_answer is not None:
-            unanswered = Pass(messages, output, no_answer, sample.gold, False)
-            return build_record(sample, (unanswered,), score=0.0)
+        output = yield from ask_for_reply(sample, messages, settings)
+        if isinstance(output, Record):
+            return output
         answer = answer_of(output.text)
-        fields = {
-            "question": sample.question,
-            "gold": sample.gold[0] if sample.gold else "",
-            "reply": answer,
-        }
+        if not sample.gold:
+            read = ParsedAnswer(answer, RULE)
+            return build_record(sample, (Pass(messages, output, read, sample.gold),))
+        fields = {"question": sample.question, "gold": sample.gold[0], "reply": answer}
         ref = Ref(sample.id)
         verdicts = yield from ask_judges(
             panel, COMPARE, fields, partial(parse_result_grade, top=_UNDECIDED), ref, about=answer

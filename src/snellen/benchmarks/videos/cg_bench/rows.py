@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 
 from snellen.benchmarks.declaration.judged import first_cell
+from snellen.core.errors import DataError
+from snellen.core.literals import parse_finite
 from snellen.core.media import digest_bytes
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list, row_gold, row_id
@@ -67,13 +69,14 @@ def choice_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """The samples of the three tasks. Those of one question are one unit.
 
     A question about the clues shows the parts of the video that hold them. A question where they
-    are is open: its gold answer is a list of intervals in seconds.
+    are is open: its gold answer is a list of intervals in seconds. Raises DataError.
     """
+    path = _path(rows)
     for row in rows:
         cells = row.cells
         task = cells.get(TASK, LONG)
         options = dict(zip(_LETTERS, map(str, parse_list(_choices(row)) or ()), strict=False))
-        groups = {**_groups(cells), TASK: task}
+        groups = {**_groups(row, path), TASK: task}
         if task == GROUNDING:
             listed = "\n".join(f"{label}:{text}" for label, text in options.items())
             yield Sample(
@@ -101,7 +104,8 @@ def choice_samples(rows: Iterable[Row]) -> Iterator[Sample]:
 
 
 def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
-    """The questions that are answered in words."""
+    """The questions that are answered in words. Raises DataError."""
+    path = _path(rows)
     for row in rows:
         cells = row.cells
         yield Sample(
@@ -110,7 +114,7 @@ def open_samples(rows: Iterable[Row]) -> Iterator[Sample]:
             question=cells.get("question", ""),
             gold=row_gold(row)[:1],
             media=row.media,
-            groups=_groups(cells),
+            groups=_groups(row, path),
             options={CLUES: cells.get("clue_intervals", "")},
             unit=_unit(row),
         )
@@ -160,10 +164,24 @@ def _choices(row: Row) -> str:
     return json.dumps([row.cells[label] for label in _LETTERS if row.cells.get(label)])
 
 
-def _groups(cells: Mapping[str, str]) -> dict[str, str]:
+def _groups(row: Row, path: str) -> dict[str, str]:
+    """Domain, ability and range of length. Raises DataError for a length that is no number."""
+    cells = row.cells
     named = {column: cells[column] for column in (DOMAIN, ABILITY) if cells.get(column)}
     duration = cells.get("duration", "")
-    return {**named, **({DURATION: duration_range(float(duration))} if duration else {})}
+    if not duration:
+        return named
+    seconds = parse_finite(duration)
+    if seconds is None:
+        raise DataError(
+            f"{path}, row {row.index + 1}: `duration` is {duration!r}; expected the length of the "
+            "video in seconds"
+        )
+    return {**named, DURATION: duration_range(seconds)}
+
+
+def _path(rows: Iterable[Row]) -> str:
+    return str(getattr(rows, "path", "cg-bench"))
 
 
 def _unit(row: Row) -> str:

@@ -29,7 +29,7 @@ from snellen.benchmarks.declaration.judged import (
     first_cell,
     split_list,
 )
-from snellen.benchmarks.declaration.published import Published, PublishedFile
+from snellen.benchmarks.declaration.published import single_tsv
 from snellen.benchmarks.declaration.video_questions import video_name
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 from snellen.benchmarks.protocol.judging import JudgePanel
@@ -50,7 +50,6 @@ from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
-from snellen.data.download import RemoteFile
 from snellen.extract.verdicts import GRADE, parse_grade
 
 NAME = "mmbench-video"
@@ -148,20 +147,9 @@ BENCHMARK = Declaration(
     title="MMBench-Video, open questions marked 0 to 3 by a judge",
     paper="https://arxiv.org/abs/2406.14515",
     provenance="MMBench-Video of OpenCompass (CC BY 4.0), as VLMEvalKit's TSV",
-    data=Published(
-        {},
-        {
-            (): PublishedFile(
-                "MMBench-Video.tsv",
-                RemoteFile(
-                    urls=(
-                        "https://huggingface.co/datasets/opencompass/MMBench-Video/resolve/main/"
-                        "MMBench-Video.tsv",
-                    ),
-                    md5="98f7df3eb1007fc375ea6fe88a98e2ff",
-                ),
-            )
-        },
+    data=single_tsv(
+        "https://huggingface.co/datasets/opencompass/MMBench-Video/resolve/main/MMBench-Video.tsv",
+        "98f7df3eb1007fc375ea6fe88a98e2ff",
     ),
     aliases={
         "MMBench-Video": {},

@@ -31,7 +31,7 @@ from snellen.benchmarks.declaration.published import Published, PublishedFile
 from snellen.benchmarks.declaration.scoring import choices
 from snellen.benchmarks.declaration.video_questions import MAX_NEW_TOKENS, adjust_choice
 from snellen.benchmarks.protocol.parsers import PARSERS, VLMEVALKIT
-from snellen.benchmarks.videos.mvbench import TEMPLATE
+from snellen.benchmarks.videos.mvbench import FOLDERS, TEMPLATE, task_file
 from snellen.benchmarks.videos.mvtamperbench.detection import (
     TAMPERING,
     TASK,
@@ -50,37 +50,17 @@ _PLACE_FILES = {
 }
 """By place of the tampering: the data set on the hub, and the MD5 of VLMEvalKit's TSV."""
 _FOLDERS = {
-    "Action Sequence": "star/Charades_v1_480",
-    "Action Prediction": "star/Charades_v1_480",
-    "Action Antonym": "ssv2_video",
-    "Fine-grained Action": "Moments_in_Time_Raw/videos",
-    "Unexpected Action": "FunQA_test/test",
-    "Object Existence": "clevrer/video_validation",
-    "Object Interaction": "star/Charades_v1_480",
-    "Object Shuffle": "perception/videos",
-    "Moving Direction": "clevrer/video_validation",
-    "Action Localization": "sta/sta_video",
-    "Scene Transition": "scene_qa/video",
-    "Action Count": "perception/videos",
-    "Moving Count": "clevrer/video_validation",
-    "Moving Attribute": "clevrer/video_validation",
-    "State Change": "perception/videos",
-    "Character Order": "perception/videos",
-    "Egocentric Navigation": "vlnqa",
+    **{task: folder for task, folder in FOLDERS.items() if task != "Fine-grained Pose"},
     "Episodic Reasoning": "tvqa/frames_fps3",
-    "Counterfactual Inference": "clevrer/video_validation",
 }
-"""The tasks, each with the folder of the unpacked archives that holds its videos."""
+"""MVBench's tasks but one, each with the folder of the unpacked archives that holds its videos."""
 _TAMPERED = re.compile(r"(?:_(?:start|middle|end))?_tampered_[a-z]+_\d+sec$")
 
 
 def _published_file(name: str, md5: str) -> PublishedFile:
     home = f"https://huggingface.co/datasets/Srikant86/{name}/resolve/main/json"
     parts = tuple(
-        JsonPart(
-            f"{home}/{task.lower().replace(' ', '_').replace('-', '_')}.json",
-            {TASK: task, "prefix": f"video/{folder}/"},
-        )
+        JsonPart(f"{home}/{task_file(task)}", {TASK: task, "prefix": f"video/{folder}/"})
         for task, folder in _FOLDERS.items()
     )
     return PublishedFile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from snellen.core.errors import UsageError
+from snellen.core.literals import parse_finite
 from snellen.leaderboard_hub.accounts.access import (
     FAILURE_WINDOW,
     MAX_FAILURES,
@@ -249,11 +249,8 @@ def _live_tokens(session: Session, account_id: int) -> list[AccessToken]:
 
 
 def _read_days(text: str) -> float | None:
-    try:
-        days = float(text)
-    except ValueError:
-        return None
-    return days if math.isfinite(days) and days > 0 else None
+    days = parse_finite(text)
+    return days if days is not None and days > 0 else None
 
 
 def _tokens_page(

@@ -1,0 +1,40 @@
+"""Values written as text: numbers, and cells and replies in Python's syntax or as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from ast import literal_eval
+from typing import Any
+
+
+def parse_literal(text: str) -> Any:
+    """The value of a Python literal. Raises ValueError for any other text, however long or
+    deeply nested."""
+    try:
+        with warnings.catch_warnings():
+            # A backslash that begins no escape ('\\sqrt') stays one; Python warns on stderr.
+            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(f"no Python literal: {error}") from None
+
+
+def parse_json_or_literal(text: str) -> Any:
+    """The value of a text in JSON, else of a Python literal. Raises ValueError for any other
+    text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return parse_literal(text)
+
+
+def parse_finite(text: str) -> float | None:
+    """The number that a text is, as Python writes numbers; None for other texts, nan and inf."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
