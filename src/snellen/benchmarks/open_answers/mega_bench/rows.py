@@ -1,0 +1,141 @@
+"""MEGA-Bench's rows: a task's description and example, a question, and how the reply is scored."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from snellen.benchmarks.declaration.judged import first_cell
+from snellen.benchmarks.open_answers.mega_bench.judging import criteria
+from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, OPEN, SUBSET, TASK, task_groups
+from snellen.core.errors import DataError
+from snellen.core.sample import MediaRef, Row, Sample
+from snellen.data.columns import parse_list, row_id
+from snellen.scoring.mega_bench.metrics import JUDGED
+from snellen.scoring.mega_bench.replies import is_single, single_field
+from snellen.scoring.mega_bench.task import FieldTask, TaskError, read_task
+
+_SECTIONS = (
+    ("global_media", ("task_description",)),
+    ("example_media", ("example_text",)),
+    ("query_media", ("question", "query_text")),
+)
+"""The media and the text of each part of a prompt, in its order."""
+_MARK = re.compile(r"<image>|<video>")
+
+
+class ScoredBy(Struct, frozen=True):
+    """The cells of a row by which its reply is scored, and what a judge is shown."""
+
+    answer: str
+    metric_info: str
+    eval_context: str
+    query: str
+    media: int
+    """How many pictures and videos the whole prompt has."""
+    query_media: int
+    """How many of them, the last ones, belong to the question."""
+
+
+def mega_samples(rows: Iterable[Row]) -> Iterator[Sample]:
+    """A sample for each row: its question is the whole prompt, its gold what a right reply could
+    be, and its hint a `ScoredBy` as JSON. Raises DataError."""
+    path = str(getattr(rows, "path", "mega-bench"))
+    for row in rows:
+        cells = row.cells
+        scored_by = _scored_by(row)
+        try:
+            task = task_by(scored_by)
+            if task.judged and not task.not_scored:
+                criteria(task, scored_by.query, "")
+        except TaskError as error:
+            raise DataError(f"{path}, row {row.index + 1}: {error}") from error
+        name = first_cell(cells, "task_name")
+        gold = _gold_reply(task)
+        yield Sample(
+            id=row_id(row),
+            kind="open",
+            question=_prompt(row),
+            gold=(gold,) if gold.strip() else (),
+            media=row.media,
+            hint=msgspec.json.encode(scored_by).decode(),
+            groups=_groups(name, task),
+        )
+
+
+def scored_by_of(sample: Sample) -> ScoredBy:
+    """Times of frames may stand before it."""
+    return msgspec.json.decode(sample.hint.rpartition("\n")[2], type=ScoredBy)
+
+
+@functools.lru_cache(maxsize=1024)
+def task_by(scored_by: ScoredBy) -> FieldTask:
+    """The task of a row. Raises TaskError."""
+    return read_task(scored_by.answer, scored_by.metric_info, scored_by.eval_context)
+
+
+def subset_of(cells: Mapping[str, str]) -> str:
+    """`open` for rows that a judge scores, else `core`."""
+    return OPEN if JUDGED in first_cell(cells, "metric_info") else CORE
+
+
+def _groups(name: str, task: FieldTask) -> dict[str, str]:
+    groups = {TASK: name} if name else {}
+    judged = bool(task.judged) or "judge" in task.not_scored.removeprefix("program_")
+    found = task_groups().get(name, {SUBSET: OPEN if judged else CORE})
+    return {**groups, **found}
+
+
+def _scored_by(row: Row) -> ScoredBy:
+    return ScoredBy(
+        answer=first_cell(row.cells, "answer"),
+        metric_info=first_cell(row.cells, "metric_info"),
+        eval_context=first_cell(row.cells, "eval_context"),
+        query=first_cell(row.cells, "question", "query_text"),
+        media=len(row.media),
+        query_media=len(_media(row)[-1]),
+    )
+
+
+def _media(row: Row) -> list[Sequence[MediaRef]]:
+    """The media of each section; those of no column of a section are the question's."""
+    counts = {
+        name: len(parse_list(row.cells[name]) or ())
+        for name in row.cells
+        if name in dict(_SECTIONS)
+    }
+    starts, start = {}, 0
+    for name, count in counts.items():
+        starts[name] = start
+        start += count
+    found = {name: row.media[starts[name] :][: counts[name]] for name in counts}
+    rest = row.media[start:]
+    *names, last = (name for name, _ in _SECTIONS)
+    return [*(found.get(name, ()) for name in names), (*found.get(last, ()), *rest)]
+
+
+def _prompt(row: Row) -> str:
+    """The three parts below each other, with a mark where each picture or video is shown: those of
+    the data, or behind the part where it has another number of marks."""
+    parts = []
+    for (_, columns), media in zip(_SECTIONS, _media(row), strict=True):
+        text = first_cell(row.cells, *columns).strip()
+        if len(_MARK.findall(text)) != len(media):
+            marks = "".join("<video>" if ref.kind == "video" else "<image>" for ref in media)
+            text = f"{_MARK.sub('', text).strip()}\n{marks}".strip()
+        parts.append(text)
+    return "\n".join(part for part in parts if part)
+
+
+def _gold_reply(task: FieldTask) -> str:
+    """The gold as a model would write it."""
+    if is_single(task.parser):
+        return str(task.gold[single_field(task.gold)])
+    if not any(str(value).strip() for value in task.gold.values()):
+        return ""
+    return json.dumps(task.gold, ensure_ascii=False)
