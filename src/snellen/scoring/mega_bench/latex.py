@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from snellen.core.errors import MissingExtra
@@ -19,6 +20,7 @@ from snellen.scoring.terms import is_same_term
 
 _MAX_LENGTH = 300
 """Characters of a term that is parsed."""
+_PURPOSE, _LIBRARY = "parsing terms in LaTeX", "SymPy with ANTLR"
 _TERM = re.compile(r"(\$[^$]*\$)")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{.*?\}(?:\[[^\[\]]*\])?")
 _DELIMITER = re.compile(r"\\[()\[\]]")
@@ -37,6 +39,8 @@ def equal_latex(reply: Any, gold: Any) -> float:
     if not isinstance(reply, str) or not isinstance(gold, str):
         return 0.0
     reply, gold = normalise(reply), normalise(gold)
+    if reply == gold:
+        return 1.0
     try:
         return float(is_same_term(parse_latex(gold), parse_latex(reply)))
     except LatexError:
@@ -89,8 +93,9 @@ def _greek_name(letter: str) -> str:
 
 
 def require_parser() -> None:
-    """Check that terms can be parsed. Raises MissingExtra."""
-    _parser()
+    """Check that terms can be parsed, without loading what parses them. Raises MissingExtra."""
+    if not all(map(find_spec, ("sympy", "antlr4"))):
+        raise MissingExtra(_PURPOSE, EXTRA, _LIBRARY)
 
 
 @lru_cache(maxsize=4096)
@@ -114,7 +119,7 @@ def _parser() -> Any:
 
         lexer_class, parser_class = grammar.LaTeXLexer, grammar.LaTeXParser
     except (ImportError, AttributeError) as error:
-        raise MissingExtra("parsing terms in LaTeX", EXTRA, "SymPy with ANTLR") from error
+        raise MissingExtra(_PURPOSE, EXTRA, _LIBRARY) from error
 
     class Lexer(lexer_class):  # type: ignore[misc, valid-type]
         def checkVersion(self, toolVersion: str) -> None:

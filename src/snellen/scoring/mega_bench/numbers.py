@@ -35,6 +35,9 @@ _BARE_PI = re.compile(r"(?<![\d}])\\?π")
 _TIMES_PI = re.compile(r"(\d)\\?π")
 _BRACED_PI = re.compile(r"\{\\?π\}")
 _STARRED_PI = re.compile(r"\*\\?π")
+_PLAIN = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_MAY_BE_NUMBER = re.compile(r"\d|E|True|False")
+"""A text without any of these is no number, whatever grammar reads it."""
 _UNITS = ("$", "¥", "°C", " C", "°")
 _NAMES = {"E": 2.718, "True": True, "False": False}
 """Names that an expression may hold; E as the authors have it."""
@@ -94,7 +97,7 @@ def equal_number(reply: Any, gold: Any) -> float:
 
 def equal_boxed_number(reply: Any, gold: Any) -> float:
     r"""`boxed_single_numerical_match`: as `equal_number`, of what stands in the first \boxed{}."""
-    texts = [_boxed(str(reply)), _boxed(gold)]
+    texts = [_box_content(str(reply)), _box_content(gold)]
     return equal_number(*texts)
 
 
@@ -102,6 +105,10 @@ def value_of(text: str) -> Any:
     """The value of a number in LaTeX or as Python writes it, without units; pi is 3.14. A list of
     numbers is a list. None for anything else, such as a term with a letter or a function."""
     text = _without_units(text)
+    if _PLAIN.fullmatch(text):
+        return float(text)
+    if not _MAY_BE_NUMBER.search(text):
+        return None
     try:
         written = str(parse_latex(text))
     except LatexError:
@@ -200,7 +207,7 @@ def _term(text: str) -> str:
     return found[1].strip() if found else text
 
 
-def _boxed(text: str) -> str:
+def _box_content(text: str) -> str:
     found = _BOXED.search(text)
     return found[1] if found else text
 

@@ -45,7 +45,7 @@ class FieldTask:
         return next((name for name in self.metrics.values() if name not in known), "")
 
     @cached_property
-    def judged(self) -> tuple[str, ...]:
+    def judged_fields(self) -> tuple[str, ...]:
         """The fields that a judge scores."""
         return tuple(name for name, metric in self.metrics.items() if metric == JUDGED)
 
@@ -103,7 +103,7 @@ def read_task(answer: str, metric_info: str, eval_context: str) -> FieldTask:
     missing = set(names) - set(task.weights) if task.aggregation == "mean" else set()
     if missing:
         raise TaskError(f"`metric_info` has no weight of the field {min(missing)!r}")
-    if parser == DUMMY and not task.not_scored and len(task.judged) < len(names):
+    if parser == DUMMY and not task.not_scored and len(task.judged_fields) < len(names):
         raise TaskError("`metric_info` scores fields by rules, and its parser dummy reads none")
     return task
 

@@ -40,9 +40,9 @@ from snellen.benchmarks.open_answers.mega_bench.judging import (
     rubric_of,
 )
 from snellen.benchmarks.open_answers.mega_bench.rows import (
-    ScoredBy,
+    ScoringCells,
     mega_samples,
-    scored_by_of,
+    cells_of,
     subset_of,
     task_by,
 )
@@ -80,8 +80,8 @@ def _flow(
     """Ask, score the fields that have a rule, and have judges score the others."""
 
     def flow(sample: Sample) -> Flow:
-        scored_by = scored_by_of(sample)
-        task = task_by(scored_by)
+        cells = cells_of(sample)
+        task = task_by(cells)
         messages = _messages(sample)
         output = yield from ask_model(sample, messages, settings)
         if not isinstance(output, Generated):
@@ -94,21 +94,21 @@ def _flow(
             return _in_group(record, task.not_scored)
         if no_answer is not None:
             return build_record(sample, (structs.replace(result, correct=False),), score=0.0)
-        if task.judged and not panel:
+        if task.judged_fields and not panel:
             return ungraded_record(sample, (result,), PanelVerdicts(()))
         fields = task.read(output.text)
         scores = task.scores(fields)
         verdicts: list[Verdict] = []
-        for turn, name in enumerate(task.judged):
+        for turn, name in enumerate(task.judged_fields):
             rubric = rubric_of(task)
             given = yield from ask_judges(
                 panel,
                 rubric,
-                {"criteria": criteria(task, scored_by.query, task.value(fields, name))},
+                {"criteria": criteria(task, cells.query, task.value(fields, name))},
                 parse_score,
                 Ref(sample.id, turn),
                 about=output.text,
-                media=_shown(sample, scored_by) if rubric == PICTURES_RUBRIC else (),
+                media=_media_of_question(sample, cells) if rubric == PICTURES_RUBRIC else (),
             )
             verdicts += given.verdicts
             grade = given.grade()
@@ -127,11 +127,11 @@ def _in_group(record: Record, metric: str) -> Record:
     return structs.replace(record, groups={**record.groups, NOT_SCORED: metric})
 
 
-def _shown(sample: Sample, scored_by: ScoredBy) -> tuple[MediaRef, ...]:
+def _media_of_question(sample: Sample, cells: ScoringCells) -> tuple[MediaRef, ...]:
     """The media of the question; all of them where videos have become frames."""
-    if len(sample.media) != scored_by.media:
+    if len(sample.media) != cells.media:
         return sample.media
-    return sample.media[len(sample.media) - scored_by.query_media :]
+    return sample.media[len(sample.media) - cells.query_media :]
 
 
 def _is_kept(row: Row, options: Mapping[str, str]) -> bool:

@@ -29,7 +29,7 @@ _SECTIONS = (
 _MARK = re.compile(r"<image>|<video>")
 
 
-class ScoredBy(Struct, frozen=True):
+class ScoringCells(Struct, frozen=True):
     """The cells of a row by which its reply is scored, and what a judge is shown."""
 
     answer: str
@@ -44,18 +44,17 @@ class ScoredBy(Struct, frozen=True):
 
 def mega_samples(rows: Iterable[Row]) -> Iterator[Sample]:
     """A sample for each row: its question is the whole prompt, its gold what a right reply could
-    be, and its hint a `ScoredBy` as JSON. Raises DataError."""
+    be, and its hint a `ScoringCells` as JSON. Raises DataError."""
     path = str(getattr(rows, "path", "mega-bench"))
     for row in rows:
-        cells = row.cells
-        scored_by = _scored_by(row)
+        kept = _scoring_cells(row)
         try:
-            task = task_by(scored_by)
-            if task.judged and not task.not_scored:
-                criteria(task, scored_by.query, "")
+            task = task_by(kept)
+            if task.judged_fields and not task.not_scored:
+                criteria(task, kept.query, "")
         except TaskError as error:
             raise DataError(f"{path}, row {row.index + 1}: {error}") from error
-        name = first_cell(cells, "task_name")
+        name = first_cell(row.cells, "task_name")
         gold = _gold_reply(task)
         yield Sample(
             id=row_id(row),
@@ -63,20 +62,20 @@ def mega_samples(rows: Iterable[Row]) -> Iterator[Sample]:
             question=_prompt(row),
             gold=(gold,) if gold.strip() else (),
             media=row.media,
-            hint=msgspec.json.encode(scored_by).decode(),
+            hint=msgspec.json.encode(kept).decode(),
             groups=_groups(name, task),
         )
 
 
-def scored_by_of(sample: Sample) -> ScoredBy:
+def cells_of(sample: Sample) -> ScoringCells:
     """Times of frames may stand before it."""
-    return msgspec.json.decode(sample.hint.rpartition("\n")[2], type=ScoredBy)
+    return msgspec.json.decode(sample.hint.rpartition("\n")[2], type=ScoringCells)
 
 
 @functools.lru_cache(maxsize=1024)
-def task_by(scored_by: ScoredBy) -> FieldTask:
+def task_by(cells: ScoringCells) -> FieldTask:
     """The task of a row. Raises TaskError."""
-    return read_task(scored_by.answer, scored_by.metric_info, scored_by.eval_context)
+    return read_task(cells.answer, cells.metric_info, cells.eval_context)
 
 
 def subset_of(cells: Mapping[str, str]) -> str:
@@ -86,13 +85,13 @@ def subset_of(cells: Mapping[str, str]) -> str:
 
 def _groups(name: str, task: FieldTask) -> dict[str, str]:
     groups = {TASK: name} if name else {}
-    judged = bool(task.judged) or "judge" in task.not_scored.removeprefix("program_")
+    judged = bool(task.judged_fields) or "judge" in task.not_scored.removeprefix("program_")
     found = task_groups().get(name, {SUBSET: OPEN if judged else CORE})
     return {**groups, **found}
 
 
-def _scored_by(row: Row) -> ScoredBy:
-    return ScoredBy(
+def _scoring_cells(row: Row) -> ScoringCells:
+    return ScoringCells(
         answer=first_cell(row.cells, "answer"),
         metric_info=first_cell(row.cells, "metric_info"),
         eval_context=first_cell(row.cells, "eval_context"),
