@@ -12,7 +12,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _ANSWER_LINE = re.compile(r"^(?:\*\*Answer:|Answer:)\s*(.+)", re.MULTILINE)
@@ -42,13 +42,14 @@ def balanced_parts(text: str) -> Iterator[str]:
     """The parts from a brace to the one that closes it, and from a square bracket to the last one
     before the braces around it end; parts do not overlap."""
     closing = _closing_braces(text)
+    last = _last_brackets(text, closing)
     position = 0
     while position < len(text):
         end = None
         if text[position] == "{":
             end = closing.get(position)
         elif text[position] == "[":
-            end = _last_bracket(text, position, closing)
+            end = last[position + 1]
         if end is None:
             position += 1
         else:
@@ -68,18 +69,17 @@ def _closing_braces(text: str) -> dict[int, int]:
     return closing
 
 
-def _last_bracket(text: str, start: int, closing: dict[int, int]) -> int | None:
-    """The last closing square bracket that is reached from `start` over whole pairs of braces."""
-    last, position = None, start + 1
-    while position < len(text):
+def _last_brackets(text: str, closing: Mapping[int, int]) -> list[int | None]:
+    """For each position the last closing square bracket that is reached from there over whole pairs
+    of braces; None where there is none."""
+    last: list[int | None] = [None] * (len(text) + 1)
+    for position in range(len(text) - 1, -1, -1):
         sign = text[position]
-        if sign == "}" or (sign == "{" and position not in closing):
-            break
-        if sign == "{":
-            position = closing[position]
-        elif sign == "]":
-            last = position
-        position += 1
+        if sign == "{" and position in closing:
+            last[position] = last[closing[position] + 1]
+        elif sign not in "{}":
+            further = last[position + 1]
+            last[position] = position if sign == "]" and further is None else further
     return last
 
 

@@ -41,8 +41,8 @@ from snellen.benchmarks.open_answers.mega_bench.judging import (
 )
 from snellen.benchmarks.open_answers.mega_bench.rows import (
     ScoringCells,
-    mega_samples,
     cells_of,
+    mega_samples,
     subset_of,
     task_by,
 )
@@ -66,7 +66,7 @@ from snellen.scoring.mega_bench.latex import require_parser
 
 PART = "part"
 _MADE = "VLMEvalKit makes it from the rows and the archive of TIGER-Lab/MEGA-Bench"
-_BOTH_MADE = "put the rows of MEGABench_core.tsv and MEGABench_open.tsv below one header"
+_BOTH_MADE = f"{_MADE}, as MEGABench_core.tsv and MEGABench_open.tsv: put all rows below one header"
 
 
 def _messages(sample: Sample) -> tuple[Message, ...]:
