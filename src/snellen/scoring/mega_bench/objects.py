@@ -30,11 +30,10 @@ def last_object(text: str) -> Any:
     text = (line[1] if line else text).strip()
     block = _JSON_BLOCK.search(text)
     text = block[1].strip() if block else text
-    found: list[Any] = []
-    for part in balanced_parts(text):
-        found += _values(part)
-    if found:
-        return found[-1]
+    for part in reversed(list(balanced_parts(text))):
+        found = list(_values(part))
+        if found:
+            return found[-1]
     return [] if text.startswith("[") else {}
 
 
