@@ -99,8 +99,9 @@ def test_a_metric_that_is_not_restated_leaves_its_task_out(metric: str) -> None:
 
 def test_a_metric_over_all_fields_counts_too() -> None:
     """`worldle` has a weight for one that asks a map service, and no field of its name."""
-    cells = row(metric_info=info("exact_str_match", global_aux_metrics={"near": "bleu"},
-                aggregation={"function": "mean", "field_weights": {"it": 1, "near": 5}}))  # fmt: skip
+    joined = {"function": "mean", "field_weights": {"it": 1, "near": 5}}
+    told = info("exact_str_match", global_aux_metrics={"near": "bleu"}, aggregation=joined)
+    cells = row(metric_info=told)
     made, [sample] = of_rows("mega-bench", [cells], judges=0)
     assert record_of(made, sample, Asked(model="B")).groups["not_scored"] == "bleu"
 

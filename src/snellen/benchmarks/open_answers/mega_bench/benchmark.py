@@ -92,10 +92,11 @@ def _flow(
         if task.not_scored:
             record = build_record(sample, (result,), unscored="ungraded")
             return _in_group(record, task.not_scored)
+        if task.judged_fields and not panel:
+            # Empty replies too: their zeros alone would be no mean of the open set.
+            return ungraded_record(sample, (result,), PanelVerdicts(()))
         if no_answer is not None:
             return build_record(sample, (structs.replace(result, correct=False),), score=0.0)
-        if task.judged_fields and not panel:
-            return ungraded_record(sample, (result,), PanelVerdicts(()))
         fields = task.read(output.text)
         scores = task.scores(fields)
         verdicts: list[Verdict] = []
