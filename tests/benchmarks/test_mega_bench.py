@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from test_open_answers import Asked, of_rows, opened, record_of, shown
 
 from snellen.api import score
@@ -19,6 +20,7 @@ from snellen.core.errors import DataError
 from snellen.core.output import Generated
 from snellen.core.record import Pass, Record
 from snellen.core.sample import Row
+from snellen.data.in_memory import Data, keep_rows
 from snellen.scoring.mega_bench.metrics import CONTEXT_METRICS, METRICS, NOT_SCORED, aggregate
 from snellen.scoring.mega_bench.objects import balanced_parts, last_object
 from snellen.scoring.mega_bench.replies import parse_reply
@@ -189,16 +191,28 @@ def test_a_part_is_told_by_the_metrics(part: str, kept: list[str], tmp_path: Pat
     assert [sample.id for sample in made.samples(made.open())] == kept
 
 
-def test_a_video_stands_where_its_mark_does(tmp_path: Path) -> None:
-    (tmp_path / "a.mp4").write_bytes(b"no video, but its name counts")
-    cells = row(global_media=[], query_media=["./a.mp4"], question="<video> What comes next?")
-    data = tmp_path / "data.jsonl"
-    data.write_text(json.dumps(cells))
+@pytest.mark.parametrize("holder", ["jsonl", "tsv", "memory"])
+def test_a_video_stands_where_its_mark_does(
+    holder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.mp4").write_bytes(b"no video, but its name counts")
+    Image.new("RGB", (4, 4), "red").save("b.png")
+    cells = row(
+        global_media=["./b.png"], task_description="Look at <image>", query_media=["./a.mp4"],
+        question="<video> What comes next?",
+    )  # fmt: skip
+    data: Path = tmp_path / f"data.{holder}"
+    if holder == "memory":
+        data = keep_rows(Data([cells]), tmp_path)
+    elif holder == "tsv":
+        data.write_text("\t".join(cells) + "\n" + "\t".join(cells.values()) + "\n")
+    else:
+        data.write_text(json.dumps(cells))
     made = open_benchmark("mega-bench", Variant(data=str(data)))
     [sample] = made.samples(made.open())
-    assert (sample.question, [ref.kind for ref in sample.media]) == (
-        "<video> What comes next?", ["video"],
-    )  # fmt: skip
+    assert sample.question == "Look at <image>\n<video> What comes next?"
+    assert [ref.kind for ref in sample.media] == ["image", "video"]
 
 
 def test_a_wrong_form_is_wrong_and_no_traceback(tmp_path: Path) -> None:

@@ -102,19 +102,25 @@ def _scoring_cells(row: Row) -> ScoringCells:
 
 
 def _media(row: Row) -> list[Sequence[MediaRef]]:
-    """The media of each section; those of no column of a section are the question's."""
+    """The media of each section by its column; by the marks in the texts where columns do not tell,
+    as of pictures that stand in the table themselves. What is left is the question's."""
+    sections = dict(_SECTIONS)
     counts = {
-        name: len(parse_list(row.cells[name]) or ())
-        for name in row.cells
-        if name in dict(_SECTIONS)
+        name: len(parse_list(row.cells[name]) or ()) for name in row.cells if name in sections
     }
-    starts, start = {}, 0
+    marks = {
+        name: len(_MARK.findall(first_cell(row.cells, *columns)))
+        for name, columns in sections.items()
+    }
+    if sum(counts.values()) != len(row.media) == sum(marks.values()):
+        counts = marks
+    found: dict[str, Sequence[MediaRef]] = {}
+    start = 0
     for name, count in counts.items():
-        starts[name] = start
+        found[name] = row.media[start : start + count]
         start += count
-    found = {name: row.media[starts[name] :][: counts[name]] for name in counts}
+    *names, last = sections
     rest = row.media[start:]
-    *names, last = (name for name, _ in _SECTIONS)
     return [*(found.get(name, ()) for name in names), (*found.get(last, ()), *rest)]
 
 
