@@ -243,6 +243,7 @@ def test_a_wrong_form_is_wrong_and_no_traceback(tmp_path: Path) -> None:
         ("[1, 2", []),
         ("nothing", {}),
         ("{'a': {1, 2}} {'b'", {"a": {1, 2}}),
+        ('{"a": %s}' % ("1" * 5000), {}),
     ],
 )
 def test_the_last_object_counts(text: str, found: object) -> None:

@@ -122,7 +122,7 @@ def _literal_or_json(text: str, broken: tuple[type[Exception], ...]) -> Any:
     except broken:
         try:
             return json.loads(text)
-        except json.JSONDecodeError:
+        except ValueError:
             return None
 
 

@@ -89,7 +89,7 @@ def _values(part: str) -> Iterator[Any]:
         try:
             yield json.loads(form)
             break
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
     escaped = part.replace('\\"', '\\\\"').replace("\\'", "\\\\'")
     for form in (part, escaped):
@@ -108,7 +108,7 @@ def _open_texts(part: str) -> str:
     for quoted in _STRING.findall(part):
         try:
             inner = json.loads(quoted[1:-1].replace(_DOUBLE, '"').replace(_SINGLE, "'"))
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         if isinstance(inner, dict | list):
             part = part.replace(quoted, json.dumps(inner))

@@ -47,7 +47,6 @@ from snellen.benchmarks.open_answers.mega_bench.rows import (
     task_by,
 )
 from snellen.benchmarks.open_answers.mega_bench.summary import (
-    NOT_SCORED,
     TASK_MEAN,
     summarise_tasks,
     task_mean_sums,
@@ -57,7 +56,7 @@ from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, un
 from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges
 from snellen.core.flow import Flow
 from snellen.core.output import Generated, ParsedAnswer
-from snellen.core.record import Pass, Record, Verdict
+from snellen.core.record import Pass, Verdict
 from snellen.core.request import Generation, Message, Ref
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.download import RemoteFile
@@ -90,8 +89,7 @@ def _flow(
         answer = no_answer or ParsedAnswer(output.text.strip(), "whole reply")
         result = Pass(messages, output, answer, sample.gold)
         if task.not_scored:
-            record = build_record(sample, (result,), unscored="ungraded")
-            return _in_group(record, task.not_scored)
+            return build_record(sample, (result,), unscored="ungraded")
         if task.judged_fields and not panel:
             # Empty replies too: their zeros alone would be no mean of the open set.
             return ungraded_record(sample, (result,), PanelVerdicts(()))
@@ -122,10 +120,6 @@ def _flow(
         return build_record(sample, (result,), score=score)
 
     return flow
-
-
-def _in_group(record: Record, metric: str) -> Record:
-    return structs.replace(record, groups={**record.groups, NOT_SCORED: metric})
 
 
 def _media_of_question(sample: Sample, cells: ScoringCells) -> tuple[MediaRef, ...]:

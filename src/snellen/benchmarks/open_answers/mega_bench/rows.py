@@ -12,11 +12,18 @@ from msgspec import Struct
 
 from snellen.benchmarks.declaration.judged import first_cell
 from snellen.benchmarks.open_answers.mega_bench.judging import criteria
-from snellen.benchmarks.open_answers.mega_bench.tasks import CORE, OPEN, SUBSET, TASK, task_groups
+from snellen.benchmarks.open_answers.mega_bench.tasks import (
+    CORE,
+    NOT_SCORED,
+    OPEN,
+    SUBSET,
+    TASK,
+    task_groups,
+)
 from snellen.core.errors import DataError
 from snellen.core.sample import MediaRef, Row, Sample
 from snellen.data.columns import parse_list, row_id
-from snellen.scoring.mega_bench.metrics import JUDGED
+from snellen.scoring.mega_bench.metrics import JUDGE_METRICS
 from snellen.scoring.mega_bench.replies import is_single, single_field
 from snellen.scoring.mega_bench.task import FieldTask, TaskError, read_task
 
@@ -54,7 +61,6 @@ def mega_samples(rows: Iterable[Row]) -> Iterator[Sample]:
                 criteria(task, kept.query, "")
         except TaskError as error:
             raise DataError(f"{path}, row {row.index + 1}: {error}") from error
-        name = first_cell(row.cells, "task_name")
         gold = _gold_reply(task)
         yield Sample(
             id=row_id(row),
@@ -63,7 +69,7 @@ def mega_samples(rows: Iterable[Row]) -> Iterator[Sample]:
             gold=(gold,) if gold.strip() else (),
             media=row.media,
             hint=msgspec.json.encode(kept).decode(),
-            groups=_groups(name, task),
+            groups=_groups(row.cells, task),
         )
 
 
@@ -80,14 +86,15 @@ def task_by(cells: ScoringCells) -> FieldTask:
 
 def subset_of(cells: Mapping[str, str]) -> str:
     """`open` for rows that a judge scores, else `core`."""
-    return OPEN if JUDGED in first_cell(cells, "metric_info") else CORE
+    info = first_cell(cells, "metric_info")
+    return OPEN if any(metric in info for metric in JUDGE_METRICS) else CORE
 
 
-def _groups(name: str, task: FieldTask) -> dict[str, str]:
-    groups = {TASK: name} if name else {}
-    judged = bool(task.judged_fields) or "judge" in task.not_scored.removeprefix("program_")
-    found = task_groups().get(name, {SUBSET: OPEN if judged else CORE})
-    return {**groups, **found}
+def _groups(cells: Mapping[str, str], task: FieldTask) -> dict[str, str]:
+    name = first_cell(cells, "task_name")
+    groups = {TASK: name, NOT_SCORED: task.not_scored}
+    groups |= task_groups().get(name, {SUBSET: subset_of(cells)})
+    return {column: label for column, label in groups.items() if label}
 
 
 def _scoring_cells(row: Row) -> ScoringCells:

@@ -13,6 +13,7 @@ from msgspec import structs
 from snellen.benchmarks.open_answers.mega_bench.tasks import (
     CORE,
     DIMENSIONS,
+    NOT_SCORED,
     OPEN,
     SKILL,
     SUBSET,
@@ -36,8 +37,6 @@ from snellen.scoring.headlines import mean_of_groups
 from snellen.scoring.mega_bench.task import why_not_scored
 
 TASK_MEAN = "task_mean"
-NOT_SCORED = "not_scored"
-"""Group of the records that no metric here scores: the metric's name."""
 _MOST_NAMES = 3
 
 

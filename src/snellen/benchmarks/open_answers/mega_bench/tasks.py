@@ -10,6 +10,8 @@ from importlib.resources import files
 from snellen.benchmarks.protocol.judged_summary import SEPARATOR
 
 TASK, SUBSET, SKILL = "task", "subset", "skill"
+NOT_SCORED = "not_scored"
+"""Group of the questions that no metric here scores: the metric's name."""
 CORE, OPEN = "core", "open"
 DIMENSIONS = ("application", SKILL, "input_format", "output_format", "input_number")
 """What the tasks are divided by (Sec. 3.1); a task needs several skills."""
