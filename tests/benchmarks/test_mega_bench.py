@@ -69,7 +69,7 @@ def test_a_judge_sees_the_question_with_its_pictures_and_the_criteria() -> None:
     assert record_of(made, samples[4], asked).score == pytest.approx(0.7)
     assert shown(asked.requests[1]) == [
         "picture",
-        'Score the answer 0 to 10 as {"s": n}.\nQuestion: <image>\nReference: A yellow square.\n'
+        'Score the answer 0 to 10 as {"s": n}.\nQuestion: \nReference: A yellow square.\n'
         "Answer: A square.",
     ]
 

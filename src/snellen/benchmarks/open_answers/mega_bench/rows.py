@@ -43,6 +43,7 @@ class ScoringCells(Struct, frozen=True):
     metric_info: str
     eval_context: str
     query: str
+    """The question without the marks of its pictures: for some judges they are no text."""
     media: int
     """How many pictures and videos the whole prompt has."""
     query_media: int
@@ -102,7 +103,7 @@ def _scoring_cells(row: Row) -> ScoringCells:
         answer=first_cell(row.cells, "answer"),
         metric_info=first_cell(row.cells, "metric_info"),
         eval_context=first_cell(row.cells, "eval_context"),
-        query=first_cell(row.cells, "question", "query_text"),
+        query=_MARK.sub("", first_cell(row.cells, "question", "query_text")).strip(),
         media=len(row.media),
         query_media=len(_media(row)[-1]),
     )
