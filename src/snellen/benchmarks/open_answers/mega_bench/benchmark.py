@@ -135,7 +135,7 @@ def _is_kept(row: Row, options: Mapping[str, str]) -> bool:
 
 BENCHMARK = Declaration(
     name="mega-bench",
-    version="8",
+    version="9",
     title="MEGA-Bench, 505 tasks with metrics of their own",
     paper="https://arxiv.org/abs/2410.10563",
     provenance="TIGER-Lab/MEGA-Bench on the hub (Apache-2.0)",
