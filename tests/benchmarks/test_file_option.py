@@ -40,11 +40,11 @@ def test_a_data_file_takes_no_other() -> None:
 
 
 def test_a_benchmark_without_a_rule_says_so_and_not_that_golds_are_missing(tmp_path: Path) -> None:
-    spec = f"mega-bench:file={LAYOUTS / 'mega-bench.tsv'}"
+    spec = f"core-mm:file={LAYOUTS / 'core-mm.tsv'}"
     (run,) = evaluate(["random"], [spec], out=tmp_path, html=False).runs
     summary = run.report().summary
-    assert summary.notices == (open_benchmark("mega-bench").unscorable,)
-    assert summary.headline.note == open_benchmark("mega-bench").unscorable
+    assert summary.notices == (open_benchmark("core-mm").unscorable,)
+    assert summary.headline.note == open_benchmark("core-mm").unscorable
 
 
 def test_what_a_model_cannot_do_is_said_with_its_reason(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def marks(mark: int) -> str:
 VERDICTS = (
     ("Score: 1.0", "Score: 0.0"),
     ("Score: 5", "Score: 1"),
+    ("**Score**: 10", "**Score**: 0"),
     ("Score: 3", "Score: 0"),
     ("10 1", "1 10"),
     ("1 10", "10 1"),

@@ -33,3 +33,12 @@ MME_AUTHORS = Oracle(
     checkout="MME",
 )
 """Branch Evaluation, with tools/eval_tool.zip unpacked into the folder."""
+MEGA_BENCH_AUTHORS = Oracle(
+    script="mega_bench",
+    repository="TIGER-AI-Lab/MEGA-Bench",
+    commit="ee324ab7ee918dc570b322aa077d114502f61122",
+    licence="Apache-2.0",
+    checkout="MEGA-Bench",
+)
+"""Wants sympy 1.13.2 with antlr4-python3-runtime 4.11, regex, rapidfuzz, Unidecode and numpy; its
+fonts, requests and maps are not needed."""

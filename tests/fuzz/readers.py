@@ -52,6 +52,10 @@ from snellen.scoring import (
     vqa_accuracy,
 )
 from snellen.scoring.captions import bleu, cider, rouge_l, tokenise
+from snellen.scoring.mega_bench import latex as mega_latex
+from snellen.scoring.mega_bench import numbers as mega_numbers
+from snellen.scoring.mega_bench.metrics import LATEX_METRICS, METRICS, score_field
+from snellen.scoring.mega_bench.replies import PARSERS, parse_reply
 
 Read = Callable[[str], object]
 
@@ -125,6 +129,11 @@ WORDS_READ: dict[str, Read] = {
     "answer_form": lambda reply: forms.answer_form([reply]),
     "find_conclusion": marks.find_conclusion,
     "is_only_thinking": clean.is_only_thinking,
+    "parse_reply": lambda reply: [
+        parse_reply(reply, parser, gold)
+        for parser in PARSERS
+        for gold in ({"a": "x"}, {"a": "x\ny"})
+    ],
     "split_reasoning": lambda reply: [
         split_reasoning(reply, stop, opened)  # type: ignore[arg-type]
         for stop in ("stop", "length") for opened in (False, True)
@@ -240,6 +249,13 @@ GRADES: dict[str, Read] = {
                     vqa_accuracy.vqa_accuracy_m4c, vqa_accuracy.vqa_accuracy_vlmevalkit)
     ],
     "captions": _captioned,
+    "set_precision": _graded(lambda reply, gold: score_field("set_precision", reply, gold, {})),
+    "metrics of MEGA-Bench": lambda reply: [
+        score_field(metric, reply.strip(), gold, {})
+        for metric in METRICS
+        if metric not in (*LATEX_METRICS, "set_precision")
+        for gold in ("['a', '1.5']", "{'a': 'x', 'b': '[1, 2]'}")
+    ],
 }  # fmt: skip
 MATHS = {
     "undressed": mathematics.strip_markup,
@@ -248,6 +264,16 @@ MATHS = {
     ],
     "equal_official": lambda reply: [
         mathematics.equal_official(reply, gold) for gold in ("3", "(1,2)", "\\frac{1}{2}")
+    ],
+    "terms of MEGA-Bench": lambda reply: [
+        one(reply, gold)
+        for gold in ("x+1", "2")
+        for one in (
+            mega_latex.equal_latex,
+            mega_latex.equal_text_with_latex,
+            mega_numbers.equal_number,
+            mega_numbers.equal_boxed_number,
+        )
     ],
 }
 FAMILIES: dict[str, dict[str, Read]] = {

@@ -35,6 +35,7 @@ READ_IN_EMPTY = {
     "first_word_parser": ("", *"BBBB"),
     "parse_mmmu_or_draw": ("", *"CEAA"),  # it draws an option where it reads none
     "parse_mmmu_pro_or_draw": ("", *"CEAA"),
+    "set_precision": ("", 1.0, 1.0, 1.0, 1.0, 1.0),  # nothing that is listed is wrong
     "anls_by_script": ("\t \r\n", 0.75, 0.0, 0.0, 0.0, 0.0),  # it counts white space as likeness
 }
 """Scripts that are restated with this fault: an empty reply, and what they make of it."""

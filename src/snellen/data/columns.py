@@ -54,8 +54,12 @@ OPTION_LISTS = ("choices", "options", "index2ans")
 _LIST_GOLDS = frozenset({"answers", "refs"})
 _INTEGRAL_FLOAT = re.compile(r"-?\d+\.0+")
 _OPTION_COLUMN = re.compile(r"(?:choice|option)[_ ]([a-z])")
-_IMAGE_COLUMN = re.compile(r"images?(?:[_ ]?\d+)?|image_path|image_paths|outside_knowledge_images")
-"""`outside_knowledge_images` are those that MOAT's hints speak of."""
+_IMAGE_COLUMN = re.compile(
+    r"images?(?:[_ ]?\d+)?|image_path|image_paths|outside_knowledge_images"
+    r"|(?:global|example|query)_media"
+)
+"""`outside_knowledge_images` are those that MOAT's hints speak of; MEGA-Bench has pictures and
+videos of a task, of its example and of the question."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 

@@ -235,11 +235,11 @@ def _is_unparsable(text: str) -> bool:
         len(text) > _MAX_LENGTH
         or _TOWER.search(text) is not None
         or _WORD.search(text.replace("sqrt", "")) is not None
-        or _is_slow_to_parse(text)
+        or is_slow_to_parse(text)
     )
 
 
-def _is_slow_to_parse(text: str) -> bool:
+def is_slow_to_parse(text: str) -> bool:
     """Whether the parser would take too long: its work doubles with every bracket level."""
     depth = max_depth = 0
     for sign in text:

@@ -26,7 +26,6 @@ from snellen.curate.metadata.perturbations import (
     NumberWindow,
     OrderSettings,
     count_inversions,
-    iou,
     perturb_box,
     perturb_keypoints,
     perturb_number,
@@ -34,6 +33,7 @@ from snellen.curate.metadata.perturbations import (
     perturb_text,
 )
 from snellen.curate.metadata.spaces import CategoryTree
+from snellen.scoring.box_overlap import iou
 
 SIZES = st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(0, 50), max_size=6)
 
@@ -269,7 +269,7 @@ def test_absent_labels_are_asked_for_as_often_as_present_ones() -> None:
     ],
 )
 def test_iou_by_hand(one: tuple[float, ...], other: tuple[float, ...], overlap: float) -> None:
-    assert iou(one, other) == pytest.approx(overlap)  # type: ignore[arg-type]
+    assert iou(one, other) == pytest.approx(overlap)
 
 
 @given(st.integers(0, 10**6), st.integers(10, 300), st.integers(10, 300))

@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 
 from snellen.curate.metadata.answer_frequencies import NO_FREQUENCIES, AnswerFrequencies
 from snellen.curate.metadata.records import Corners
+from snellen.scoring.box_overlap import iou
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 _TRIES = 400
@@ -167,17 +168,6 @@ def _move_box(box: Corners, size: tuple[int, int], rng: Random) -> Corners | Non
     if right > max(size[0], box[2]) or bottom > max(size[1], box[3]):
         return None
     return moved if left < right and top < bottom else None
-
-
-def iou(one: Corners, other: Corners) -> float:
-    """Intersection over union of two boxes."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    if width <= 0 or height <= 0:
-        return 0.0
-    shared = width * height
-    areas = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
-    return shared / (areas - shared)
 
 
 class CharacterSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,6 +22,8 @@ _LIST_ITEM = re.compile(
     rb"""(?P=quote)\s*(?:,\s*(?=\])|,|(?=\]))"""
 )
 _MAX_NAME_LENGTH = 1024
+_VIDEO_NAME_ENDS = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
+"""Ends of names that stand for a video where pictures are listed; a GIF is a picture there."""
 
 
 class SliceLocation(Struct, frozen=True, tag="slice", tag_field="type"):
@@ -139,13 +141,15 @@ def _parse_image(cell: bytes, offset: int) -> StoredMedium:
     return SliceLocation(offset + start, len(text), digest_bytes(data), len(data))
 
 
-def parse_name(cell: bytes) -> NamedImage | BrokenCell | None:
+def parse_name(cell: bytes) -> NamedImage | NamedVideo | BrokenCell | None:
     """Parse a short text as the name of a row or file; None if it is a base64 image."""
     text = cell.decode("utf-8", "replace").strip()
     if _URL.match(text):
         return broken_cell(f"images at web addresses are not fetched: {text[:200]}", cell)
     if DATA_URL.match(cell.lstrip()[:128]):
         return None
+    if text.lower().endswith(_VIDEO_NAME_ENDS):
+        return NamedVideo((text,))
     if len(text) > MAX_REFERENCE_LENGTH:
         return NamedImage(text) if is_file_name(text) else None
     return None if _is_base64_image(cell) else NamedImage(text)

@@ -17,7 +17,7 @@ from snellen.core.errors import DataError, MediaError
 from snellen.core.limits import MB
 from snellen.core.media import image_size
 from snellen.data.columns import column_name, is_image_column, is_video_column, parse_list
-from snellen.data.media.image_cells import NamedImage, is_file_name, parse_name
+from snellen.data.media.image_cells import NamedImage, NamedVideo, is_file_name, parse_name
 from snellen.data.media.image_files import is_file, media_folders
 from snellen.settings import Settings, max_image_pixels
 
@@ -142,6 +142,8 @@ class CellValues:
             return [self._image_text(str(item)) for item in items]
         raw = text.encode(errors="replace")
         named = parse_name(raw) if len(raw) <= _MAX_NAME_LENGTH else None
+        if isinstance(named, NamedVideo):
+            return str(Path(named.names[0]).expanduser().absolute())
         if not isinstance(named, NamedImage):
             return text
         path = Path(named.name).expanduser()

@@ -19,7 +19,7 @@ from msgspec import Struct
 from snellen.core.errors import DataError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits, raising_advice
 from snellen.data.columns import column_name, is_image_column, join_columns, rename_columns
-from snellen.data.media.image_cells import NamedImage, StoredMedium, parse_images
+from snellen.data.media.image_cells import NamedImage, NamedVideo, StoredMedium, parse_images
 from snellen.data.tables.cells import finish_row
 from snellen.data.tables.index import IndexedRow, Scan
 
@@ -373,7 +373,7 @@ def _read_cells(
             continue
         if holds_image:
             media[column] = parse_images(cell.raw, cell.offset)
-            if not any(isinstance(item, NamedImage) for item in media[column]):
+            if not any(isinstance(item, NamedImage | NamedVideo) for item in media[column]):
                 continue
         cells[column] = _decode_cell(cell, name, f"row {number}")
     return cells

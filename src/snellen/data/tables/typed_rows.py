@@ -20,6 +20,7 @@ from snellen.data.media.image_cells import (
     DatasetLocation,
     JsonLocation,
     NamedImage,
+    NamedVideo,
     ParquetLocation,
     StoredMedium,
     broken_cell,
@@ -92,7 +93,7 @@ def typed_row(record: Record, locate: ImageLocator, column_map: Mapping[str, str
             items, value = _as_videos(items, value)
         if items:
             media[column] = items
-        if not items or all(isinstance(item, NamedImage) for item in items):
+        if not items or all(isinstance(item, NamedImage | NamedVideo) for item in items):
             texts[key] = value
     cells = flat_cells(texts, column_map.get("gold"), column_map.get("prediction"))
     return finish_row(rename_cells(cells, column_map), media)
@@ -102,6 +103,8 @@ def _as_videos(items: list[StoredMedium], value: Any) -> tuple[list[StoredMedium
     """Mark embedded bytes as video; a path stays a text cell."""
     if isinstance(items[0], NamedImage):
         return [], items[0].name
+    if isinstance(items[0], NamedVideo):
+        return [], items[0].names[0]
     embedded = JsonLocation | ParquetLocation | DatasetLocation
     return [
         structs.replace(item, kind="video") if isinstance(item, embedded) else item

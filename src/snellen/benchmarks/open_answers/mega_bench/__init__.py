@@ -1,0 +1,2 @@
+"""MEGA-Bench: its benchmark, rows, judge's prompts and summary. Metrics are in
+`scoring.mega_bench`."""
