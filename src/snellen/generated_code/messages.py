@@ -41,8 +41,6 @@ class ReadyWorker(Struct, frozen=True):
     """What a worker says once its libraries are loaded."""
 
     protection: Protection
-    versions: dict[str, str]
-    """Versions of the libraries that it found, by name."""
 
 
 class MessageLost(Exception):

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
+import functools
+import importlib.metadata
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from snellen.core.errors import UsageError
 from snellen.core.media import digest_bytes
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import Draw, Request
-from snellen.generated_code.messages import ProgramReport
+from snellen.generated_code.charts import PROGRAM_LIBRARIES
+from snellen.generated_code.messages import ProgramReport, Wanted
 from snellen.generated_code.runner import LIMITS, ProgramRunner, WorkerLost
 from snellen.settings import Settings
 
@@ -39,22 +44,18 @@ class ProgramModel(ModelDefaults):
         self.concurrency = min(_MOST_WORKERS, os.cpu_count() or 1)
         self._threads = ThreadPoolExecutor(self.concurrency, thread_name_prefix="program")
         self.capabilities = Capabilities(inputs=frozenset({"text"}))
-        self._identity: Identity | None = None
+        self.identity = Identity("program", f"charts-{VERSION}", dict(_facts()))
         atexit.register(self.close)
 
-    @property
-    def identity(self) -> Identity:
-        """The versions of the libraries, which decide what a program draws, and the limits. Starts
-        a worker. Raises WorkerLost."""
-        if self._identity is None:
-            limits = {
-                "cpu_seconds": f"{LIMITS.cpu_seconds}",
-                "wall_seconds": f"{LIMITS.wall_seconds:g}",
-                "memory_mb": f"{LIMITS.memory_mb}",
-            }
-            versions = self._runner.ready().versions
-            self._identity = Identity("program", f"charts-{VERSION}", {**versions, **limits})
-        return self._identity
+    async def check(self) -> None:
+        """Start a worker. Raises UsageError if none starts."""
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._threads, self._runner.ready)
+        except WorkerLost as error:
+            raise UsageError(
+                f"no process for programs starts ({error}): does `python -c 'import matplotlib'` "
+                "work here?"
+            ) from error
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -62,15 +63,16 @@ class ProgramModel(ModelDefaults):
         missing = self._runner.ready().protection.missing
         if not missing:
             return ()
-        return (f"this system does not protect from what programs may do; not held: {missing}",)
+        refused = "; ".join(missing)
+        return (f"programs ran with limits, and without protections that this system lacks: {refused}",)
 
     async def answer(self, request: Request) -> Output:
         """Run the program that is the text of the request."""
         loop = asyncio.get_running_loop()
-        wanted = "picture" if isinstance(request, Draw) else "contents"
+        wanted: Wanted = "picture" if isinstance(request, Draw) else "contents"
         try:
             report = await loop.run_in_executor(
-                self._threads, partial(self._runner.run, request.text(), wanted)  # type: ignore[arg-type]
+                self._threads, functools.partial(self._runner.run, request.text(), wanted)
             )
         except WorkerLost as error:
             return Failure("request", str(error))
@@ -85,6 +87,22 @@ class ProgramModel(ModelDefaults):
         """End the workers."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._runner.close()
+
+
+@functools.cache
+def program_model() -> ProgramModel:
+    """The one of this process, whose workers all runs share."""
+    return ProgramModel()
+
+
+def _facts() -> Iterator[tuple[str, str]]:
+    """The versions of the libraries, which decide what a program draws, and the limits."""
+    for distribution in sorted(set(PROGRAM_LIBRARIES.values())):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            yield distribution, importlib.metadata.version(distribution)
+    yield "cpu_seconds", str(LIMITS.cpu_seconds)
+    yield "wall_seconds", f"{LIMITS.wall_seconds:g}"
+    yield "memory_mb", str(LIMITS.memory_mb)
 
 
 def read_report(output: Generated) -> ProgramReport | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import importlib.metadata
 import os
 import random
 import runpy
@@ -19,7 +18,6 @@ import sysconfig
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -40,10 +38,9 @@ def main(commands: int, reports: int, home: str) -> None:
     folder in which each program has an empty one."""
     # Ctrl-C is for the runner, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    versions = dict(_load_libraries())
-    libraries = _library_folders()
-    worker = _Worker(Path(home), libraries, (commands, reports))
-    send(reports, ReadyWorker(worker.probe(), versions))
+    _load_libraries()
+    worker = _Worker(Path(home), _library_folders(), (commands, reports))
+    send(reports, ReadyWorker(worker.probe()))
     while True:
         try:
             data = receive(commands, None, sys.maxsize)
@@ -185,16 +182,12 @@ def _kill_group(child: int) -> None:
         os.killpg(child, signal.SIGKILL)
 
 
-def _load_libraries() -> Iterator[tuple[str, str]]:
+def _load_libraries() -> None:
     """Import what programs use, as far as it is installed."""
     warnings.simplefilter("ignore")
-    for module, distribution in PROGRAM_LIBRARIES.items():
-        try:
+    for module in PROGRAM_LIBRARIES:
+        with contextlib.suppress(ImportError):
             importlib.import_module(module)
-        except ImportError:
-            continue
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            yield distribution, importlib.metadata.version(distribution)
 
 
 def _library_folders() -> list[str]:

@@ -144,6 +144,7 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
         unsupported_reason=declaration.unsupported_reason,
         prepare=declaration.prepare,
         extra_roles=parts.extra_roles,
+        own_roles=parts.own_roles,
         paper=declaration.paper,
         provenance=declaration.provenance,
         options=listed,
