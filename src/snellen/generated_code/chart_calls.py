@@ -42,7 +42,9 @@ class OutermostCalls:
         self._running = False
 
     def wrap(
-        self, function: PlottingFunction, record: Callable[[tuple[Any, ...], dict[str, Any], Any], None]
+        self,
+        function: PlottingFunction,
+        record: Callable[[tuple[Any, ...], dict[str, Any], Any], None],
     ) -> None:
         """Replace a function by one that calls `record` with arguments and result, for calls that
         no other recorded function makes."""
@@ -97,8 +99,8 @@ def record_calls(calls: Counter[str]) -> None:
     """Count into `calls` from now on."""
     from matplotlib.axes import Axes
     from matplotlib.projections.polar import PolarAxes
-    from mpl_toolkits.mplot3d import Axes3D
 
+    solid = optional_module("mpl_toolkits.mplot3d").Axes3D
     outermost = OutermostCalls()
 
     def count(name: str, args: tuple[Any, ...], named: dict[str, Any], result: Any) -> None:
@@ -108,7 +110,7 @@ def record_calls(calls: Counter[str]) -> None:
     functions = [
         *(PlottingFunction(Axes, name, name) for name in _AXES),
         *network_functions(),
-        *(PlottingFunction(Axes3D, name, kind) for name, kind in _AXES_3D.items()),
+        *(PlottingFunction(solid, name, kind) for name, kind in _AXES_3D.items()),
         *shapes(),
     ]
     for function in functions:

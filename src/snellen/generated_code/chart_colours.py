@@ -145,7 +145,9 @@ def _self(read: ReadColours) -> Things:
 def _each(select: Callable[[Any], Iterable[Any]], read: ReadColours) -> Things:
     """The result holds several things."""
 
-    def things(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Iterator[ColouredThing]:
+    def things(
+        args: tuple[Any, ...], named: Mapping[str, Any], result: Any
+    ) -> Iterator[ColouredThing]:
         for thing in select(result):
             yield from _things(thing, read)
 
@@ -155,7 +157,9 @@ def _each(select: Callable[[Any], Iterable[Any]], read: ReadColours) -> Things:
 def _mapped_or(read: ReadColours) -> Things:
     """Points in the colours of a map that the call names, else in colours of their own."""
 
-    def things(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Iterator[ColouredThing]:
+    def things(
+        args: tuple[Any, ...], named: Mapping[str, Any], result: Any
+    ) -> Iterator[ColouredThing]:
         cmap = named.get("cmap")
         if cmap is None:
             yield from _things(result, read)
@@ -166,7 +170,9 @@ def _mapped_or(read: ReadColours) -> Things:
     return things
 
 
-def _collection(args: tuple[Any, ...], named: Mapping[str, Any], result: Any) -> Iterator[ColouredThing]:
+def _collection(
+    args: tuple[Any, ...], named: Mapping[str, Any], result: Any
+) -> Iterator[ColouredThing]:
     """Older matplotlib returns nothing of `add_collection3d`."""
     thing = result if result is not None else args[1] if len(args) > 1 else named.get("col")
     yield from _things(thing, _faces)
@@ -219,9 +225,7 @@ _SHAPES: dict[str, Things] = {
     "ellipse": _self(_face),
     "image": _self(_map),
     "venn": _self(_areas),
-    "treemap": _each(
-        lambda axes: [bar for bars in axes.containers for bar in bars], _face
-    ),
+    "treemap": _each(lambda axes: [bar for bars in axes.containers for bar in bars], _face),
 }
 _NETWORKS: dict[str, Things] = {
     "draw_networkx_nodes": _result(_faces),

@@ -107,9 +107,7 @@ def _places(figure: Any) -> Iterator[AxesPlace]:
         if place is not None:
             rows, columns = place.get_gridspec().get_geometry()
             down, across = place.rowspan, place.colspan
-            yield AxesPlace(
-                rows, columns, down.start, down.stop - 1, across.start, across.stop - 1
-            )
+            yield AxesPlace(rows, columns, down.start, down.stop - 1, across.start, across.stop - 1)
 
 
 @contextmanager
@@ -119,13 +117,17 @@ def observe_chart() -> Iterator[ObservedChart]:
     from matplotlib.backends.backend_pdf import RendererPdf
 
     chart = ObservedChart()
-    chart.colours.install()
+    # Colours of polar axes are recorded in methods of their own, which call those that count.
     record_calls(chart.calls)
-    draw_text: Any = RendererPdf.draw_text
+    chart.colours.install()
+    renderer_type: Any = RendererPdf
+    draw_text = renderer_type.draw_text
 
-    def recorded(renderer: Any, gc: Any, x: float, y: float, text: str, *rest: Any, **named: Any) -> Any:
+    def recorded(
+        renderer: Any, gc: Any, x: float, y: float, text: str, *rest: Any, **named: Any
+    ) -> Any:
         chart.texts.append(str(text))
         return draw_text(renderer, gc, x, y, text, *rest, **named)
 
-    RendererPdf.draw_text = recorded  # type: ignore[method-assign]
+    renderer_type.draw_text = recorded
     yield chart

@@ -64,7 +64,9 @@ class ProgramModel(ModelDefaults):
         if not missing:
             return ()
         refused = "; ".join(missing)
-        return (f"programs ran with limits, and without protections that this system lacks: {refused}",)
+        return (
+            f"programs ran with limits, and without protections that this system lacks: {refused}",
+        )
 
     async def answer(self, request: Request) -> Output:
         """Run the program that is the text of the request."""

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from snellen.core.errors import MissingExtra, UsageError
+from snellen.generated_code.charts import PROGRAM_LIBRARIES
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
 from snellen.generated_code.messages import (
     Job,
@@ -31,9 +33,8 @@ from snellen.generated_code.messages import (
 LIMITS = ProgramLimits()
 EXTRA = "charts"
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from snellen.generated_code.worker import main; "
-    "main(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])"
+    "import json, sys; told = json.loads(sys.argv[1]); sys.path[:] = told['path']; "
+    "from snellen.generated_code.worker import main; main(**told['start'])"
 )
 _START_SECONDS = 120.0
 """A first import of matplotlib lists the fonts of the machine."""
@@ -60,16 +61,18 @@ class WorkerLost(Exception):
 class WorkerProcess:
     """One worker. It runs one program at a time, and is not for several threads at once."""
 
-    def __init__(self, cache: Path) -> None:
-        """Start it; `cache` is where matplotlib keeps its list of fonts. Raises WorkerLost."""
+    def __init__(self, cache: Path, modules: Sequence[str] = tuple(PROGRAM_LIBRARIES)) -> None:
+        """Start it; `cache` is where matplotlib keeps its list of fonts, and `modules` are loaded
+        before any program. Raises WorkerLost."""
         self._folder = tempfile.mkdtemp(prefix="snellen-program-")
         home = str(Path(self._folder, "home"))
         commands, self._commands = os.pipe()
         self._reports, reports = os.pipe()
-        paths = [path for path in sys.path if path and path != os.getcwd()]
+        start = {"commands": commands, "reports": reports, "home": home, "modules": modules}
+        path = [entry for entry in sys.path if entry]
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps(paths), str(commands), str(reports), home],
+                [sys.executable, "-c", _START, json.dumps({"path": path, "start": start})],
                 env=worker_environment(home, cache),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -133,9 +136,14 @@ def worker_environment(home: str, cache: Path) -> dict[str, str]:
 class ProgramRunner:
     """Workers that are started when they are needed; `run` may be called by several threads."""
 
-    def __init__(self, cache: Path, limits: ProgramLimits = LIMITS) -> None:
+    def __init__(
+        self,
+        cache: Path,
+        limits: ProgramLimits = LIMITS,
+        modules: Sequence[str] = tuple(PROGRAM_LIBRARIES),
+    ) -> None:
         self.limits = limits
-        self._cache = cache
+        self._cache, self._modules = cache, modules
         self._idle: queue.SimpleQueue[WorkerProcess] = queue.SimpleQueue()
 
     def ready(self) -> ReadyWorker:
@@ -146,8 +154,10 @@ class ProgramRunner:
 
     def run(self, program: str, wanted: Wanted = "contents") -> ProgramReport:
         """Run a program. Raises WorkerLost if two workers in turn are lost with it."""
-        if "\0" in program:
-            return ProgramReport(ProgramFailure("error", "ValueError: a null character in it"))
+        try:
+            program.encode()
+        except UnicodeEncodeError as error:
+            return ProgramReport(ProgramFailure("error", f"UnicodeEncodeError: {error.reason}"))
         for is_last in (False, True):
             worker = self._worker()
             try:
@@ -172,4 +182,4 @@ class ProgramRunner:
         try:
             return self._idle.get_nowait()
         except queue.Empty:
-            return WorkerProcess(self._cache)
+            return WorkerProcess(self._cache, self._modules)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import os
 import random
 import runpy
@@ -15,17 +16,23 @@ import shutil
 import signal
 import sys
 import sysconfig
-import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from snellen.generated_code.charts import PROGRAM_LIBRARIES, observe_chart
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
-from snellen.generated_code.messages import Job, MessageLost, ProgramReport, ReadyWorker
-from snellen.generated_code.messages import receive, send
+from snellen.generated_code.messages import (
+    Job,
+    MessageLost,
+    ProgramReport,
+    ReadyWorker,
+    receive,
+    send,
+)
 from snellen.generated_code.protection import Protection, end_with_parent, protect
 
 _PROGRAM = "program.py"
@@ -33,12 +40,12 @@ _MOST_WORDS = 500
 """Longest message of an exception that a report repeats, in characters."""
 
 
-def main(commands: int, reports: int, home: str) -> None:
+def main(commands: int, reports: int, home: str, modules: Sequence[str]) -> None:
     """Serve until the runner closes its end. `commands` and `reports` are the pipes, `home` is the
-    folder in which each program has an empty one."""
+    folder that each program finds empty, and `modules` are imported first."""
     # Ctrl-C is for the runner, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _load_libraries()
+    _import_modules(modules)
     worker = _Worker(Path(home), _library_folders(), (commands, reports))
     send(reports, ReadyWorker(worker.probe()))
     while True:
@@ -182,26 +189,25 @@ def _kill_group(child: int) -> None:
         os.killpg(child, signal.SIGKILL)
 
 
-def _load_libraries() -> None:
+def _import_modules(modules: Sequence[str]) -> None:
     """Import what programs use, as far as it is installed."""
     warnings.simplefilter("ignore")
-    for module in PROGRAM_LIBRARIES:
+    for module in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
 
 
 def _library_folders() -> list[str]:
-    """Where this Python and the loaded libraries are, and what matplotlib keeps."""
+    """Where this Python and the libraries of programs are, and what matplotlib keeps."""
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     folders = {sysconfig.get_path(name) for name in names}
     folders |= {sysconfig.get_path(name, vars={"base": sys.base_prefix}) for name in names}
     folders.add(str(Path(sys.base_prefix, "lib")))
-    for module in PROGRAM_LIBRARIES:
-        loaded = sys.modules.get(module.partition(".")[0])
-        folders |= {str(Path(path).parent) for path in getattr(loaded, "__path__", ())}
-        if loaded is not None and loaded.__file__ and not hasattr(loaded, "__path__"):
-            folders.add(str(Path(loaded.__file__).parent))
+    for package in {module.partition(".")[0] for module in PROGRAM_LIBRARIES}:
+        found = importlib.util.find_spec(package)
+        places = () if found is None else found.submodule_search_locations or (found.origin,)
+        folders |= {str(Path(place).parent) for place in places if place}
     matplotlib = sys.modules.get("matplotlib")
     if matplotlib is not None:
-        folders |= {str(matplotlib.get_cachedir()), str(matplotlib.get_configdir())}
-    return sorted(folder for folder in folders if folder and folder != tempfile.gettempdir())
+        folders.add(str(matplotlib.get_cachedir()))
+    return sorted(filter(None, folders))

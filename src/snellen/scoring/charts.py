@@ -1,7 +1,7 @@
 """How alike two charts are, by what their programs draw.
 
-The four low-level scores of ChartMimic (Yang et al. 2024, https://arxiv.org/abs/2406.09961, Sec. 3.3
-and App. E): texts, chart types, layout and colours of a generated chart beside those of the
+The four low-level scores of ChartMimic (Yang et al. 2024, https://arxiv.org/abs/2406.09961,
+Sec. 3.3): texts, chart types, layout and colours of a generated chart beside those of the
 reference, each as F1, 0..1. A chart without any has an F1 of 0, also where both have none.
 """
 

@@ -1,4 +1,4 @@
-"""How one sample is asked: the model for a program, the program for its chart, judges for a grade."""
+"""How a sample is asked: the model for a program, that for its chart, judges for a grade."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
     whole = until_drawn(f"{reference.data_code}\n{program}" if reference.data_code else program)
     chart = yield from _run(whole, Ref(sample.id), "generated")
     if isinstance(chart, Failure):
-        return build_record(sample, (result,), failure_of=chart, unscored="failed", outcome="failed")
+        return build_record(
+            sample, (result,), failure_of=chart, unscored="failed", outcome="failed"
+        )
     if chart.failure is not None:
         verdict = structs.replace(chart.verdict, values={EXECUTED: 0.0})
         result = structs.replace(result, verdicts=(verdict,))

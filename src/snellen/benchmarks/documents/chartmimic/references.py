@@ -110,8 +110,7 @@ def _data_code(program: str, where: str) -> str:
             "'Part 2: Data Preparation' before a part 3; expected the authors' file"
         )
     further = "".join(
-        f"try:\n    {statement}\nexcept ImportError:\n    pass\n"
-        for statement in _IMPORTS_IF_THERE
+        f"try:\n    {statement}\nexcept ImportError:\n    pass\n" for statement in _IMPORTS_IF_THERE
     )
     return f"{_IMPORTS}{further}{match[1].strip()}\n"
 
