@@ -51,7 +51,7 @@ class OutermostCalls:
         original = getattr(function.owner, function.attribute)
 
         @functools.wraps(original)
-        def recorded(*args: Any, **named: Any) -> Any:
+        def call_and_record(*args: Any, **named: Any) -> Any:
             if self._running:
                 return original(*args, **named)
             self._running = True
@@ -62,7 +62,7 @@ class OutermostCalls:
                 self._running = False
             return result
 
-        setattr(function.owner, function.attribute, recorded)
+        setattr(function.owner, function.attribute, call_and_record)
 
 
 def optional_module(name: str) -> Any:

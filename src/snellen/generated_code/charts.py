@@ -123,11 +123,11 @@ def observe_chart() -> Iterator[ObservedChart]:
     renderer_type: Any = RendererPdf
     draw_text = renderer_type.draw_text
 
-    def recorded(
+    def record_text(
         renderer: Any, gc: Any, x: float, y: float, text: str, *rest: Any, **named: Any
     ) -> Any:
         chart.texts.append(str(text))
         return draw_text(renderer, gc, x, y, text, *rest, **named)
 
-    renderer_type.draw_text = recorded
+    renderer_type.draw_text = record_text
     yield chart

@@ -21,7 +21,7 @@ Wanted = Literal["contents", "picture"]
 """What is asked of a program: what its chart holds, or the chart drawn as PNG."""
 
 
-class Job(Struct, frozen=True):
+class ProgramJob(Struct, frozen=True):
     """A program that a worker is to run."""
 
     program: str

@@ -21,8 +21,8 @@ from snellen.core.errors import MissingExtra, UsageError
 from snellen.generated_code.charts import PROGRAM_LIBRARIES
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
 from snellen.generated_code.messages import (
-    Job,
     MessageLost,
+    ProgramJob,
     ProgramReport,
     ReadyWorker,
     Wanted,
@@ -89,7 +89,7 @@ class WorkerProcess:
     def run(self, program: str, wanted: Wanted, limits: ProgramLimits) -> ProgramReport:
         """Run one program. Raises WorkerLost."""
         try:
-            send(self._commands, Job(program, wanted, limits))
+            send(self._commands, ProgramJob(program, wanted, limits))
         except OSError as error:
             self.close()
             raise WorkerLost("the process that runs programs has ended") from error

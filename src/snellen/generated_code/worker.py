@@ -1,7 +1,8 @@
 """The process that runs programs: it loads the libraries once, and forks a child for each program.
 
-`runner` starts it with a clean environment, sends `Job`s, and reads a `ProgramReport` for each. The
-child gives up its rights (`protection`) before it reads the program; the worker itself runs none.
+`runner` starts it with a clean environment, sends `ProgramJob`s, and reads a `ProgramReport` for
+each. The child gives up its rights (`protection`) before it reads the program; the worker itself
+runs none.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ import msgspec
 from snellen.generated_code.charts import PROGRAM_LIBRARIES, observe_chart
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
 from snellen.generated_code.messages import (
-    Job,
     MessageLost,
+    ProgramJob,
     ProgramReport,
     ReadyWorker,
     receive,
@@ -46,17 +47,17 @@ def main(commands: int, reports: int, home: str, modules: Sequence[str]) -> None
     # Ctrl-C is for the runner, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import_modules(modules)
-    worker = _Worker(Path(home), _library_folders(), (commands, reports))
-    send(reports, ReadyWorker(worker.probe()))
+    forker = _Forker(Path(home), _library_folders(), (commands, reports))
+    send(reports, ReadyWorker(forker.probe()))
     while True:
         try:
             data = receive(commands, None, sys.maxsize)
         except MessageLost:
             return
-        send(reports, worker.run(msgspec.msgpack.decode(data, type=Job)))
+        send(reports, forker.run(msgspec.msgpack.decode(data, type=ProgramJob)))
 
 
-class _Worker:
+class _Forker:
     def __init__(self, home: Path, libraries: list[str], pipes: tuple[int, int]) -> None:
         self._home, self._libraries, self._pipes = home, libraries, pipes
 
@@ -72,7 +73,7 @@ class _Worker:
             os.close(reader)
             _end(child)
 
-    def run(self, job: Job) -> ProgramReport:
+    def run(self, job: ProgramJob) -> ProgramReport:
         """Run a program in a child of its own, which is dead afterwards."""
         reader, child = self._fork(job, job.limits)
         deadline = time.monotonic() + job.limits.wall_seconds
@@ -87,9 +88,9 @@ class _Worker:
         finally:
             os.close(reader)
             status = _end(child, patience=0.0 if lost == "late" else 0.2)
-        return ProgramReport(_lost(lost, status, job.limits)) if lost else report
+        return ProgramReport(_explain_loss(lost, status, job.limits)) if lost else report
 
-    def _fork(self, job: Job | None, limits: ProgramLimits) -> tuple[int, int]:
+    def _fork(self, job: ProgramJob | None, limits: ProgramLimits) -> tuple[int, int]:
         """Fork a child for a job, or for a probe; returns the pipe of its report and its id."""
         shutil.rmtree(self._home, ignore_errors=True)
         self._home.mkdir(mode=0o700, parents=True)
@@ -118,7 +119,7 @@ class _Worker:
         os.chdir(self._home)
 
 
-def _run_program(job: Job, path: Path) -> ProgramReport:
+def _run_program(job: ProgramJob, path: Path) -> ProgramReport:
     """Run the program in this process, and report what its chart holds."""
     memory: ProgramFailure | None = ProgramFailure(
         "memory", f"it asked for more than {job.limits.memory_mb} MB"
@@ -151,7 +152,7 @@ def _seed() -> None:
         numpy.random.seed(0)
 
 
-def _lost(reason: str, status: int, limits: ProgramLimits) -> ProgramFailure:
+def _explain_loss(reason: str, status: int, limits: ProgramLimits) -> ProgramFailure:
     """Why there is no report of a child that ended with this status."""
     killer = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if reason == "late":

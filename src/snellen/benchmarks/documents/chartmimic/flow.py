@@ -111,13 +111,13 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
     result = structs.replace(result, verdicts=(chart.verdict, expected.verdict))
     if chart.contents is None or expected.contents is None:
         # A reference that does not run here says nothing about the reply.
-        return build_record(_ended(sample, "no reference"), (result,), unscored="ungraded")
+        return build_record(_with_end(sample, "no reference"), (result,), unscored="ungraded")
     parts = compare_charts(chart.contents, expected.contents, is_graph=reference.is_graph)
     low = mean_part(parts)
     values = {EXECUTED: 1.0, **parts, LOW_LEVEL: low}
     verdict = structs.replace(chart.verdict, values=values)
     result = structs.replace(result, verdicts=(verdict, expected.verdict))
-    sample = _ended(sample, "drawn")
+    sample = _with_end(sample, "drawn")
     if not panel:
         return build_record(sample, (result,), score=low, values=values)
     judged = yield from _judge(sample, whole, panel)
@@ -162,8 +162,8 @@ def _judge(sample: Sample, program: str, panel: JudgePanel) -> Steps[PanelVerdic
 def _without_chart(sample: Sample, result: Pass, end: str) -> Record:
     """A reply that earns nothing, because no chart came of it."""
     values = dict.fromkeys((EXECUTED, *PARTS, LOW_LEVEL), 0.0)
-    return build_record(_ended(sample, end), (result,), score=0.0, values=values)
+    return build_record(_with_end(sample, end), (result,), score=0.0, values=values)
 
 
-def _ended(sample: Sample, end: str) -> Sample:
+def _with_end(sample: Sample, end: str) -> Sample:
     return structs.replace(sample, groups={**sample.groups, END: end})
