@@ -59,11 +59,11 @@ class ProgramModel(ModelDefaults):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Which protections the system refused."""
-        missing = self._runner.ready().protection.missing
-        if not missing:
+        """Which protections the system refused to the programs that ran."""
+        protection = self._runner.protection
+        if protection is None or not protection.missing:
             return ()
-        refused = "; ".join(missing)
+        refused = "; ".join(protection.missing)
         return (
             f"programs ran with limits, and without protections that this system lacks: {refused}",
         )

@@ -29,6 +29,7 @@ from snellen.generated_code.messages import (
     receive,
     send,
 )
+from snellen.generated_code.protection import Protection
 
 LIMITS = ProgramLimits()
 EXTRA = "charts"
@@ -143,6 +144,8 @@ class ProgramRunner:
         modules: Sequence[str] = tuple(PROGRAM_LIBRARIES),
     ) -> None:
         self.limits = limits
+        self.protection: Protection | None = None
+        """What a worker said of it; None before one was started."""
         self._cache, self._modules = cache, modules
         self._idle: queue.SimpleQueue[WorkerProcess] = queue.SimpleQueue()
 
@@ -182,4 +185,6 @@ class ProgramRunner:
         try:
             return self._idle.get_nowait()
         except queue.Empty:
-            return WorkerProcess(self._cache, self._modules)
+            worker = WorkerProcess(self._cache, self._modules)
+            self.protection = worker.ready.protection
+            return worker

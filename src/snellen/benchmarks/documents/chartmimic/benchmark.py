@@ -51,6 +51,7 @@ from snellen.core.record import Record
 from snellen.core.summary import Summary
 from snellen.generated_code.model import PROGRAM, program_model
 from snellen.generated_code.runner import check_programs_can_run
+from snellen.scoring.accuracy import summarise
 
 NOT_RUN = (
     "is scored by running the programs that the model wrote, which happens only if you say so: "
@@ -92,7 +93,7 @@ class ProgramScoring(Judged):
         return replace(
             parts,
             headline=headline,
-            summarise=partial(summarise_charts, options),
+            summarise=partial(summarise_charts, options) if may_run else summarise_collected,
             own_roles={PROGRAM: program_model} if may_run else {},
             unscorable="" if may_run else NOT_RUN,
         )
@@ -104,6 +105,13 @@ def summarise_charts(options: GradedSummaryOptions, records: Sequence[Record]) -
     names = (EXECUTED, *PARTS, LOW_LEVEL, HIGH_LEVEL)
     beside = [name for name in names if name in summary.metrics and name != options.headline]
     return structs.replace(summary, beside=(*beside, *summary.beside))
+
+
+def summarise_collected(records: Sequence[Record]) -> Summary:
+    """Replies whose programs did not run: they have no score, for the benchmark's own reason."""
+    summary = summarise(records, headline=LOW_LEVEL)
+    left_out = [notice for notice in summary.notices if "no gold answer" not in notice]
+    return structs.replace(summary, notices=tuple(left_out), no_gold=0)
 
 
 def _check_if_run(declaration: Declaration, variant: Variant) -> Declaration:
