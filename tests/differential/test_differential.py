@@ -15,9 +15,21 @@ from snellen.benchmarks.declaration.registry import split_spec
 
 SETS = all_sets()
 LEAST_REPLIES, LEAST_STYLES = 300, 100
+SLOW = frozenset({"chartmimic.vlmevalkit"})
+"""Sets whose replies are programs, which run: a minute. A handful runs in tests/generated_code."""
 
 
-@pytest.mark.parametrize("path", SETS, ids=lambda path: path.name.removesuffix(".jsonl.gz"))
+def name_of(path: Path) -> str:
+    return path.name.removesuffix(".jsonl.gz")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=name_of(path), marks=[pytest.mark.release] * (name_of(path) in SLOW))
+        for path in SETS
+    ],
+)
 def test_every_row_agrees_or_is_explained(path: Path, tmp_path: Path) -> None:
     judged = read_set(path)
     comparison = compare(judged, tmp_path)
@@ -35,7 +47,7 @@ def test_every_row_agrees_or_is_explained(path: Path, tmp_path: Path) -> None:
 
 
 def test_explanations_name_sets() -> None:
-    names = [path.name.removesuffix(".jsonl.gz") for path in SETS]
+    names = list(map(name_of, SETS))
     idle = [key for key in explanations() if not filter(names, key)]
     assert idle == []
 

@@ -15,6 +15,7 @@ PARTS = (TEXT, LAYOUT, CHART_TYPE, COLOUR)
 _FENCED = re.compile(r"```python(.*?)```", re.DOTALL)
 _FROM_SAVING = re.compile(r"plt\.savefig\(.*", re.DOTALL)
 _FROM_SHOWING = re.compile(r"plt.show\(.*", re.DOTALL)
+_CURRENT_FIGURE = "\nplt.gcf()\n"
 _GRADE = re.compile(r"score:[\s*_~`]{0,20}(\d+(?:\.\d+)?)(?![\d.]{0,40}\d)", re.IGNORECASE)
 
 
@@ -26,8 +27,9 @@ def find_program(reply: str) -> str | None:
 
 def until_drawn(program: str) -> str:
     """The program up to where it first saves or shows its figure, as the authors cut it: what
-    stands behind, even a call of the function that draws, does not run."""
-    return _FROM_SHOWING.sub("", _FROM_SAVING.sub("", program)).strip() + "\n"
+    stands behind, even a call of the function that draws, does not run. Its figure is then that of
+    its own `plt`; a program without one fails."""
+    return _FROM_SHOWING.sub("", _FROM_SAVING.sub("", program)).strip() + _CURRENT_FIGURE
 
 
 def compare_charts(

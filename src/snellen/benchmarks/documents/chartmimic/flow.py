@@ -103,7 +103,8 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
         verdict = structs.replace(chart.verdict, values={EXECUTED: 0.0})
         result = structs.replace(result, verdicts=(verdict,))
         return _without_chart(sample, result, chart.failure.kind)
-    expected = yield from _run(until_drawn(reference.program), Ref(sample.id, 1), REFERENCE)
+    expected_program = until_drawn(reference.program)
+    expected = yield from _run(expected_program, Ref(sample.id, 1), REFERENCE)
     if isinstance(expected, Failure):
         return build_record(
             sample, (result,), failure_of=expected, unscored="failed", outcome="failed"
@@ -120,7 +121,7 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
     sample = _with_end(sample, "drawn")
     if not panel:
         return build_record(sample, (result,), score=low, values=values)
-    judged = yield from _judge(sample, whole, panel)
+    judged = yield from _judge(sample, whole, expected_program, panel)
     result = structs.replace(result, verdicts=(*result.verdicts, *judged.verdicts))
     grade = judged.grade() if judged.verdicts else 0.0
     if grade is None or judged.failure is not None:
@@ -142,20 +143,24 @@ def _run(program: str, ref: Ref, step: str) -> Steps[_Chart | Failure]:
     return _Chart(verdict, report.contents, report.failure)
 
 
-def _judge(sample: Sample, program: str, panel: JudgePanel) -> Steps[PanelVerdicts]:
-    """The judges' verdicts on the reference's picture and the program's; none where it cannot be
+def _judge(sample: Sample, program: str, reference: str, panel: JudgePanel) -> Steps[PanelVerdicts]:
+    """The judges' verdicts on the reference's picture and the program's; none where one cannot be
     drawn."""
-    ref = Ref(sample.id)
-    drawn = yield Draw(messages=(user(Text(program)),), ref=ref, to=PROGRAM)
-    if isinstance(drawn, Failure):
-        return PanelVerdicts((Verdict(PROGRAM, drawn, step="picture"),))
-    if not isinstance(drawn, Drawn):
-        return PanelVerdicts(())
-    digest = drawn.images[0]
-    picture = MediaRef(digest, InlineSource(drawn.data.get(digest, b"")))
-    shown = sample.option_images.get(REFERENCE) or sample.media[0]
+    shown: list[MediaRef] = []
+    stored = sample.option_images.get(REFERENCE)
+    for turn, each in enumerate((program, reference)):
+        if turn and stored is not None:
+            break
+        drawn = yield Draw(messages=(user(Text(each)),), ref=Ref(sample.id, turn), to=PROGRAM)
+        if isinstance(drawn, Failure):
+            return PanelVerdicts((Verdict(PROGRAM, drawn, step="picture"),))
+        if not isinstance(drawn, Drawn):
+            return PanelVerdicts(())
+        digest = drawn.images[0]
+        shown.append(MediaRef(digest, InlineSource(drawn.data.get(digest, b""))))
+    pictures = (stored or shown[-1], shown[0])
     return (
-        yield from ask_judges(panel, RUBRIC, {}, parse_chart_grade, ref, media=(shown, picture))
+        yield from ask_judges(panel, RUBRIC, {}, parse_chart_grade, Ref(sample.id), media=pictures)
     )
 
 
