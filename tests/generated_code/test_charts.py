@@ -17,6 +17,31 @@ def contents(runner: ProgramRunner, program: str) -> ChartContents:
     return report.contents
 
 
+def test_one_figure_of_many_charts(runner: ProgramRunner) -> None:
+    program = (
+        "fig, axes = plt.subplots(2, 5)\n(a, b, c, d, e), (f, g, *_) = axes\n"
+        "a.plot([1, 2], color='red')\na.plot([1, 2], color='red')[0].set_color('blue')\n"
+        "b.bar([1, 2], [1, 2], color=['k', 'w'], alpha=0.5)\nc.hist([1, 1, 2], color='g')\n"
+        "d.scatter([1], [1], c=[1], cmap='plasma')\ne.pie([1, 2], colors=['r', 'b'])\n"
+        "f.imshow([[1]], cmap='gray')\ng.fill_between([1, 2], 1, color='r')\n"
+        "p = fig.add_subplot(2, 5, 8, polar=True)\np.plot([1, 2], color='r')\n"
+        "s = fig.add_subplot(2, 5, 9, projection='3d')\ns.scatter([1], [1], [1], color='r')\n"
+    )
+    drawn = contents(runner, program)
+    assert drawn.calls == {
+        "plot": 2, "bar": 1, "hist": 1, "scatter": 2, "pie": 1, "imshow": 1, "fill_between": 1,
+        "plot polar": 1,
+    }  # fmt: skip
+    red, blue = "#FF0000", "#0000FF"
+    assert set(drawn.colours) == {
+        ("line", blue), ("bar", "#000000"), ("bar", "#FFFFFF"), ("hist", "#008000"),
+        ("scatter", "plasma"), ("pie", red), ("pie", blue), ("imshow", "gray"),
+        ("_fill_between_x_or_y", red), ("plot polar", red), ("scatter 3d", red),
+    }  # fmt: skip
+    assert (len(drawn.places), drawn.axes) == (12, 12)
+
+
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("program", "calls", "colours"),
     [

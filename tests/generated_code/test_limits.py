@@ -193,6 +193,7 @@ def test_numbers_that_are_drawn_are_the_same_again(runner: ProgramRunner) -> Non
     assert first == second
 
 
+@pytest.mark.release
 def test_a_lost_worker_is_replaced(runner: ProgramRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     worker = runner._worker()
     worker._process.kill()
@@ -204,8 +205,9 @@ def test_a_lost_worker_is_replaced(runner: ProgramRunner, monkeypatch: pytest.Mo
         ProgramRunner(runner._cache).run(CHART)
 
 
+@pytest.mark.release
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    made = ProgramRunner(tmp_path, modules=("matplotlib",))
+    made = ProgramRunner(tmp_path, modules=())
     worker = made._worker()
     folder, process = worker._folder, worker._process
     assert Path(folder).is_dir()

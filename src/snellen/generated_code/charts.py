@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -67,7 +66,7 @@ class ChartContents(Struct, frozen=True):
 
 
 class ObservedChart:
-    """The chart of the program that runs inside `observe_chart`."""
+    """The chart of the program that runs in a process whose charts are observed."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
@@ -110,10 +109,9 @@ def _places(figure: Any) -> Iterator[AxesPlace]:
             yield AxesPlace(rows, columns, down.start, down.stop - 1, across.start, across.stop - 1)
 
 
-@contextmanager
-def observe_chart() -> Iterator[ObservedChart]:
-    """Record what is plotted inside the block, in this whole process and for good: for a process
-    that runs one program. Raises ImportError without matplotlib."""
+def observe_charts() -> ObservedChart:
+    """Record from now on what is plotted in this process and in those that are forked of it: each
+    of these has the chart of its own program. Raises ImportError without matplotlib."""
     from matplotlib.backends.backend_pdf import RendererPdf
 
     chart = ObservedChart()
@@ -130,4 +128,4 @@ def observe_chart() -> Iterator[ObservedChart]:
         return draw_text(renderer, gc, x, y, text, *rest, **named)
 
     renderer_type.draw_text = record_text
-    yield chart
+    return chart

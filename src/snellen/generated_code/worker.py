@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 
-from snellen.generated_code.charts import PROGRAM_LIBRARIES, observe_chart
+from snellen.generated_code.charts import PROGRAM_LIBRARIES, ObservedChart, observe_charts
 from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
 from snellen.generated_code.messages import (
     MessageLost,
@@ -47,7 +47,7 @@ def main(commands: int, reports: int, home: str, modules: Sequence[str]) -> None
     # Ctrl-C is for the runner, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import_modules(modules)
-    forker = _Forker(Path(home), _library_folders(), (commands, reports))
+    forker = _Forker(Path(home), (commands, reports))
     send(reports, ReadyWorker(forker.probe()))
     while True:
         try:
@@ -58,8 +58,12 @@ def main(commands: int, reports: int, home: str, modules: Sequence[str]) -> None
 
 
 class _Forker:
-    def __init__(self, home: Path, libraries: list[str], pipes: tuple[int, int]) -> None:
-        self._home, self._libraries, self._pipes = home, libraries, pipes
+    """Forks a child for each program. Charts are observed from the first on."""
+
+    def __init__(self, home: Path, pipes: tuple[int, int]) -> None:
+        self._home, self._pipes = home, pipes
+        self._chart = observe_charts()
+        self._libraries = _library_folders()
 
     def probe(self) -> Protection:
         """What protects the programs, found out by a child that runs none."""
@@ -103,7 +107,10 @@ class _Forker:
             os.close(reader)
             self._become_child()
             held = protect(limits, self._home, self._libraries)
-            send(writer, held if job is None else _run_program(job, self._home / _PROGRAM))
+            send(
+                writer,
+                held if job is None else _run_program(job, self._home / _PROGRAM, self._chart),
+            )
         finally:
             os._exit(0)
 
@@ -119,7 +126,7 @@ class _Forker:
         os.chdir(self._home)
 
 
-def _run_program(job: ProgramJob, path: Path) -> ProgramReport:
+def _run_program(job: ProgramJob, path: Path, chart: ObservedChart) -> ProgramReport:
     """Run the program in this process, and report what its chart holds."""
     memory: ProgramFailure | None = ProgramFailure(
         "memory", f"it asked for more than {job.limits.memory_mb} MB"
@@ -128,11 +135,10 @@ def _run_program(job: ProgramJob, path: Path) -> ProgramReport:
         path.write_text(job.program, encoding="utf-8")
         _seed()
         warnings.simplefilter("ignore")
-        with observe_chart() as chart:
-            runpy.run_path(str(path), run_name="__main__")
-            if job.wanted == "picture":
-                return ProgramReport(picture=chart.draw())
-            return ProgramReport(contents=chart.contents())
+        runpy.run_path(str(path), run_name="__main__")
+        if job.wanted == "picture":
+            return ProgramReport(picture=chart.draw())
+        return ProgramReport(contents=chart.contents())
     except MemoryError:
         return ProgramReport(memory)
     except SystemExit as error:
