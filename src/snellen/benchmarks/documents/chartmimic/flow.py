@@ -78,7 +78,7 @@ def build_flow(
         if not may_run:
             return build_record(sample, (result,))
         if program is None:
-            return _without_chart(sample, result, "no program")
+            return _without_chart(sample, result, "no program", panel)
         return (yield from _compare(sample, result, program, panel))
 
     return flow
@@ -102,7 +102,7 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
     if chart.failure is not None:
         verdict = structs.replace(chart.verdict, values={EXECUTED: 0.0})
         result = structs.replace(result, verdicts=(verdict,))
-        return _without_chart(sample, result, chart.failure.kind)
+        return _without_chart(sample, result, chart.failure.kind, panel)
     expected_program = until_drawn(reference.program)
     expected = yield from _run(expected_program, Ref(sample.id, 1), REFERENCE)
     if isinstance(expected, Failure):
@@ -164,9 +164,11 @@ def _judge(sample: Sample, program: str, reference: str, panel: JudgePanel) -> S
     )
 
 
-def _without_chart(sample: Sample, result: Pass, end: str) -> Record:
-    """A reply that earns nothing, because no chart came of it."""
+def _without_chart(sample: Sample, result: Pass, end: str, panel: JudgePanel) -> Record:
+    """A reply that earns nothing, also of a judge, because no chart came of it."""
     values = dict.fromkeys((EXECUTED, *PARTS, LOW_LEVEL), 0.0)
+    if panel:
+        values[HIGH_LEVEL] = 0.0
     return build_record(_with_end(sample, end), (result,), score=0.0, values=values)
 
 
