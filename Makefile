@@ -29,9 +29,11 @@ demo: $(VENV)/demo.ready
 kinds: $(VENV)/dev.ready
 	$(BIN)/python docs/every_kind.py every-kind
 
-# Whole files in turn: what a file sets up once is set up once. Two workers with two threads each
-# would wait for each other on two cores.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+# Whole files in turn: what a file sets up once is set up once. Many tests wait for a process, a
+# server or a browser: three workers keep two cores busy. Workers with two threads each would wait
+# for each other.
+WORKERS ?= 3
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 # Rooms whose tests need neither a model nor a server; `make test` runs them all.
 QUICK := tests/core tests/extract tests/prompts tests/scoring tests/stats tests/store tests/test_layers.py tests/test_names.py \
@@ -51,7 +53,7 @@ test-pinned: browser java
 	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install $(TORCH)
 	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r constraints/tests.txt
 	.venv-pinned/bin/python -m pip --disable-pip-version-check -q install --no-deps -e .
-	OMP_NUM_THREADS=1 .venv-pinned/bin/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 .venv-pinned/bin/python -m pytest -n $(WORKERS) --dist loadfile
 
 # What pyproject.toml allows as the oldest works, without PyTorch and datasets, which the tests left
 # out need; the rotated video is made by a newer PyAV than its reader needs.
@@ -65,7 +67,7 @@ test-lowest: $(VENV)/bin/python
 	$(BIN)/uv -q venv --clear --python $(BIN)/python .venv-lowest
 	$(BIN)/uv -q pip install --python .venv-lowest/bin/python --resolution lowest-direct -e '.[api,maths,video]'
 	$(BIN)/uv -q pip install --python .venv-lowest/bin/python pytest pytest-timeout pytest-xdist hypothesis psutil scipy statsmodels num2words
-	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n 2 --dist loadfile $(LOWEST)
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) --dist loadfile $(LOWEST)
 
 constraints: $(VENV)/bin/python
 	$(PIP) install uv
@@ -154,17 +156,23 @@ ifeq ($(JAVA),)
 	else echo "no java: install a Java runtime, the tests of METEOR need it"; fi
 endif
 
+# pip compiles one file after the other; here all cores do. Some packages ship templates that are no
+# Python: those stay as they are, as with pip.
+COMPILE = @$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.ready: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install $(TORCH)
-	$(PIP) install -e '.[hf]'
+	$(PIP) install --no-compile $(TORCH)
+	$(PIP) install --no-compile -e '.[hf]'
+	$(COMPILE)
 	touch $@
 
 $(VENV)/dev.ready: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install $(TORCH)
-	$(PIP) install -e '.[all,dev]'
+	$(PIP) install --no-compile $(TORCH)
+	$(PIP) install --no-compile -e '.[all,dev]'
+	$(COMPILE)
 	touch $@
 
 clean:

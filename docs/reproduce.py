@@ -25,10 +25,8 @@ from msgspec import json as msgjson
 from snellen.api import score
 from snellen.api.scoring import Scored
 from snellen.core.benchmark import Variant
-from snellen.core.output import ParsedAnswer
 from snellen.core.record import Record
 from snellen.core.summary import Summary
-from snellen.extract.published.mmmu import RANDOM_RULE
 
 FOLDER = Path(__file__).parent
 COUNTS = FOLDER / "data" / "reproduction.json"
@@ -134,6 +132,7 @@ SETS = {
     "MME": "mme",
     "POPE (COCO)": "pope",
     "MMMU validation": "mmmu",
+    "MMMU-Pro, options drawn by lot counted as wrong": "mmmu-pro",
     "ChartQA test": "chartqa",
     "FUNSD-QA, as DocVQA": "docvqa",
     "VizWiz validation, a subset": "vizwiz",
@@ -157,8 +156,8 @@ FORMULAS = {
 """Rows or tables of papers that follow from the formulas, as tests of record hold
 (`tests/benchmarks/test_*_tables.py`, `test_mme_boards.py`): what, how many of how many."""
 _MATHVISTA = {
-    "llavar": "pid 770 and 917, where 1.0 and 1.5 are taken for the whole number 1 in this file "
-    "alone",
+    "llavar": "this file alone was scored by the script of today, which cuts 1.0 and 1.5 to the "
+    "whole number 1 (pid 770 and 917); by the scores of the others such a reply is no whole number",
 }
 
 
@@ -280,22 +279,18 @@ def _pope(golden: Path) -> Iterator[Entry]:
 
 
 def _mmmu(golden: Path) -> Iterator[Entry]:
+    from reproduce_repositories import is_drawn
+
     source = (
         "MMMU's eval script over LLaVA's and Qwen-VL's outputs, without options drawn at random "
         "(`--rule official`)"
     )
     for system, right in (("llava1.5_13b", 329), ("qwen_vl", 309)):
         _, records = _scored(golden, "mmmu", f"mmmu_val/{system}.jsonl", "official")
-        read = sum(record.score == 1.0 and not _is_drawn(record) for record in records)
+        read = sum(record.score == 1.0 and not is_drawn(record) for record in records)
         ours, official = 100 * read / len(records), 100 * right / 900
         count = f"{read}/{len(records)}"
         yield Entry("MMMU validation", system, "accuracy", ours, official, 4, source, count)
-
-
-def _is_drawn(record: Record) -> bool:
-    """Whether the option was drawn, because the script could read none."""
-    answer = record.passes[0].answer
-    return isinstance(answer, ParsedAnswer) and answer.rule == RANDOM_RULE
 
 
 def _chartqa(golden: Path) -> Iterator[Entry]:

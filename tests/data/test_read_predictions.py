@@ -229,6 +229,34 @@ def test_golden_predictions(golden, settings, name, count, ids, reply, no_gold) 
     assert len({row.id for row in found}) == count - len(found.warnings)
 
 
+def _folder(folder: Path, **files: dict[str, str]) -> Path:
+    """A folder with a file of replies by id for each name, `__` for a folder."""
+    for name, replies in files.items():
+        path = folder / f"{name.replace('__', '/')}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps([{"id": id, "response": said} for id, said in replies.items()]))
+    return folder
+
+
+def test_a_file_that_repeats_the_others_of_its_folder_is_named(tmp_path, settings) -> None:
+    """As MMMU's total_val_output.json beside the replies of each subject."""
+    art, math = {"a1": "It is B.", "a2": "C"}, {"m1": "(D)"}
+    answers = {"a1": "B", "a2": "C", "m1": "D"}
+    folder = _folder(tmp_path, Art__output=art, Math__output=math, total=answers)
+    with pytest.raises(DataError, match="'a1', and differ: total has the ids of 2 other files"):
+        read_predictions(folder, settings=settings)
+    found = read_predictions(folder, where={"file": "total"}, settings=settings)
+    assert [row.reply for row in found] == ["B", "C", "D"]
+    (folder / "total.json").unlink()
+    assert len(read_predictions(folder, settings=settings)) == 3
+
+
+def test_a_folder_of_two_systems_is_refused_by_name(tmp_path, settings) -> None:
+    folder = _folder(tmp_path, one={"a1": "A", "a2": "C"}, two={"a1": "B", "a3": "C"})
+    with pytest.raises(DataError, match=r"one and two both hold .* choose one with --where file"):
+        read_predictions(folder, settings=settings)
+
+
 @pytest.mark.external_golden("seedbench_llava15_13b")
 def test_golden_seed_holds_one_id_twice(golden, settings) -> None:
     found = read_predictions(golden("seedbench_llava15_13b") / "predictions.csv", settings=settings)

@@ -8,7 +8,7 @@
 calls them; `SNELLEN_ORACLE_PYTHON` a Python in which their light dependencies are installed
 (default: this one). Exit code 1 where a stored verdict is not repeated, or a scorer fails. The
 set `mathvision.authors` wants `latex2sympy2`, whose ANTLR is older than that of the others: give it
-a Python of its own.
+a Python of its own. The sets of `vcr-wiki` want spaCy and NLTK, and no model of theirs.
 """
 
 from __future__ import annotations

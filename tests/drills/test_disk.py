@@ -156,7 +156,14 @@ def overwritten(content: bytes) -> bytes:
     return b"".join(pages[:3] + [b"\xff" * 200 + page[200:] for page in pages[3:]])
 
 
-@pytest.mark.parametrize("damage", [cut, cut_in_the_first_page, overwritten])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut,
+        pytest.param(cut_in_the_first_page, marks=pytest.mark.release),
+        pytest.param(overwritten, marks=pytest.mark.release),
+    ],
+)
 @pytest.mark.attack(
     "a store with flipped bits, cut or emptied",
     "a sentence, or asked again; no wrong number",

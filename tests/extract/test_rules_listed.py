@@ -13,6 +13,7 @@ from snellen.extract.published.listed import (
     parse_spatial457,
     phyx_choice_parser,
 )
+from snellen.extract.published.vlmevalkit_images import parse_visulogic, parse_visulogic_official
 from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
@@ -45,6 +46,27 @@ def test_listed_choices(
     assert value(parse_mmsi(reply, OPTIONS)) == mmsi
     assert value(parse_medxpertqa(reply, OPTIONS)) == medxpertqa
     assert value(phyx_choice_parser(("B",))(reply, OPTIONS, "stop")) == phyx
+
+
+@pytest.mark.parametrize(
+    ("reply", "official", "vlmevalkit"),
+    [
+        ("B", "B", "B"),
+        ("C ", "C", "C"),
+        ("  C  ", None, "C"),
+        ("So \\boxed{\\text{D}}.", "D", "D"),
+        ("\\boxed{A or B}", None, None),
+        ("The answer is (B).", "B", "B"),
+        ("So the answer is: a", "A", "A"),
+        ("(B) the second", None, None),
+        ("", None, None),
+    ],
+)
+def test_visulogic_takes_a_longer_reply_whole_only_for_vlmevalkit(
+    reply: str, official: str | None, vlmevalkit: str | None
+) -> None:
+    assert value(parse_visulogic_official(reply, {})) == official
+    assert value(parse_visulogic(reply, {})) == vlmevalkit
 
 
 @pytest.mark.parametrize(

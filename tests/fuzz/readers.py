@@ -224,7 +224,9 @@ GRADES: dict[str, Read] = {
     "same_amount": _graded(tablevqabench.same_amount),
     "same_figure": _graded(tablevqabench.same_figure),
     "restored": lambda reply: [
-        text_restoration.score_restoration(reply, gold, chinese=chinese)
+        restore(reply, gold, chinese=chinese)
+        for restore in (text_restoration.score_restoration,
+                        text_restoration.score_restoration_published)
         for gold in ("the red car is here", "红色汽车") for chinese in (False, True)
     ],
     "typed_score": lambda reply: [

@@ -47,6 +47,7 @@ CREDITED = {
     "mvbench vlmevalkit": (4, 4),
     "mvtamperbench vlmevalkit": (5, 5),
     "pope official": (2, 2),
+    "vmcbench official": (0, 2),
     "vmcbench vlmevalkit": (0, 2),
 }
 """By benchmark and rule, how many of the rows are right by `""` and by white space."""

@@ -7,12 +7,28 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
+from argon2.profiles import CHEAPEST
 from postgres_server import MISSING, find_programs, serve_postgres
 from sqlalchemy import create_engine, text
 
+from snellen.leaderboard_hub.accounts import passwords
 from snellen.leaderboard_hub.database.connection import Database
 
 _numbers = count()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_password_hashes() -> Iterator[None]:
+    """Argon2id with its lowest costs: a tenth of a second for each password, hundreds of times.
+
+    test_accounts.py holds the parameters of the product. A server in another process has those.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        hasher = PasswordHasher.from_parameters(CHEAPEST)
+        patch.setattr(passwords, "_hasher", hasher)
+        patch.setattr(passwords, "_NOBODY", hasher.hash("a password that nobody has"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from argon2 import PasswordHasher
 from sqlalchemy import select, update
 
 from snellen.core.errors import UsageError
+from snellen.leaderboard_hub.accounts import passwords
 from snellen.leaderboard_hub.accounts.access import (
     MAX_FAILURES,
     AccessDenied,
@@ -57,6 +59,15 @@ def test_a_password_signs_in_until_it_is_ended(database: Database, ann: int) -> 
         )
         sign_out(session, secret)
         assert browser_caller(session, secret) is None
+
+
+def test_passwords_are_hashed_at_the_costs_of_rfc_9106() -> None:
+    parameters = passwords.PARAMETERS
+    assert (parameters.memory_cost, parameters.time_cost, parameters.parallelism) == (65536, 3, 4)
+    stored = PasswordHasher.from_parameters(parameters).hash(PASSWORD)
+    assert passwords.verify_password(stored, PASSWORD)
+    # The fixture's hasher has other costs, as a hub whose costs were raised.
+    assert passwords.needs_rehash(stored)
 
 
 def test_guessing_a_password_ends_soon(database: Database, ann: int) -> None:

@@ -336,7 +336,7 @@ def load_old(database: Database) -> None:
             continue_numbers(connection, table)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.release)])
 def test_a_hub_of_every_earlier_schema_is_upgraded(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

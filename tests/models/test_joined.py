@@ -122,6 +122,26 @@ def test_everything_is_described_if_asked_for(
     assert drawn.prompt == (user(Text(described.output.text.strip())),)
 
 
+def test_pictures_are_drawn_again_from_prompts(
+    joined: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    data = Path(__file__).parents[1] / "benchmarks" / "layouts" / "mmgenbench.tsv"
+    (run,) = evaluate(
+        joined, "mmgenbench:draw_steps=2", out=tmp_path, variant=Variant(data=str(data)),
+        clip=f"clip/{folders['clip']}", html=False,
+    ).runs  # fmt: skip
+    assert run.info.status == "complete"
+    records = list(run.records())
+    assert [len(record.passes) for record in records] == [3, 3, 3]
+    described, drawn, _ = records[0].passes
+    assert isinstance(described.output, Generated)
+    assert drawn.prompt == (user(Text(described.output.text.strip())),)
+    scores = [record.score or 0.0 for record in records]
+    summary = run.report().summary
+    assert summary.headline.name == "similarity"
+    assert summary.headline.value == pytest.approx(100 * sum(scores) / 3)
+
+
 MESSAGES = (user(Text("What comes next?")),)
 REQUEST = Draw(messages=MESSAGES, ref=Ref("1"))
 

@@ -117,6 +117,9 @@ def _clash_message(
 ) -> str:
     """The message for two rows that clash, with the column that would separate them, if there is
     one."""
+    files = first.cells.get(_FILE_COLUMN, ""), second.cells.get(_FILE_COLUMN, "")
+    if files[0] != files[1] and Path(name).is_dir():
+        return _clash_of_files(first.id, files, rows, name)
     advice = "leave one of them out"
     for column in columns:
         if column in id_columns or first.cells.get(column) == second.cells.get(column):
@@ -134,6 +137,25 @@ def _clash_message(
         f"{name}: rows {first.number} and {second.number} have the same id {first.id!r} "
         f"but differ; {advice}"
     )
+
+
+def _clash_of_files(
+    name_of_row: str, files: tuple[str, str], rows: Sequence[Prediction], name: str
+) -> str:
+    """The message for an id that two files of a folder hold: which of them repeats all others, as
+    a table of answers beside replies by subject does, or that there are two systems in it."""
+    ids: dict[str, set[str]] = {}
+    for row in rows:
+        ids.setdefault(row.cells[_FILE_COLUMN], set()).add(row.id)
+    clash = f"{name}: {files[0]} and {files[1]} both hold the id {name_of_row!r}, and differ"
+    for file in files:
+        others = [of_it for other, of_it in ids.items() if other != file and of_it & ids[file]]
+        if len(others) > 1 and sum(map(len, others)) == len(ids[file]) == len(set().union(*others)):
+            return (
+                f"{clash}: {file} has the ids of {len(others)} other files once more; choose it "
+                f"alone with --where {_FILE_COLUMN}={file}, or score a folder without it"
+            )
+    return f"{clash}; choose one with --where {_FILE_COLUMN}={files[0]}, or give a folder of one"
 
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".json", ".xlsx", ".parquet")

@@ -99,7 +99,9 @@ def whole(made: Planted, tmp_path_factory: pytest.TempPathFactory) -> tuple[Deci
     return shell.finish("step"), sorted(shell.sent())
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.release)]
+)
 def test_what_was_stopped_goes_on_and_asks_nothing_twice(
     made: Planted, whole: tuple[Decided, list[str]], tmp_path: Path, number: signal.Signals
 ) -> None:

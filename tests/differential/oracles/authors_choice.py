@@ -8,13 +8,16 @@ scorer counts it neither as right nor as wrong, or draws its option by lot.
 from __future__ import annotations
 
 import ast
+import collections
 import contextlib
 import copy
+import csv
 import io
 import json
 import os
 import random
 import re
+import statistics
 import string
 import sys
 import tempfile
@@ -392,6 +395,89 @@ def spatial457(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
     return [float(one["correct"]) for one in told["answers"]], shares
 
 
+def visulogic(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """The class of `eval_model.py`, whose judge finds no option where its rules do not."""
+    body = ast.parse(source("VisuLogic-Eval", "evaluation", "eval_model.py")).body
+    part = ast.Module([one for one in body if getattr(one, "name", "") == "ModelEvaluator"], [])
+    names: dict[str, Any] = {"re": re, "statistics": statistics, "Option_list": list("ABCD")}
+    exec(compile(part, "visulogic", "exec"), names)
+    evaluator = names["ModelEvaluator"].__new__(names["ModelEvaluator"])
+    evaluator.extract_gpt, evaluator.verbose = lambda reply: "N", False
+    evaluator.tag_order = sorted({row["cells"]["category"] for row in rows})
+
+    def result(row: Row) -> dict[str, str]:
+        said, _ = evaluator.extract_answer_v1(row["reply"])
+        cells = row["cells"]
+        return {"answer": cells["answer"], "extracted_answer": said, "tag": cells["category"]}
+
+    results = [result(row) for row in rows]
+    _, overall = evaluator.calculate_scores(results)
+    return [evaluator.calculate_scores([one])[1] / 100 for one in results], {"overall": overall}
+
+
+def vmcbench(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """lmms-eval's task, which the authors' repository names for evaluation."""
+    path = ("lmms-eval", "lmms_eval", "tasks", "vmcbench", "utils.py")
+    names = names_of(source(*path), "vmcbench", __file__="utils.py")
+    lot = names["random"] = _Lot(42)
+
+    def result(row: Row) -> tuple[Mapping[str, Any], bool]:
+        lot.drawn = False
+        doc = {**row["cells"], "index": row["id"]}
+        return names["vmcbench_process_results"](doc, [row["reply"]])["average"], lot.drawn
+
+    results = [result(row) for row in rows]
+    kept = [one for (one, _), row in zip(results, rows, strict=True) if not row["apart"]]
+    average = 100 * names["vmcbench_aggregate_results"](kept)
+    return [None if drawn else float(one["score"]) for one, drawn in results], {"average": average}
+
+
+def cmmmu(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`evaluate_response`, which counts the right ones of some entries."""
+    names = names_of(source("CMMMU", "eval", "utils", "eval_utils.py"), "cmmmu")
+    lot = names["random"] = _Lot(42)
+
+    def entry(row: Row) -> dict[str, Any]:
+        cells = row["cells"]
+        texts = {label: cells.get(f"option{n}", "") for n, label in enumerate("ABCD", 1)}
+        held = {"type": cells["type"], "answer": cells["answer"], "response": row["reply"]}
+        return held | ({"index2ans": texts} if cells["type"] == "选择" else {})
+
+    def credit(row: Row) -> float | None:
+        lot.drawn = False
+        right = names["evaluate_response"]([entry(row)])["correct_num"]
+        return None if lot.drawn else float(right)
+
+    kept = [entry(row) for row in rows if not row["apart"]]
+    acc = 100 * names["evaluate_response"](kept)["acc"]
+    return [credit(row) for row in rows], {"acc": acc}
+
+
+def holmes(rows: Sequence[Row], arguments: Mapping[str, Any]) -> Found:
+    """`evaluate` of the script, which asks a model that says the replies in turn."""
+    replies = iter([row["reply"] for row in rows])
+    questions = [
+        {
+            "Question ID": row["id"],
+            "video ID": row["cells"]["video"],
+            "Question Type": row["cells"]["question_type"],
+            "Question": row["cells"]["question"],
+            "Options": options_of(row),
+            "Answer": row["cells"]["answer"],
+        }
+        for row in rows
+    ]
+    evaluate = defined(
+        source("Video-Holmes", "evaluate.py"), "evaluate", os=os, json=json, csv=csv, re=re,
+        defaultdict=collections.defaultdict, tqdm=list,
+        predict_gemini=lambda *_: next(replies),
+    )["evaluate"]  # fmt: skip
+    with files_of(test=questions) as folder:
+        evaluate("", str(folder / "test.json"), str(folder), "gemini", None)
+        judged = json.loads((folder / "Results-gemini.json").read_text())
+    return [float(one["Correct"]) for one in judged], {}
+
+
 SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "blink": blink,
     "scienceqa": scienceqa,
@@ -410,6 +496,10 @@ SCORERS: Mapping[str, Callable[[Sequence[Row], Mapping[str, Any]], Found]] = {
     "medxpertqa": medxpertqa,
     "phyx": phyx,
     "logicvista": logicvista,
+    "visulogic": visulogic,
+    "vmcbench": vmcbench,
+    "cmmmu": cmmmu,
+    "holmes": holmes,
 }
 
 

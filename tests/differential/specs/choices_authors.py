@@ -15,52 +15,59 @@ from tests.differential.specs.circular import circular_cases
 from tests.differential.styles_choice import Choice
 
 
-def _repository(name: str, commit: str, licence: str = "none stated", checkout: str = "") -> Oracle:
+def repository(name: str, commit: str, licence: str = "none stated", checkout: str = "") -> Oracle:
     return Oracle("authors_choice", name, commit, licence, checkout or name.split("/")[1])
 
 
-BLINK = _repository(
+BLINK = repository(
     "zeyofu/BLINK_Benchmark", "2d6a779be4aa1ad0d38d7aa539bcb43b6dd81592", "Apache-2.0"
 )
-LLAVA = _repository("haotian-liu/LLaVA", "c121f0432da27facab705978f83c4ada465e46fd", "Apache-2.0")
-REALWORLD = _repository("MME-Benchmarks/MME-RealWorld", "bee58edb82c883843ae93be61c2ae3b452c781d1")
-VIDEO_MME = _repository("BradyFU/Video-MME", "4e7566d36f63121fc72f040654d6f38f83f30125")
-TEMPCOMPASS = _repository(
+LLAVA = repository("haotian-liu/LLaVA", "c121f0432da27facab705978f83c4ada465e46fd", "Apache-2.0")
+REALWORLD = repository("MME-Benchmarks/MME-RealWorld", "bee58edb82c883843ae93be61c2ae3b452c781d1")
+VIDEO_MME = repository("BradyFU/Video-MME", "4e7566d36f63121fc72f040654d6f38f83f30125")
+TEMPCOMPASS = repository(
     "llyx97/TempCompass", "e1b463166400633e6061962d890a9ae85db29f70", "CC BY-NC 4.0"
 )
-MMMU = _repository("MMMU-Benchmark/MMMU", "bb0b95a945998d91dfef37e969e07d49d1139438", "Apache-2.0")
-LMMS_EVAL = _repository(
+MMMU = repository("MMMU-Benchmark/MMMU", "bb0b95a945998d91dfef37e969e07d49d1139438", "Apache-2.0")
+LMMS_EVAL = repository(
     "EvolvingLMMs-Lab/lmms-eval", "75571cfe0fa36ca5ec2e6aa2bb268f9d38295af3", "Apache-2.0 and MIT"
 )
-MLVU = _repository("JUNJIE99/MLVU", "fd060c10a43ea48a35100a22688a927b8e531199")
-ASK_ANYTHING = _repository(
+VISULOGIC = repository(
+    "VisuLogic-Benchmark/VisuLogic-Eval", "00fba6ddafdc0d6805a4b9455c8df36502aeda2a"
+)
+CMMMU = repository("CMMMU-Benchmark/CMMMU", "e1ba883284c61e5f6bbf552addb87f6e48de87bc")
+HOLMES = repository(
+    "TencentARC/Video-Holmes", "52ef8da286ccad03036a65e7b67c160bc3a24fb9", "Apache-2.0"
+)
+MLVU = repository("JUNJIE99/MLVU", "fd060c10a43ea48a35100a22688a927b8e531199")
+ASK_ANYTHING = repository(
     "OpenGVLab/Ask-Anything", "4dd8210b030374bb0c510a57dfbe916f70d3ef71", "MIT"
 )
-MMSI = _repository("InternRobotics/MMSI-Bench", "5de2f3d2eb0159dbcc76790074029aa400143603")
-CAMBRIAN = _repository(
+MMSI = repository("InternRobotics/MMSI-Bench", "5de2f3d2eb0159dbcc76790074029aa400143603")
+CAMBRIAN = repository(
     "cambrian-mllm/cambrian", "539ffc3254bba004e5d012b65c0ad6cb308897c5", "Apache-2.0"
 )
-HR_BENCH = _repository("DreamMr/HR-Bench", "b17b1998fa2c1b71a737c126155826a94149ed13")
-MMT_BENCH = _repository("OpenGVLab/MMT-Bench", "84012c95e31c2986521ea5b7c16a88e36e9958c2")
-MEDXPERTQA = _repository(
-    "TsinghuaC3I/MedXpertQA", "f21247d3ccf3b14826ff2aa7fa06e1a46d64058c", "MIT"
-)
-VLMEVALKIT = _repository(
+HR_BENCH = repository("DreamMr/HR-Bench", "b17b1998fa2c1b71a737c126155826a94149ed13")
+MMT_BENCH = repository("OpenGVLab/MMT-Bench", "84012c95e31c2986521ea5b7c16a88e36e9958c2")
+MEDXPERTQA = repository("TsinghuaC3I/MedXpertQA", "f21247d3ccf3b14826ff2aa7fa06e1a46d64058c", "MIT")
+VLMEVALKIT = repository(
     "open-compass/VLMEvalKit", "e8e78f05f3080fe28154f2130321f17951c3be94", "Apache-2.0"
 )
 """Functions of it that its classes call with a setting or a judge."""
-MMSTAR = _repository("MMStar-Benchmark/MMStar", "88f243ab4a39cb339530085c33aecb22819881a1")
+MMSTAR = repository("MMStar-Benchmark/MMStar", "88f243ab4a39cb339530085c33aecb22819881a1")
 
 
-def _authors(
+def authors_set(
     benchmark: str,
     scorer: str,
     oracle: Oracle,
     where: str,
     cases: Callable[[], Iterable[Case]],
     metrics: Mapping[str, str] | None = None,
+    apart: str = "",
     **arguments: Any,
 ) -> Spec:
+    """A set that the authors' scorer judges, for `--rule official`."""
     return Spec(
         name=f"{benchmark.replace(':', '@')}.authors",
         benchmark=benchmark,
@@ -70,6 +77,7 @@ def _authors(
         cases=cases,
         arguments={"scorer": scorer, **arguments},
         metrics=metrics or {},
+        apart=apart,
     )
 
 
@@ -256,44 +264,44 @@ def _earlier(
 
 _EVAL = "evaluation/eval_your_results.py"
 SPECS = (
-    _authors("blink", "blink", BLINK, "eval/evaluate.py, eval_prediction",
+    authors_set("blink", "blink", BLINK, "eval/evaluate.py, eval_prediction",
              _named(_BLINK, lambda case: f"val_{case.cells['category']}_{case.id}"),
              {"task_mean": "Total", "accuracy": "mean"}),
-    _authors("scienceqa", "scienceqa", LLAVA, "llava/eval/eval_science_qa.py",
+    authors_set("scienceqa", "scienceqa", LLAVA, "llava/eval/eval_science_qa.py",
              choice_cases(table_row(category=("biology", "physics"), split="test"), pools.SCIENCE),
              {"accuracy": "acc"}),
-    _authors("mme-realworld", "mme-realworld", REALWORLD, _EVAL, video.realworld_cases,
+    authors_set("mme-realworld", "mme-realworld", REALWORLD, _EVAL, video.realworld_cases,
              {"accuracy": "mean"}),
-    _authors("video-mme", "video-mme", VIDEO_MME, f"{_EVAL}, extract_characters_regex",
+    authors_set("video-mme", "video-mme", VIDEO_MME, f"{_EVAL}, extract_characters_regex",
              choice_cases(video.VIDEO_MME, video.SHORT), {"accuracy": "mean"}),
-    _authors("tempcompass:task=multi-choice", "tempcompass", TEMPCOMPASS, "eval_multi-choice.py",
+    authors_set("tempcompass:task=multi-choice", "tempcompass", TEMPCOMPASS, "eval_multi-choice.py",
              _tempcompass_choices, {"accuracy_by_rules": "mean"}, task="multi-choice"),
-    _authors("tempcompass:task=caption_matching", "tempcompass", TEMPCOMPASS,
+    authors_set("tempcompass:task=caption_matching", "tempcompass", TEMPCOMPASS,
              "eval_caption_matching.py", _tempcompass_matching, {"accuracy_by_rules": "mean"},
              task="caption_matching"),
-    _authors("mmmu", "mmmu", MMMU, "mmmu/utils/eval_utils.py", _mmmu_cases),
-    _authors("mmmu-pro", "mmmu-pro", MMMU, "mmmu-pro/evaluate.py, mmmu_process_results",
+    authors_set("mmmu", "mmmu", MMMU, "mmmu/utils/eval_utils.py", _mmmu_cases),
+    authors_set("mmmu-pro", "mmmu-pro", MMMU, "mmmu-pro/evaluate.py, mmmu_process_results",
              _pro_cases(vision=False)),
-    _authors("mmmu-pro:setting=vision", "mmmu-pro", MMMU,
+    authors_set("mmmu-pro:setting=vision", "mmmu-pro", MMMU,
              "mmmu-pro/evaluate.py, mmmu_process_results", _pro_cases(vision=True)),
-    _authors("mmbench", "mmbench", LMMS_EVAL,
+    authors_set("mmbench", "mmbench", LMMS_EVAL,
              "lmms_eval/tasks/mmbench/mmbench_evals.py, prefetch_answer",
              circular_cases(table_row(split="dev"), pools.ABILITIES), {"circular": "mean"}),
-    _authors("ccbench", "mmbench", LMMS_EVAL,
+    authors_set("ccbench", "mmbench", LMMS_EVAL,
              "lmms_eval/tasks/mmbench/mmbench_evals.py, prefetch_answer",
              circular_cases(table_row(), pools.CHINESE), {"circular": "mean"}),
-    _authors("mlvu", "check_ans", MLVU,
+    authors_set("mlvu", "check_ans", MLVU,
              "evaluation/multiple_choice_evaluation/choice_bench.py, check_ans",
              choice_cases(video.MLVU, pools.GENERATOR), {"accuracy": "mean"},
              path=["MLVU", "evaluation", "multiple_choice_evaluation", "choice_bench.py"]),
-    _authors("mvbench", "check_ans", ASK_ANYTHING, "video_chat2/mvbench.ipynb, check_ans",
+    authors_set("mvbench", "check_ans", ASK_ANYTHING, "video_chat2/mvbench.ipynb, check_ans",
              choice_cases(video.MVBENCH, pools.ABILITIES), {"accuracy": "mean"},
              path=["Ask-Anything", "video_chat2", "mvbench.ipynb"]),
-    _authors("mmsi-bench", "mmsi", MMSI,
+    authors_set("mmsi-bench", "mmsi", MMSI,
              "vlmeval/dataset/mmsi_bench.py, extract_single_choice_with_word_boundary",
              choice_cases(table_row(category=("MSR", "Attr-Meas")), video.SHORT),
              {"accuracy": "mean"}),
-    _authors("medxpertqa", "medxpertqa", MEDXPERTQA, "eval/utils.py, answer_cleansing",
+    authors_set("medxpertqa", "medxpertqa", MEDXPERTQA, "eval/utils.py, answer_cleansing",
              choice_cases(table_row(category=("Diagnosis", "Treatment")), pools.MEDICINE),
              {"accuracy": "mean"}),
     Spec(name="phyx.vlmevalkit", benchmark="phyx", rule="vlmevalkit", oracle=VLMEVALKIT,
@@ -312,7 +320,7 @@ SPECS = (
     Spec(name="logicvista.vlmevalkit", benchmark="logicvista", rule="official",
          oracle=VLMEVALKIT, path="vlmeval/dataset/utils/logicvista.py, LogicVista_auxeval",
          cases=_logicvista_cases, arguments={"scorer": "logicvista"}),
-    _authors("cvbench", "cvbench", CAMBRIAN, "eval/eval/{ade,coco,omni}/*_test.py",
+    authors_set("cvbench", "cvbench", CAMBRIAN, "eval/eval/{ade,coco,omni}/*_test.py",
              choice_cases(table_row(split=("2D", "2D", "3D"), task=("Count", "Count", "Depth"),
                                     source=("ADE20K", "COCO", "Omni3D")), pools.SPACE),
              {"accuracy": "mean"}),
@@ -320,7 +328,7 @@ SPECS = (
              ["HR-Bench", "hrbench", "vlmeval", "utils", "matching_util.py"]),
     _earlier("mmt-bench", "2024-07", MMT_BENCH, pools.TASKS,
              ["MMT-Bench", "VLMEvalKit-main", "vlmeval", "utils", "matching_util.py"]),
-    _authors("mmstar", "mmstar", MMSTAR, "eval/vlmeval/evaluate/mmstar.py, MMStar_eval",
+    authors_set("mmstar", "mmstar", MMSTAR, "eval/vlmeval/evaluate/mmstar.py, MMStar_eval",
              choice_cases(table_row(category=("colour", "shape"), l2_category="scenes"),
                           pools.EXPERT), {"accuracy": "mean"}),
 )  # fmt: skip

@@ -10,6 +10,8 @@ from tests.differential import questions_choice as pools
 from tests.differential.oracle_list import VLMEVALKIT
 from tests.differential.sets import Case, Spec
 from tests.differential.specs.choices import choice_cases
+from tests.differential.specs.choices_authors import HOLMES as HOLMES_AUTHORS
+from tests.differential.specs.choices_authors import authors_set
 from tests.differential.specs.choices_video import candidates
 from tests.differential.styles_choice import Choice, choice
 
@@ -106,6 +108,14 @@ SPECS = (
             "accuracy": "total/acc",
             **{f"question_type/{task}": f"acc_by_type/{task}/acc" for task in HOLMES_TASKS},
         },
+    ),
+    authors_set(
+        "video-holmes",
+        "holmes",
+        HOLMES_AUTHORS,
+        "evaluate.py, evaluate",
+        in_answer_tags(choice_cases(HOLMES, pools.KNOWLEDGE + pools.SPACE)),
+        {"accuracy": "mean"},
     ),
     Spec(
         name="mvtamperbench.vlmevalkit",

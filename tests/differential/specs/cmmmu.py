@@ -8,6 +8,7 @@ from typing import Any
 from tests.differential import styles_choice
 from tests.differential.questions_choice import CHINESE
 from tests.differential.sets import Case, Spec
+from tests.differential.specs.choices_authors import CMMMU, authors_set
 from tests.differential.specs.open_answers import VLMEVALKIT_OPEN
 from tests.differential.specs.pictures import filler
 from tests.differential.styles_choice import choice
@@ -156,6 +157,15 @@ SPECS = (
             "lots": "cmmmu",
         },
         metrics={"accuracy": "总准确率"},
+        apart=_APART,
+    ),
+    authors_set(
+        "cmmmu",
+        "cmmmu",
+        CMMMU,
+        "eval/utils/eval_utils.py, evaluate_response",
+        _cases,
+        {"accuracy": "acc"},
         apart=_APART,
     ),
 )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tests.differential import questions_choice as pools
 from tests.differential.oracle_list import VLMEVALKIT
 from tests.differential.sets import Case, Spec
-from tests.differential.specs.choices import choice_cases, table_row, vlmevalkit_set
+from tests.differential.specs.choices import Pool, choice_cases, table_row, vlmevalkit_set
+from tests.differential.specs.choices_authors import LMMS_EVAL, VISULOGIC, authors_set
+from tests.differential.specs.choices_video import four
 from tests.differential.specs.open_answers import VLMEVALKIT_OPEN
 
 _FILE = "vlmeval/dataset/image_mcq.py, {}"
@@ -40,11 +43,11 @@ def _visulogic_cases() -> Iterator[Case]:
         yield Case(case.id, cells, case.style, case.reply)
 
 
-def _vmcbench_cases() -> Iterator[Case]:
+def _vmcbench_cases(pool: Pool = pools.DETAILS) -> Iterator[Case]:
     """Replies in which nothing is found, so that an option is drawn, come again with a choice
     behind them."""
     number = 10000
-    for case in choice_cases(table_row(category=_BENCHMARKS), pools.DETAILS)():
+    for case in choice_cases(table_row(category=_BENCHMARKS), pool)():
         silent = case.style.partition(", ")[0] in _SILENT
         yield replace(case, style=f"{_DRAWN}{case.style}") if silent else case
         if silent:
@@ -105,6 +108,13 @@ SPECS = (
         apart=_DRAWN,
         close=0.005,
     ),
+    authors_set("visulogic", "visulogic", VISULOGIC,
+                "evaluation/eval_model.py, extract_answer_v1 without a judge and calculate_scores",
+                _visulogic_cases, {"accuracy": "mean"}),
+    authors_set("vmcbench", "vmcbench", LMMS_EVAL,
+                "lmms_eval/tasks/vmcbench/utils.py, vmcbench_process_results",
+                partial(_vmcbench_cases, four(pools.DETAILS + pools.KNOWLEDGE)),
+                {"accuracy": "average"}, apart=_DRAWN),
     vlmevalkit_set("msearth", "MSEarthMCQ", pools.SCIENCE,
                    {"accuracy": "Overall", "category/geology": "geology"},
                    _FILE.format("ImageMCQDataset.evaluate"), category=("geology", "hydrology")),

@@ -47,18 +47,25 @@ from snellen.extract.published.listed import (
     parse_spatial457,
     phyx_choice_parser,
 )
-from snellen.extract.published.vlmevalkit_images import parse_visulogic, parse_vmcbench
+from snellen.extract.published.vlmevalkit_images import (
+    parse_visulogic,
+    parse_visulogic_official,
+    parse_vmcbench,
+)
 from snellen.extract.published.vlmevalkit_own import parse_first_capital
 from snellen.scoring.accuracy import score_notices
 from snellen.scoring.phyx import equal_phyx
 from snellen.scoring.spatial457 import equal_spatial457
 
-VERSION = "7"
+VERSION = "8"
 _FILE = "listed.toml"
 _OFFICIAL: Mapping[str, ParserSet | None] = {
     "none": None,
     "mmsi": PARSERS[OWN]._replace(choice=parse_mmsi),
     "medxpertqa": PARSERS[OWN]._replace(choice=parse_medxpertqa),
+    "visulogic": PARSERS[OWN]._replace(choice=parse_visulogic_official),
+    # Its authors publish no script: they name VLMEvalKit's and lmms-eval's, which read alike.
+    "vmcbench": PARSERS[OWN]._replace(choice=parse_vmcbench),
 }
 _VLMEVALKIT: Mapping[str, ParserSet | None] = {
     "generic": PARSERS[VLMEVALKIT],
@@ -131,7 +138,7 @@ class ListedEntry(Struct, frozen=True, forbid_unknown_fields=True):
     ] = "generic"
     """VLMEvalKit's rule: that for all choices and yes/no replies, one of its own, or one that is
     not restated here."""
-    official: Literal["none", "mmsi", "medxpertqa"] = "none"
+    official: Literal["none", "mmsi", "medxpertqa", "visulogic", "vmcbench"] = "none"
     """The reader in the authors' repository, where there is one."""
 
 
@@ -205,13 +212,13 @@ def _adjust(entry: ListedEntry) -> AdjustSample | None:
 
 def _headline(entry: ListedEntry) -> Headline:
     if entry.unscored:
-        return Headline(summarise=_summarise_without_gold)
+        return Headline(summarise=summarise_without_gold)
     if entry.sections:
         return Headline(summarise=partial(summarise_sections, entry.groups[0], entry.sections))
     return Headline()
 
 
-def _summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:
+def summarise_without_gold(context: SummaryContext, records: Sequence[Record]) -> Summary:
     """The summary without the notice of missing gold answers: they were left out on purpose."""
     expected = [
         structs.replace(record, unscored=None) if record.unscored == "no_gold" else record

@@ -8,10 +8,12 @@ or but for a few pixels (hard).
 
 Oddities: the number is the mean over covered texts, not over pictures. English and Chinese.
 
-Our rule is the authors': of the reply, the run of words nearest to each covered text must equal
-it; `jaccard` is the share of words in common. They split words with spaCy's models; here a rule
-splits English words, and Chinese is split into characters (see `scoring.text_restoration`), so
-that Jaccard for Chinese is another number. VLMEvalKit takes what follows the last "Assistant: ".
+Of the reply, the run of words nearest to each covered text must equal it; `jaccard` is the share of
+words in common. In Snellen's rule white space means nothing. `--rule official` and `--rule
+vlmevalkit` repeat the authors' code, which is VLMEvalKit's too: their words are those of spaCy's
+English model, of which a line break between words is one. Chinese is split into characters by every
+rule, and not into the words of spaCy's Chinese model (see `scoring.text_restoration`), so that
+Jaccard for Chinese is another number.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 import msgspec
 from msgspec import structs
@@ -30,6 +33,7 @@ from snellen.benchmarks.declaration.open_questions import (
     parse_whole_reply,
 )
 from snellen.benchmarks.declaration.published import Published, PublishedFile, published_tsv
+from snellen.benchmarks.protocol.flows import GradeFunction
 from snellen.benchmarks.protocol.parsers import ParserSet
 from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Variant
@@ -39,7 +43,11 @@ from snellen.core.sample import Row, Sample
 from snellen.core.summary import Metric, Summary
 from snellen.prompts.choice import PromptTemplate
 from snellen.scoring.headlines import headline_interval, weighted_mean
-from snellen.scoring.text_restoration import RestorationScore, score_restoration
+from snellen.scoring.text_restoration import (
+    RestorationScore,
+    score_restoration,
+    score_restoration_published,
+)
 
 HEADLINE = "exact_match"
 JACCARD = "jaccard"
@@ -80,13 +88,20 @@ def _join_golds(sample: Sample, row: Row) -> Sample:
     return structs.replace(sample, gold=gold)
 
 
+class _Restorer(Protocol):
+    def __call__(self, reply: str, gold: str, *, chinese: bool) -> RestorationScore: ...
+
+
 def _mean_over_texts(
-    part: Callable[[RestorationScore], float], chinese: bool, answer: str, sample: Sample
+    restore: _Restorer,
+    part: Callable[[RestorationScore], float],
+    chinese: bool,
+    answer: str,
+    sample: Sample,
 ) -> float:
     texts = sample.gold[0].split("\n")
-    return sum(part(score_restoration(answer, text, chinese=chinese)) for text in texts) / len(
-        texts
-    )
+    scores = (restore(answer, text, chinese=chinese) for text in texts)
+    return sum(part(score) for score in scores) / len(texts)
 
 
 def _summarise(context: SummaryContext, records: Sequence[Record]) -> Summary:
@@ -121,11 +136,28 @@ def _text_metric(name: str, sums: HeadlineSums | None, records: Sequence[Record]
 
 
 def _rules(*, chinese: bool) -> dict[str, ParserSet]:
+    def grade(restore: _Restorer, part: Callable[[RestorationScore], float]) -> GradeFunction:
+        return partial(_mean_over_texts, restore, part, chinese)
+
+    published = grade(score_restoration_published, _exact)
+    published_jaccard = {JACCARD: grade(score_restoration_published, _jaccard)}
     return open_rules(
-        partial(_mean_over_texts, lambda text: text.exact, chinese),
+        grade(score_restoration, _exact),
+        official=published,
+        vlmevalkit=published,
         parse=parse_whole_reply,
-        secondary={JACCARD: partial(_mean_over_texts, lambda text: text.jaccard, chinese)},
+        secondary={JACCARD: grade(score_restoration, _jaccard)},
+        secondary_official=published_jaccard,
+        secondary_vlmevalkit=published_jaccard,
     )
+
+
+def _exact(score: RestorationScore) -> float:
+    return score.exact
+
+
+def _jaccard(score: RestorationScore) -> float:
+    return score.jaccard
 
 
 def _for_language(declaration: Declaration, variant: Variant) -> Declaration:
@@ -138,7 +170,7 @@ def _for_language(declaration: Declaration, variant: Variant) -> Declaration:
 
 BENCHMARK = Declaration(
     name="vcr-wiki",
-    version="3",
+    version="4",
     title="VCR-wiki, covered text",
     paper="https://arxiv.org/abs/2406.06462",
     provenance="VCR-wiki (CC BY-SA 4.0), its authors' TSV files",

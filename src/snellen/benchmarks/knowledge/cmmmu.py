@@ -11,8 +11,9 @@ are right is not said, so all choices are asked alike, and are open questions he
 are named must be those of the gold. The closing lines are Snellen's own.
 
 Our rule takes the labels, the word or the text that a reply marks or states as its answer; a
-filled-in number may have words around it. `--rule vlmevalkit` searches announced texts, and draws
-at random where it finds nothing (see `extract.published.cmmmu`).
+filled-in number may have words around it. `--rule official` and `--rule vlmevalkit`, a copy of the
+former, search announced texts, and draw at random where they find nothing (see
+`extract.published.cmmmu`).
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _grade(answer: str, sample: Sample) -> float:
     return float(len(numbers) == 1 and matches_gold(numbers[0], sample.gold))
 
 
-def _grade_vlmevalkit(reply: str, sample: Sample) -> float:
+def _grade_published(reply: str, sample: Sample) -> float:
     [gold] = sample.gold
     if sample.groups.get(TYPE) == _CHOICE:
         return float(choose_labels(reply, sample.options) == gold.replace(SEPARATOR, ""))
@@ -107,9 +108,13 @@ def _parse_truth(reply: str, stop_reason: str) -> Answer:
     return ParsedAnswer("Yes" if right else "No", "words for right and wrong")
 
 
+_PUBLISHED = PARSERS["vlmevalkit"]._replace(
+    yes_no=parse_truth, open=OpenScoring(parse_raw_reply, _grade_published)
+)
+
 BENCHMARK = Declaration(
     name="cmmmu",
-    version="1",
+    version="2",
     title="CMMMU, college exams in Chinese",
     paper="https://arxiv.org/abs/2401.11944",
     provenance="CMMMU of its authors, the validation set as VLMEvalKit's TSV",
@@ -126,9 +131,8 @@ BENCHMARK = Declaration(
             "snellen": PARSERS["snellen"]._replace(
                 yes_no=_parse_truth, open=OpenScoring(parse_marked_answer, _grade)
             ),
-            "vlmevalkit": PARSERS["vlmevalkit"]._replace(
-                yes_no=parse_truth, open=OpenScoring(parse_raw_reply, _grade_vlmevalkit)
-            ),
+            "vlmevalkit": _PUBLISHED,
+            "official": _PUBLISHED,
         },
         template=PromptTemplate(open="", yes_no=""),
     ),

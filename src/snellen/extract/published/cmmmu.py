@@ -1,4 +1,5 @@
-"""VLMEvalKit's rule of CMMMU's three types of question, as of its commit e8e78f05 (August 2026).
+"""The authors' rule of CMMMU's three types of question (`eval/utils/eval_utils.py` of
+CMMMU-Benchmark/CMMMU, commit e1ba8832), of which VLMEvalKit has a copy (commit e8e78f05).
 
 A choice: the labels in parentheses, else the capitals A to D anywhere, else the texts of options;
 those that occur most often, together ("AC"). A statement: of the shortest texts behind the words
@@ -6,9 +7,9 @@ that announce a result, line by line, how many hold a word for right, or else on
 "不对" holds "对", it is right. An answer to fill in: such a text, if it is not much longer than the
 gold, or a number in one, equal to two decimals.
 
-Where nothing is found in a choice or statement VLMEvalKit draws at random; so does this rule, by a
-seed from the reply. VLMEvalKit counts an answer to fill in once for every text that holds it, so
-that one question may count several times; here it counts once.
+Where nothing is found in a choice or statement both draw at random; so does this rule, by a seed
+from the reply. VLMEvalKit counts an answer to fill in once for every text that holds it, so that
+one question may count several times; by the authors, and here, it counts once.
 """
 
 from __future__ import annotations

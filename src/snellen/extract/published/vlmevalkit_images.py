@@ -4,6 +4,9 @@
 `parse_visulogic`   VisuLogic: the complete reply or the content of the last box, if it is a letter
                     A to D; else a letter at the end of the reply, or alone at its beginning; else
                     what stands behind "the answer is" and the like.
+`parse_visulogic_official`  The same in the authors' repository (VisuLogic-Eval, commit 00fba6dd),
+                    where a reply without a box is taken whole only if it has one or two signs. What
+                    this does not find their script has a judge extract.
 `parse_vmcbench`    VMCBench: a label in parentheses or before a full stop, else between blanks,
                     else (in replies of more than five words) the text of an option; of several,
                     the last. If nothing is found, VLMEvalKit draws an option at random: so does
@@ -17,6 +20,7 @@ from collections.abc import Mapping
 
 from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
 from snellen.extract.published.mmmu import EDGES, draw_option
+from snellen.extract.published.mmmu import RULE as OFFICIAL_RULE
 from snellen.extract.published.vlmevalkit import RULE
 
 _FOUR_LABELS = ("A", "B", "C", "D")
@@ -42,17 +46,40 @@ _WORDS_FOR_CONTENT = 5
 def parse_visulogic(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
     """The letter in the last box, else the one at an edge or behind a lead-in. The options, which
     stand in the picture, are not read."""
-    for label in (_boxed_text(reply).strip(), _label_in_prose(reply)):
+    return _parse_box_or_prose(_boxed_text(reply), reply, stop_reason, RULE)
+
+
+def parse_visulogic_official(
+    reply: str, options: Mapping[str, str], stop_reason: str = "stop"
+) -> Answer:
+    """As `parse_visulogic`, but without a box only a reply of one or two signs is its label."""
+    has_text = len(reply) <= _MAX_LABEL_LENGTH or _last_box(reply) is not None
+    boxed = _boxed_text(reply) if has_text else ""
+    return _parse_box_or_prose(boxed, reply, stop_reason, OFFICIAL_RULE)
+
+
+def _parse_box_or_prose(boxed: str, reply: str, stop_reason: str, rule: str) -> Answer:
+    for label in (boxed.strip(), _label_in_prose(reply)):
         if label in _FOUR_LABELS:
-            return ParsedAnswer(label, RULE)
+            return ParsedAnswer(label, rule)
     return _classify_unparsed(reply, stop_reason)
 
 
 def _boxed_text(reply: str) -> str:
     """The text of the last box without its markup; the complete reply if there is no box, or more
     than a label in it."""
+    content = _last_box(reply)
+    if not content:
+        return reply
+    for mark in _MARKUP:
+        content = content.replace(mark, "")
+    return content if len(content) <= _MAX_LABEL_LENGTH and content != "or" else reply
+
+
+def _last_box(reply: str) -> str | None:
+    """What stands in the last box that is closed."""
     starts: list[int] = []
-    content = ""
+    content = None
     for part in _BOX_PART.finditer(reply):
         if part[0] == _BOX:
             starts.append(part.end())
@@ -60,11 +87,7 @@ def _boxed_text(reply: str) -> str:
             start = starts.pop()
             if not starts:
                 content = reply[start : part.start() + 1]
-    if not content:
-        return reply
-    for mark in _MARKUP:
-        content = content.replace(mark, "")
-    return content if len(content) <= _MAX_LABEL_LENGTH and content != "or" else reply
+    return content
 
 
 def _label_in_prose(reply: str) -> str:

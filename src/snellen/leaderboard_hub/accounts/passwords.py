@@ -11,7 +11,8 @@ from argon2.profiles import RFC_9106_LOW_MEMORY
 from snellen.core.errors import UsageError
 
 SHORTEST, LONGEST = 10, 200
-_hasher = PasswordHasher.from_parameters(RFC_9106_LOW_MEMORY)
+PARAMETERS = RFC_9106_LOW_MEMORY
+_hasher = PasswordHasher.from_parameters(PARAMETERS)
 _NOBODY = _hasher.hash("a password that nobody has")
 _turns = BoundedSemaphore(4)
 """Hashes at once: each takes 64 MiB, so that many sign-ins together would take all memory."""

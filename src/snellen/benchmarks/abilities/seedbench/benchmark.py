@@ -23,10 +23,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, cast, get_args
 
-from snellen.benchmarks.abilities.seedbench.drawing_options import (
-    drawing_options,
-    split_drawing_options,
-)
 from snellen.benchmarks.abilities.seedbench.image_answers import (
     drawing_flow,
     text_then_drawing_flow,
@@ -60,6 +56,10 @@ from snellen.benchmarks.protocol.ask_config import (
     few_shot_parameters,
     few_shot_requirements,
     max_reply_tokens,
+)
+from snellen.benchmarks.protocol.drawing_options import (
+    drawing_options,
+    split_drawing_options,
 )
 from snellen.benchmarks.protocol.flows import AskConfig, parse_yes_no_by_words, single_pass_flow
 from snellen.benchmarks.protocol.parsers import (

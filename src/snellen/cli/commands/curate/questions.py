@@ -176,7 +176,7 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
 
 def _make_drawn(arguments: Namespace) -> QuestionsResult:
     """Questions that are answered by drawing, of captions."""
-    from snellen.benchmarks.abilities.seedbench.drawing_options import split_drawing_options
+    from snellen.benchmarks.protocol.drawing_options import split_drawing_options
     from snellen.core.benchmark import Variant
     from snellen.curate.questions.captions import open_captions
     from snellen.curate.questions.drawn_questions import DrawnOptions, make_drawn_questions
