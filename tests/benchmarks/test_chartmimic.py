@@ -288,6 +288,6 @@ def test_programs_run_once_and_are_scored_from_the_store(
     assert first.summary.metrics["executed"].value == 50.0
     assert first.summary.metrics["text"].value == 50.0
     assert 0 < (first.summary.metrics["colour"].value or 0) < 50.0
-    assert "'elm'" in str(first.records[1].passes[0].verdicts[0].output)
+    assert "elm" in str(first.records[1].passes[0].verdicts[0].output)
     monkeypatch.setattr(runner.ProgramRunner, "run", None)
     assert scored(tmp_path, "chartmimic:run_code=yes", replies).summary == first.summary

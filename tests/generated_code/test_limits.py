@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,20 @@ def test_a_lost_worker_is_replaced(runner: ProgramRunner, monkeypatch: pytest.Mo
     monkeypatch.setattr(runner_module, "_START", "raise SystemExit")
     with pytest.raises(WorkerLost, match="gone"):
         ProgramRunner(runner._cache).run(CHART)
+
+
+@pytest.mark.release
+def test_a_program_that_nobody_waits_for_is_stopped(runner: ProgramRunner) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(runner.run, "import time\ntime.sleep(50)")
+        begun = time.monotonic()
+        while not runner._busy:
+            time.sleep(0.01)
+        runner.stop()
+        with pytest.raises(WorkerLost):
+            running.result()
+    assert time.monotonic() - begun < 20
+    assert message(runner, CHART) == ""
 
 
 @pytest.mark.release

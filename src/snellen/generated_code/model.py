@@ -78,6 +78,10 @@ class ProgramModel(ModelDefaults):
             )
         except WorkerLost as error:
             return Failure("request", str(error))
+        except asyncio.CancelledError:
+            # After Ctrl-C nobody waits for what still runs.
+            self._runner.stop()
+            raise
         if report.picture:
             digest = digest_bytes(report.picture)
             return Drawn((digest,), data={digest: report.picture})

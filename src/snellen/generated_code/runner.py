@@ -65,6 +65,8 @@ class WorkerProcess:
     def __init__(self, cache: Path, modules: Sequence[str] = tuple(PROGRAM_LIBRARIES)) -> None:
         """Start it; `cache` is where matplotlib keeps its list of fonts, and `modules` are loaded
         before any program. Raises WorkerLost."""
+        self.is_stopped = False
+        """Whether it was ended because nobody wants its answer any more."""
         self._folder = tempfile.mkdtemp(prefix="snellen-program-")
         home = str(Path(self._folder, "home"))
         commands, self._commands = os.pipe()
@@ -96,6 +98,11 @@ class WorkerProcess:
             raise WorkerLost("the process that runs programs has ended") from error
         answer = self._receive(limits.wall_seconds + _GRACE_SECONDS)
         return msgspec.msgpack.decode(answer, type=ProgramReport)
+
+    def stop(self) -> None:
+        """End it from another thread; the one that waits for its answer closes it."""
+        self.is_stopped = True
+        self._process.kill()
 
     def close(self) -> None:
         """End it with whatever it runs, and remove its folder."""
@@ -144,6 +151,7 @@ class ProgramRunner:
         modules: Sequence[str] = tuple(PROGRAM_LIBRARIES),
     ) -> None:
         self.limits = limits
+        self._busy: set[WorkerProcess] = set()
         self.protection: Protection | None = None
         """What a worker said of it; None before one was started."""
         self._cache, self._modules = cache, modules
@@ -163,15 +171,23 @@ class ProgramRunner:
             return ProgramReport(ProgramFailure("error", f"UnicodeEncodeError: {error.reason}"))
         for is_last in (False, True):
             worker = self._worker()
+            self._busy.add(worker)
             try:
                 report = worker.run(program, wanted, self.limits)
             except WorkerLost:
-                if is_last:
+                if is_last or worker.is_stopped:
                     raise
                 continue
+            finally:
+                self._busy.discard(worker)
             self._idle.put(worker)
             return report
         raise AssertionError("unreachable")
+
+    def stop(self) -> None:
+        """End the programs that run now; `run` raises WorkerLost for them."""
+        for worker in tuple(self._busy):
+            worker.stop()
 
     def close(self) -> None:
         """End the workers that run nothing."""
