@@ -171,6 +171,7 @@ def test_a_judge_sees_both_pictures() -> None:
         ("", None, "no program"),
         (REPLY, ProgramReport(ProgramFailure("error", "NameError: x")), "error"),
         (REPLY, ProgramReport(ProgramFailure("timeout", "late")), "timeout"),
+        (REPLY, ProgramReport(), "ended"),
     ],
 )
 def test_no_chart_earns_nothing(reply: str, report: ProgramReport | None, end: str) -> None:

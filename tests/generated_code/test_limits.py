@@ -180,6 +180,10 @@ def test_a_forged_report_harms_nobody(runner: ProgramRunner) -> None:
     long = write.format("(1 << 40).to_bytes(8, 'little')")
     assert message(runner, long) == "too_large: its report is long; it may have 64 MB"
     garbled = write.format("(3).to_bytes(8, 'little') + b'abc'")
+    assert (
+        message(runner, "import os\nos.kill(os.getpid(), 40)")
+        == "killed: it was ended by signal 40"
+    )
     assert message(runner, garbled) == "too_large: its report is garbled; it may have 64 MB"
     assert message(runner, CHART) == ""
 

@@ -17,9 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
-from snellen.core.errors import UsageError
-from snellen.core.media import digest_bytes
+from snellen.core.errors import MediaError, UsageError
+from snellen.core.media import check_image, digest_bytes
 from snellen.core.model import Capabilities, Identity, ModelDefaults
 from snellen.core.output import Drawn, Failure, Generated, Output
 from snellen.core.request import Draw, Request
@@ -82,10 +83,10 @@ class ProgramModel(ModelDefaults):
             # After Ctrl-C nobody waits for what still runs.
             self._runner.stop()
             raise
-        if report.picture:
+        if report.picture and _is_image(report.picture):
             digest = digest_bytes(report.picture)
             return Drawn((digest,), data={digest: report.picture})
-        text = msgspec.json.encode(report).decode()
+        text = msgspec.json.encode(structs.replace(report, picture=b"")).decode()
         # A picture that cannot be drawn is refused, which is an answer.
         return Generated(text, stop_reason="refusal" if isinstance(request, Draw) else "stop")
 
@@ -93,6 +94,15 @@ class ProgramModel(ModelDefaults):
         """End the workers."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._runner.close()
+
+
+def _is_image(data: bytes) -> bool:
+    """Whether a picture can be opened: a program may have written the report itself."""
+    try:
+        check_image(data)
+    except MediaError:
+        return False
+    return True
 
 
 @functools.cache

@@ -128,9 +128,7 @@ class _Forker:
 
 def _run_program(job: ProgramJob, path: Path, chart: ObservedChart) -> ProgramReport:
     """Run the program in this process, and report what its chart holds."""
-    memory: ProgramFailure | None = ProgramFailure(
-        "memory", f"it asked for more than {job.limits.memory_mb} MB"
-    )
+    memory = ProgramFailure("memory", f"it asked for more than {job.limits.memory_mb} MB")
     try:
         path.write_text(job.program, encoding="utf-8")
         _seed()
@@ -171,7 +169,8 @@ def _explain_loss(reason: str, status: int, limits: ProgramLimits) -> ProgramFai
             "too_large", f"its report is {reason}; it may have {limits.report_mb} MB"
         )
     if killer:
-        return ProgramFailure("killed", f"it was ended by {signal.Signals(killer).name}")
+        name = next((one.name for one in signal.Signals if one == killer), f"signal {killer}")
+        return ProgramFailure("killed", f"it was ended by {name}")
     code = os.waitstatus_to_exitcode(status)
     return ProgramFailure("ended", f"it ended itself before it was drawn: exit code {code}")
 

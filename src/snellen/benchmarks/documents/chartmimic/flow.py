@@ -103,6 +103,10 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
         verdict = structs.replace(chart.verdict, values={EXECUTED: 0.0})
         result = structs.replace(result, verdicts=(verdict,))
         return _without_chart(sample, result, chart.failure.kind, panel)
+    if chart.contents is None:
+        # Only a program that writes its own report says nothing of a chart.
+        result = structs.replace(result, verdicts=(chart.verdict,))
+        return _without_chart(sample, result, "ended", panel)
     expected_program = until_drawn(reference.program)
     expected = yield from _run(expected_program, Ref(sample.id, 1), REFERENCE)
     if isinstance(expected, Failure):
@@ -110,7 +114,7 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
             sample, (result,), failure_of=expected, unscored="failed", outcome="failed"
         )
     result = structs.replace(result, verdicts=(chart.verdict, expected.verdict))
-    if chart.contents is None or expected.contents is None:
+    if expected.contents is None:
         # A reference that does not run here says nothing about the reply.
         return build_record(_with_end(sample, "no reference"), (result,), unscored="ungraded")
     parts = compare_charts(chart.contents, expected.contents, is_graph=reference.is_graph)
