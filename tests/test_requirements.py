@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 PINNED = (ROOT / "constraints" / "tests.txt").read_text(encoding="utf-8")
-OF_OTHER_EXTRAS = ("torchao", "atheris", "vllm")
+OF_OTHER_EXTRAS = ("torchao", "atheris", "vllm", "matplotlib-venn", "seaborn", "squarify")
 """Packages that the tests do not install."""
 FLOORS = dict(re.findall(r"^\| ([a-z]+) \| ([0-9.]+) \|", SECURITY, re.MULTILINE))
 

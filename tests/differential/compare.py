@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import tomllib
@@ -124,14 +125,16 @@ def _scored(judged: JudgedSet, rows: Sequence[Row], folder: Path) -> Scored:
         judges = ["column:verdict"]
     elif judged.role == STEPS:
         judges = [StepJudge(rows)]
-    return score(
-        judged.benchmark,
-        predictions,
-        data=data,
-        variant=Variant(rule=judged.rule),
-        judges=judges,
-        extractor="column:verdict" if verdicts and judged.role == "extractor" else None,
-    )
+    # What programs and judges say is stored in the working folder, and another time is asked anew.
+    with contextlib.chdir(folder):
+        return score(
+            judged.benchmark,
+            predictions,
+            data=data,
+            variant=Variant(rule=judged.rule),
+            judges=judges,
+            extractor="column:verdict" if verdicts and judged.role == "extractor" else None,
+        )
 
 
 class StepJudge(ModelDefaults):

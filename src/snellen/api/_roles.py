@@ -204,6 +204,7 @@ class RunMatrix:
             for role, helper in roles.shared_roles.items()
             if role in benchmark.extra_roles
         }
+        own = {role: open_own() for role, open_own in benchmark.own_roles.items()}
         join = roles.joins.get(name)
         sampling = {MAIN: roles.sampling[name]} if name in roles.sampling else {}
         sampling |= {
@@ -214,7 +215,7 @@ class RunMatrix:
             model_name=name,
             benchmark=benchmark,
             out=Path(options.out),
-            roles={**cell.extractor, **shared, **({DRAWER: join.drawer} if join else {})},
+            roles={**cell.extractor, **shared, **own, **({DRAWER: join.drawer} if join else {})},
             limit=options.limit,
             seed=options.seed,
             failures=self.variant.failures,

@@ -420,19 +420,20 @@ def _score_predictions(
     advice = advice_on(benchmark.name, predictions.columns, has_judge=bool(roles.judges))
     models = roles.open_models(predictions, benchmark)
     check_judges_see([benchmark], models)
+    own = {role: open_own() for role, open_own in benchmark.own_roles.items()}
     unread: Iterator[str] = iter(())
     table = benchmark.open()
     benchmark = replace(benchmark, open=lambda: table)
     replies = predictions.replies()
-    if not models:
+    if not models and not own:
         records, warnings = score_replies(benchmark, replies, predictions.digest)
     else:
         asked_models = {
             role: model for role, model in models.items() if not isinstance(model, Replay)
         }
         check_roles(asked_models)
-        with ResponseStore(roles.store if asked_models else None) as store:
-            judges = Judges(models, store)
+        with ResponseStore(roles.store if asked_models or own else None) as store:
+            judges = Judges({**models, **own}, store)
             records, warnings = score_replies(benchmark, replies, predictions.digest, judges)
         refuse_idle_roles(benchmark, roles, records)
         unread = unread_verdict_warnings(models, records)

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from snellen.core.flow import Flow
 from snellen.core.headline import SumsOf
-from snellen.core.model import Capabilities, Modality
+from snellen.core.model import Capabilities, Modality, Model
 from snellen.core.record import Record, credits_empty_reply, draws_of
 from snellen.core.run import FewShotInfo
 from snellen.core.sample import Kind, Row, Sample
@@ -111,6 +111,9 @@ class Benchmark:
     """Roles of further models that its flows ask, e.g. `clip`; an `extractor` is always allowed."""
     judges_see_media: bool = False
     """Whether a prompt of its judges shows the images or frames of the question."""
+    own_roles: Mapping[str, Callable[[], Model]] = field(default_factory=dict)
+    """Models that it brings itself, by role, such as one that runs programs: each is opened when a
+    run begins, and its outputs are stored like those of others."""
     paper: str = ""
     provenance: str = ""
     """Where the data come from and under which licence."""

@@ -145,6 +145,7 @@ def assemble(declaration: Declaration, variant: Variant) -> Benchmark:
         prepare=declaration.prepare,
         extra_roles=parts.extra_roles,
         judges_see_media=parts.judges_see_media,
+        own_roles=parts.own_roles,
         paper=declaration.paper,
         provenance=declaration.provenance,
         options=listed,

@@ -18,7 +18,7 @@ from snellen.benchmarks.protocol.summary_context import SummaryContext
 from snellen.core.benchmark import Benchmark, FetchProgress, Requirement, Table, Variant, requires
 from snellen.core.flow import Flow
 from snellen.core.headline import HeadlineSums, SumsOf
-from snellen.core.model import Capabilities
+from snellen.core.model import Capabilities, Model
 from snellen.core.record import Record
 from snellen.core.sample import Kind, Row, Sample
 from snellen.core.summary import Summary
@@ -128,6 +128,8 @@ class ScoringParts:
     extra_roles: tuple[str, ...] = ()
     judges_see_media: bool = False
     """`Benchmark.judges_see_media`."""
+    own_roles: Mapping[str, Callable[[], Model]] = field(default_factory=dict)
+    """`Benchmark.own_roles`."""
     is_circular: bool = False
     unscorable: str = ""
     """Why this run can have no score, such as that no judge was named."""

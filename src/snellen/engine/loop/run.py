@@ -429,11 +429,18 @@ class RunState:
             reused=self._reused,
             address=abilities(self.plan.model).address if self._usage().sent else self.info.address,
             served=self._served_models(),
-            remarks=(*abilities(self.plan.model).remarks, *self._extra_remarks),
+            remarks=(*self._remarks_of_models(), *self._extra_remarks),
             finished=None if status == "running" else _now(),
         )
         self.writer.write_info(self.info)
         self._written_at = time.monotonic()
+
+    def _remarks_of_models(self) -> Iterator[str]:
+        """Remarks of the measured model, and of those that the benchmark brings."""
+        yield from abilities(self.plan.model).remarks
+        for role in self.plan.benchmark.own_roles:
+            if role in self.plan.roles:
+                yield from abilities(self.plan.roles[role]).remarks
 
     def finish(self, status: Status) -> None:
         """Write `run.json` and the report of all records so far, also after an interruption."""

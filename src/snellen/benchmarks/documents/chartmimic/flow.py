@@ -1,0 +1,180 @@
+"""How a sample is asked: the model for a program, that for its chart, judges for a grade."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from snellen.benchmarks.documents.chartmimic.comparison import (
+    PARTS,
+    compare_charts,
+    find_program,
+    mean_part,
+    parse_chart_grade,
+    until_drawn,
+)
+from snellen.benchmarks.documents.chartmimic.references import REFERENCE, Reference
+from snellen.benchmarks.protocol.judged_flows import ask_model, build_record, ungraded_record
+from snellen.benchmarks.protocol.judging import JudgePanel, PanelVerdicts, ask_judges, judge_values
+from snellen.core.flow import Flow, Steps
+from snellen.core.media import InlineSource
+from snellen.core.output import (
+    Answer,
+    Drawn,
+    Failure,
+    Generated,
+    NoMatch,
+    Output,
+    ParsedAnswer,
+)
+from snellen.core.record import Pass, Record, Verdict
+from snellen.core.request import Draw, Generate, Generation, Media, Message, Ref, Text, user
+from snellen.core.sample import MediaRef, Sample
+from snellen.extract.unanswered import non_answer
+from snellen.generated_code.charts import ChartContents
+from snellen.generated_code.limits import ProgramFailure
+from snellen.generated_code.model import PROGRAM, read_report
+
+RUBRIC = "chartmimic"
+RUN_CODE = "run_code"
+LOW_LEVEL, HIGH_LEVEL, OVERALL = "low_level", "high_level", "overall"
+EXECUTED = "executed"
+"""Value: whether the reply has a program that draws a chart."""
+END = "program"
+"""Group: how the program ended, `drawn`, `no program` or the kind of its failure."""
+_TOP = 100.0
+_FENCE = "fenced as Python"
+
+
+class _Chart(NamedTuple):
+    """What came of a program."""
+
+    verdict: Verdict
+    contents: ChartContents | None = None
+    failure: ProgramFailure | None = None
+
+
+def build_flow(
+    settings: Generation, panel: JudgePanel, options: Mapping[str, str]
+) -> Callable[[Sample], Flow]:
+    """Ask for a program; where programs may run, compare its chart with the reference's, and have
+    judges compare the pictures."""
+    may_run = options[RUN_CODE] == "yes"
+
+    def flow(sample: Sample) -> Flow:
+        messages = instruction(sample)
+        output = yield from ask_model(sample, messages, settings)
+        if not isinstance(output, Generated):
+            return build_record(sample, (Pass(messages, output),))
+        program = find_program(output.text)
+        silent = non_answer(output) if program is None else None
+        answer: Answer = silent or (
+            NoMatch(_FENCE) if program is None else ParsedAnswer(program.strip(), _FENCE)
+        )
+        result = Pass(messages, output, answer)
+        if not may_run:
+            return build_record(sample, (result,))
+        if program is None:
+            return _without_chart(sample, result, "no program", panel)
+        return (yield from _compare(sample, result, program, panel))
+
+    return flow
+
+
+def instruction(sample: Sample) -> tuple[Message, ...]:
+    """The instruction of the data, then the picture."""
+    shown = [Media(ref.kind, ref.digest) for ref in sample.media]
+    return (user(Text(sample.question), *shown),)
+
+
+def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> Flow:
+    """Run the program and the reference's, and score the first by the second."""
+    reference = msgspec.json.decode(sample.hint, type=Reference)
+    whole = until_drawn(f"{reference.data_code}\n{program}" if reference.data_code else program)
+    chart = yield from _run(whole, Ref(sample.id), "generated")
+    if isinstance(chart, Failure):
+        return build_record(
+            sample, (result,), failure_of=chart, unscored="failed", outcome="failed"
+        )
+    if chart.failure is not None:
+        verdict = structs.replace(chart.verdict, values={EXECUTED: 0.0})
+        result = structs.replace(result, verdicts=(verdict,))
+        return _without_chart(sample, result, chart.failure.kind, panel)
+    if chart.contents is None:
+        # Only a program that writes its own report says nothing of a chart.
+        result = structs.replace(result, verdicts=(chart.verdict,))
+        return _without_chart(sample, result, "ended", panel)
+    expected_program = until_drawn(reference.program)
+    expected = yield from _run(expected_program, Ref(sample.id, 1), REFERENCE)
+    if isinstance(expected, Failure):
+        return build_record(
+            sample, (result,), failure_of=expected, unscored="failed", outcome="failed"
+        )
+    result = structs.replace(result, verdicts=(chart.verdict, expected.verdict))
+    if expected.contents is None:
+        # A reference that does not run here says nothing about the reply.
+        return build_record(_with_end(sample, "no reference"), (result,), unscored="ungraded")
+    parts = compare_charts(chart.contents, expected.contents, is_graph=reference.is_graph)
+    low = mean_part(parts)
+    values = {EXECUTED: 1.0, **parts, LOW_LEVEL: low}
+    verdict = structs.replace(chart.verdict, values=values)
+    result = structs.replace(result, verdicts=(verdict, expected.verdict))
+    sample = _with_end(sample, "drawn")
+    if not panel:
+        return build_record(sample, (result,), score=low, values=values)
+    judged = yield from _judge(sample, whole, expected_program, panel)
+    result = structs.replace(result, verdicts=(*result.verdicts, *judged.verdicts))
+    grade = judged.grade() if judged.verdicts else 0.0
+    if grade is None or judged.failure is not None:
+        return ungraded_record(sample, (result,), judged)
+    high = grade / _TOP
+    values |= {HIGH_LEVEL: high} | dict(judge_values(judged, lambda one: one / _TOP))
+    return build_record(sample, (result,), score=(low + high) / 2, values=values)
+
+
+def _run(program: str, ref: Ref, step: str) -> Steps[_Chart | Failure]:
+    """Have a program run, whose report is kept as a verdict."""
+    output: Output = yield Generate(messages=(user(Text(program)),), ref=ref, to=PROGRAM)
+    if isinstance(output, Failure):
+        return output
+    verdict = Verdict(PROGRAM, output, step=step)
+    report = read_report(output) if isinstance(output, Generated) else None
+    if report is None:
+        return _Chart(verdict)
+    return _Chart(verdict, report.contents, report.failure)
+
+
+def _judge(sample: Sample, program: str, reference: str, panel: JudgePanel) -> Steps[PanelVerdicts]:
+    """The judges' verdicts on the reference's picture and the program's; none where one cannot be
+    drawn."""
+    shown: list[MediaRef] = []
+    stored = sample.option_images.get(REFERENCE)
+    for turn, each in enumerate((program, reference)):
+        if turn and stored is not None:
+            break
+        drawn = yield Draw(messages=(user(Text(each)),), ref=Ref(sample.id, turn), to=PROGRAM)
+        if isinstance(drawn, Failure):
+            return PanelVerdicts((Verdict(PROGRAM, drawn, step="picture"),))
+        if not isinstance(drawn, Drawn):
+            return PanelVerdicts(())
+        digest = drawn.images[0]
+        shown.append(MediaRef(digest, InlineSource(drawn.data.get(digest, b""))))
+    pictures = (stored or shown[-1], shown[0])
+    return (
+        yield from ask_judges(panel, RUBRIC, {}, parse_chart_grade, Ref(sample.id), media=pictures)
+    )
+
+
+def _without_chart(sample: Sample, result: Pass, end: str, panel: JudgePanel) -> Record:
+    """A reply that earns nothing, also of a judge, because no chart came of it."""
+    values = dict.fromkeys((EXECUTED, *PARTS, LOW_LEVEL), 0.0)
+    if panel:
+        values[HIGH_LEVEL] = 0.0
+    return build_record(_with_end(sample, end), (result,), score=0.0, values=values)
+
+
+def _with_end(sample: Sample, end: str) -> Sample:
+    return structs.replace(sample, groups={**sample.groups, END: end})

@@ -1,0 +1,37 @@
+"""Limits of one program, and what its end is called."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+MB = 1 << 20
+
+ProgramError = Literal["error", "timeout", "memory", "ended", "killed", "too_large"]
+"""`error`: it raised an exception; `timeout`: it took too long, by the clock or the processor;
+`memory`: it asked for more than it may have; `ended`: it left before its picture could be drawn;
+`killed`: a signal ended it; `too_large`: its report is longer than a report may be."""
+
+
+class ProgramLimits(Struct, frozen=True):
+    """What a program may use. VLMEvalKit gives each 120 seconds, and no other limit."""
+
+    cpu_seconds: int = 60
+    wall_seconds: float = 120.0
+    memory_mb: int = 4096
+    """Address space, that of the libraries included."""
+    file_mb: int = 64
+    """Longest file that it may write."""
+    open_files: int = 256
+    processes: int = 64
+    """Processes and threads of the user, where the system cannot forbid processes altogether."""
+    report_mb: int = 64
+
+
+class ProgramFailure(Struct, frozen=True):
+    """Why a program has no picture: a result of the program, not of the machine."""
+
+    kind: ProgramError
+    message: str
+    """For `error` the last line of its traceback."""
