@@ -11,6 +11,7 @@ from snellen.core.output import Answer
 from snellen.extract.choice import parse_choice
 from snellen.extract.multi_label import parse_multi_label
 from snellen.extract.open_text import parse_open
+from snellen.extract.published.videos import parse_video_holmes
 from snellen.extract.yes_no import parse_yes_no
 
 LENGTH = 100_000
@@ -20,6 +21,7 @@ READERS: dict[str, Callable[[str], Answer]] = {
     "letters": lambda reply: parse_multi_label(reply, "ABCD"),
     "yes or no": parse_yes_no,
     "open": parse_open,
+    "last answer": lambda reply: parse_video_holmes(reply, OPTIONS),
 }
 PHRASES = (
     "answer: ", "the answer is ", "答案是", "选A", "\\boxed{", "A. ", "A)\n", "(A", "A\n",

@@ -24,6 +24,8 @@ SIX = dict(zip("ABCDEF", ("a cat", "Boat", "car", "dog", "egg", "fly"), strict=T
         ("<answer>Boat</answer>", "B", "B"),
         ("<answer>[E]</answer>", "E", "E"),
         ("<answer>fly</answer>", None, None),
+        ("<answer>A</answer><answer>B", "A", "A"),
+        ("<answer><answer>C: car</answer>", "C", "C"),
         ("The answer: F", "F", None),
         ("B", "B", None),
     ],

@@ -75,6 +75,13 @@ def test_why_a_file_is_not_taken(name: str) -> None:
     assert translate("en", english) == english
 
 
+def test_nothing_is_read_behind_the_last_row_that_is_taken() -> None:
+    file = b"index,prediction\n1,A\n2,B\n3,C\n4,D,one cell too many\n"
+    assert refusal(lambda: read_replies("r.csv", file, _LIMITS)) == (
+        "r.csv has more than 2 rows; at most these are taken"
+    )
+
+
 @pytest.mark.parametrize("known", [["7", "8"], ["7", "8", "9", "10"]], ids=["few", "many"])
 def test_why_ids_are_not_taken(known: list[str]) -> None:
     english = refusal(lambda: check_ids([Reply("{n}", "A"), Reply("7", "B")], known))

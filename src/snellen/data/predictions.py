@@ -324,6 +324,7 @@ def read_predictions(
     where: Mapping[str, str] | None = None,
     settings: Settings | None = None,
     repeats: bool = False,
+    max_rows: int | None = None,
 ) -> Predictions:
     """Read CSV, TSV, JSON Lines, JSON, XLSX or Parquet, by suffix; `.gz` is unpacked.
 
@@ -332,14 +333,19 @@ def read_predictions(
     results.json are detected by content. `columns` names the columns of `id`,
     `prediction` and `gold` (`id=split+question_id` joins two columns); `where` keeps the rows with
     these values; with `repeats`, two different replies to one question both count. Raises DataError
-    (unreadable, no ids or replies, rows with one id that differ) and UnknownName (no such column).
+    (unreadable, no ids or replies, rows with one id that differ, more than `max_rows`) and
+    UnknownName (no such column).
     """
     column_map, where = dict(columns or {}), dict(where or {})
     name = str(path)
     scan = _scan_file(
         Path(path).expanduser(), column_map, name, settings or Settings.from_environment()
     )
-    numbered = [(number, row.cells) for number, row in enumerate(scan.rows, 1)]
+    numbered = []
+    for number, row in enumerate(scan.rows, 1):
+        if max_rows is not None and number > max_rows:
+            raise DataError(f"{name} has more than {max_rows:,} rows; at most these are taken")
+        numbered.append((number, row.cells))
     names = tuple(
         dict.fromkeys([*scan.columns, *(column for _, cells in numbered for column in cells)])
     )

@@ -34,8 +34,8 @@ from snellen.generated_code.protection import Protection
 LIMITS = ProgramLimits()
 EXTRA = "charts"
 _START = (
-    "import json, sys; told = json.loads(sys.argv[1]); sys.path[:] = told['path']; "
-    "from snellen.generated_code.worker import main; main(**told['start'])"
+    "import json, sys; given = json.loads(sys.argv[1]); sys.path[:] = given['path']; "
+    "from snellen.generated_code.worker import main; main(**given['start'])"
 )
 _START_SECONDS = 120.0
 """A first import of matplotlib lists the fonts of the machine."""

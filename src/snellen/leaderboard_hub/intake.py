@@ -188,15 +188,13 @@ def read_replies(name: str, content: bytes, limits: SubmissionLimits) -> list[Re
         path = Path(folder) / f"submission.{plain}{'.gz' if suffixes.endswith('.gz') else ''}"
         path.write_bytes(content)
         try:
-            predictions = read_predictions(path, settings=strict_settings(Path(folder), limits))
+            predictions = read_predictions(
+                path, settings=strict_settings(Path(folder), limits), max_rows=limits.rows
+            )
         except UsageError as error:
             # Unpacked copies of the file stand in the folder too.
             sentence = re.sub(rf"{re.escape(folder)}[^\s:;,'\"()]*", lambda _: name, str(error))
             raise DataError(without_advice(sentence)) from error
-    if len(predictions) > limits.rows:
-        raise DataError(
-            f"the file has {len(predictions):,} rows; at most {limits.rows:,} are taken"
-        )
     return list(_distinct(predictions.rows))
 
 

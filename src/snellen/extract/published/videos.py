@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
@@ -18,7 +17,7 @@ from snellen.core.output import Answer, Empty, ParsedAnswer, Truncated, Unparsed
 RULE = "official"
 VLMEVALKIT_RULE = "vlmevalkit"
 _HOLMES_LABELS = "ABCDEF"
-_ANSWER_TAG = re.compile(r"<answer>\s*(.*?)\s*</answer>", re.DOTALL)
+_OPENING, _CLOSING = "<answer>", "</answer>"
 
 
 def parse_video_holmes(reply: str, options: Mapping[str, str], stop_reason: str = "stop") -> Answer:
@@ -27,16 +26,15 @@ def parse_video_holmes(reply: str, options: Mapping[str, str], stop_reason: str 
     Letters are tried in the order of the alphabet, not of the text: "B, not A " is A. A letter that
     opens a word counts, so that "Boat" is B.
     """
-    tagged = _ANSWER_TAG.findall(reply)
-    return _first_letter(tagged[-1].strip() if tagged else reply, reply, options, stop_reason)
+    tagged = _last_tagged(reply)
+    return _first_letter(reply if tagged is None else tagged, reply, options, stop_reason)
 
 
 def parse_video_holmes_vlmevalkit(
     reply: str, options: Mapping[str, str], stop_reason: str = "stop"
 ) -> Answer:
     """The option of the last <answer>; without <answer> there is none."""
-    tagged = _ANSWER_TAG.findall(reply)
-    return _first_letter(tagged[-1].strip() if tagged else "", reply, options, stop_reason)
+    return _first_letter(_last_tagged(reply) or "", reply, options, stop_reason)
 
 
 def quality_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], str], Answer]:
@@ -51,6 +49,21 @@ def quality_parser(golds: Sequence[str]) -> Callable[[str, Mapping[str, str], st
         return unparsed_answer(reply, stop_reason)
 
     return parse
+
+
+def _last_tagged(reply: str) -> str | None:
+    """The text of the last <answer> that is closed; None without one. Takes one pass, however often
+    a tag is repeated."""
+    last = None
+    start = reply.find(_OPENING)
+    while start >= 0:
+        start += len(_OPENING)
+        end = reply.find(_CLOSING, start)
+        if end < 0:
+            break
+        last = reply[start:end].strip()
+        start = reply.find(_OPENING, end + len(_CLOSING))
+    return last
 
 
 def _first_letter(text: str, reply: str, options: Mapping[str, str], stop_reason: str) -> Answer:
