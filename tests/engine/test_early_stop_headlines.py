@@ -23,9 +23,11 @@ from snellen.scoring.accuracy import counted_score
 SENTENCE = "not at the headline"
 MEANS = {"blink", "cvbench", "mmt-bench", "tablevqabench", "vcr-wiki"}
 """Their headlines are weighted means of the samples' scores."""
-EVEN = {"coco-caption", "llava-bench", "mmdu"}
-"""CIDEr, a ratio of sums and a mean over turns, which on these files, of one picture or as many
-turns in every row, are the means of samples."""
+PARTLY_SCORED = {"mega-bench"}
+"""A row of each kind stands in its file, also of the tasks that are not scored."""
+EVEN = {"coco-caption", "llava-bench", "mega-bench", "mmdu"}
+"""CIDEr, a ratio of sums and means over tasks and turns, which on these files, of one picture, one
+row of a task or as many turns in every row, are the means of samples."""
 
 
 def copies(benchmark: Benchmark) -> Iterator[Sample]:
@@ -62,7 +64,8 @@ def test_a_report_says_where_the_rule_looked_at_another_number(layout: Layout) -
     if of(layout, judges=int("judge" in roles(layout))).unscorable:
         return
     records = list(half_right(layout))
-    assert all(counted_score(record, "exclude") is not None for record in records)
+    if layout.benchmark not in PARTLY_SCORED:
+        assert all(counted_score(record, "exclude") is not None for record in records)
     benchmark, summary = asked(layout, records)
     if layout.path.stem in EVEN:
         assert says_no_mean(summary)

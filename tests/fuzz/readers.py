@@ -146,6 +146,7 @@ VERDICTS: dict[str, Read] = {
     "parse_correctness": verdicts.parse_correctness,
     "parse_bracketed_yes": verdicts.parse_bracketed_yes,
     "find_json": verdicts.find_json,
+    "parse_text": verdicts.parse_text,
     "parse_graded_object": lambda reply: verdicts.parse_graded_object(reply, "Accuracy", 0.0, 1.0),
     "parse_grades": lambda reply: verdicts.parse_grades(reply, MARKS, 0.0, 10.0),
     "parse_object": verdicts.parse_object,
