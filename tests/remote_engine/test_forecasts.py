@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import statistics
 import time
@@ -241,28 +242,30 @@ def within(projected: Projected, truth: float) -> bool:
 
 
 @pytest.mark.release
-@pytest.mark.parametrize("seed", [0, 1, 2, 3])
-def test_intervals_contain_what_most_runs_took(tmp_path: Path, seed: int) -> None:
-    """Nine servers: at most one interval of tokens, one of cost and two of time miss; expected
-    tokens and costs are off by 25 % at most."""
-    misses: dict[str, list[str]] = {"tokens": [], "cost": [], "time": []}
-    for name, scenario in SCENARIOS.items():
+def test_intervals_contain_what_most_runs_took(tmp_path: Path) -> None:
+    """Nine servers with four seeds: of the 36 intervals of tokens, and of cost, at most 4 miss, of
+    those of time at most 6; expected tokens and costs are off by 25 % at most.
+
+    At 95 % fewer than two of 36 miss on the average. Servers of replies of any length draw the same
+    lengths with the same seed, so that one unlucky draw is missed by two or three of them.
+    """
+    misses: dict[str, list[tuple[str, int]]] = {"tokens": [], "cost": [], "time": []}
+    for (name, scenario), seed in itertools.product(SCENARIOS.items(), range(4)):
         with running() as server:
-            result = outcome(server, tmp_path / name.replace(" ", "-"), scenario, seed)
+            result = outcome(server, tmp_path / f"{name.replace(' ', '-')}-{seed}", scenario, seed)
         for what, (projected, truth) in result.pairs().items():
             error = projected.expected / truth - 1
             print(f"{name} | {what} | {error:+.0%} | {within(projected, truth)}"
                   f" | {projected} | {truth:.2f} | {result.slowdown:.2f}")  # fmt: skip
             if not within(projected, truth):
-                misses[what].append(name)
+                misses[what].append((name, seed))
             if what != "time":
-                assert abs(error) < 0.25, name
+                assert abs(error) < 0.25, (name, seed)
         if scenario.helper:
             assert set(result.expected.roles) == {"model", scenario.helper}
-    assert len(misses["tokens"]) <= 1, misses
-    assert len(misses["cost"]) <= 1, misses
-    # Of 95 % intervals of nine runs more than two miss once in a hundred times.
-    assert len(misses["time"]) <= 2, misses
+    assert len(misses["tokens"]) <= 4, misses
+    assert len(misses["cost"]) <= 4, misses
+    assert len(misses["time"]) <= 6, misses
 
 
 def projected_tokens(sizes: list[float], taken: list[int], count: int, seed: int) -> Projected:
