@@ -8,18 +8,26 @@ import warnings
 from ast import literal_eval
 from typing import Any
 
+BROKEN_LITERAL = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
+"""What Python raises for a text that is no literal."""
+
 
 def parse_literal(text: str) -> Any:
     """The value of a Python literal. Raises ValueError for any other text, however long or
     deeply nested."""
     try:
-        with warnings.catch_warnings():
-            # A backslash that begins no escape ('\\sqrt') stays one; Python warns on stderr.
-            warnings.simplefilter("ignore", SyntaxWarning)
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        return evaluate_literal(text)
+    except BROKEN_LITERAL as error:
         raise ValueError(f"no Python literal: {error}") from None
+
+
+def evaluate_literal(text: str) -> Any:
+    """The value of a Python literal. Raises one of `BROKEN_LITERAL`."""
+    with warnings.catch_warnings():
+        # A backslash that begins no escape ('\\sqrt') stays one; Python warns on stderr.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return literal_eval(text)
 
 
 def parse_json_or_literal(text: str) -> Any:

@@ -33,7 +33,11 @@ from snellen.benchmarks.declaration.declaration import (
 from snellen.benchmarks.declaration.listed import summarise_without_gold
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.rows import AdjustSample
-from snellen.benchmarks.protocol.drawing_options import drawing_options, split_drawing_options
+from snellen.benchmarks.protocol.drawing_options import (
+    allow_drawing_options,
+    drawing_options,
+    split_drawing_options,
+)
 from snellen.benchmarks.protocol.judged_flows import ask_model, build_record
 from snellen.benchmarks.protocol.ranking import bare_question
 from snellen.core.benchmark import Variant, requires
@@ -148,11 +152,7 @@ class RedrawingScoring:
     def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
-        """Sizes and numbers of drawings are any that `split_drawing_options` takes."""
-        split_drawing_options(variant)
-        chosen = {name: variant.options.get(name) for name in drawing_options()}
-        drawing = {name: (*options[name], value) for name, value in chosen.items() if value}
-        return {**options, **drawing}
+        return allow_drawing_options(options, variant)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
         """The flow, which draws only with `--clip`, and what a run records."""

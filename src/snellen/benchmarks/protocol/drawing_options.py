@@ -8,7 +8,7 @@ model; a model that cannot do what is asked fails the request with the reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -40,6 +40,17 @@ def drawing_options() -> dict[str, tuple[str, ...]]:
         "draw_guidance": (MODEL_DEFAULT, "5", "7.5"),
         _SEED: ("0", "1", "2"),
     }
+
+
+def allow_drawing_options(
+    options: Mapping[str, Sequence[str]], variant: Variant
+) -> Mapping[str, Sequence[str]]:
+    """The allowed values of all options, with the sizes and numbers of drawings that the variant
+    asks for: any that `split_drawing_options` takes. Raises UsageError."""
+    split_drawing_options(variant)
+    chosen = {name: variant.options.get(name) for name in drawing_options()}
+    drawing = {name: (*options[name], value) for name, value in chosen.items() if value}
+    return {**options, **drawing}
 
 
 def split_drawing_options(variant: Variant) -> DrawingOptions:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from snellen.core.literals import evaluate_literal
 from snellen.scoring.box_overlap import iou
-from snellen.scoring.mega_bench.literals import literal, to_boxes, to_coordinates
+from snellen.scoring.mega_bench.literals import to_boxes, to_coordinates
 
 _BOX_TAG = re.compile(r"<box>(.*?)</box>")
 _POINT_TAG = re.compile(r"<point>(.*?)</point>")
@@ -29,7 +30,7 @@ def mean_best_iou(reply: Any, gold: Any) -> float:
 
 def single_iou(reply: Any, gold: Any) -> float:
     """`nbbox_iou_single`."""
-    return _mean_best([literal(reply)], [literal(gold)])
+    return _mean_best([evaluate_literal(reply)], [evaluate_literal(gold)])
 
 
 def mean_iou_in_order(reply: Any, gold: Any) -> float:

@@ -7,26 +7,15 @@ is a list of what stands between its commas, and the literal None is the empty t
 
 from __future__ import annotations
 
-import ast
 import json
-import warnings
 from collections.abc import Callable, Hashable
 from numbers import Number
 from typing import Any
 
+from snellen.core.literals import BROKEN_LITERAL, evaluate_literal
 from snellen.scoring.mega_bench.objects import last_object
 
-BROKEN_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
-"""What Python raises for a text that is no literal."""
 _BRACKETS = {"(": ")", "{": "}", "[": "]"}
-
-
-def literal(text: Any) -> Any:
-    """The value of a Python literal. Raises one of `BROKEN_LITERAL`."""
-    with warnings.catch_warnings():
-        # An escape such as "\d" is a warning of the parser, not of ours.
-        warnings.simplefilter("ignore")
-        return ast.literal_eval(text)
 
 
 def unquote(value: Any) -> Any:
@@ -34,7 +23,7 @@ def unquote(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        inner = literal(value)
+        inner = evaluate_literal(value)
     except MemoryError:
         return ""
     except BROKEN_LITERAL:
@@ -51,7 +40,7 @@ def collect(kind: Callable[..., Any], text: Any) -> Any:
     if closing is not None and not text.endswith(closing):
         return kind()
     try:
-        value = literal(text)
+        value = evaluate_literal(text)
         if value is None:
             return ""
         return kind([value] if isinstance(value, int | float) else value)
@@ -118,7 +107,7 @@ def to_coordinates(text: Any) -> list[Any]:
 
 def _literal_or_json(text: str, broken: tuple[type[Exception], ...]) -> Any:
     try:
-        return literal(text)
+        return evaluate_literal(text)
     except broken:
         try:
             return json.loads(text)

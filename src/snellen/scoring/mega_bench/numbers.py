@@ -16,8 +16,9 @@ from numbers import Number
 from statistics import fmean
 from typing import Any
 
+from snellen.core.literals import BROKEN_LITERAL, evaluate_literal
 from snellen.scoring.mega_bench.latex import LatexError, parse_latex
-from snellen.scoring.mega_bench.literals import BROKEN_LITERAL, literal, to_list
+from snellen.scoring.mega_bench.literals import to_list
 from snellen.scoring.mega_bench.texts import equal_signs
 
 _FAR = 0.1
@@ -45,20 +46,20 @@ _NAMES = {"E": 2.718, "True": True, "False": False}
 
 def closeness(reply: Any, gold: Any) -> float:
     """`number_rel_diff_ratio`: 1 - |reply - gold| / |gold|, at least 0."""
-    number = reply if isinstance(reply, Number) else literal(reply)
+    number = reply if isinstance(reply, Number) else evaluate_literal(reply)
     if not isinstance(number, Number):
         return 0.0
-    value = literal(gold)
+    value = evaluate_literal(gold)
     return max(0.0, 1 - math.fabs((number - value) / value))
 
 
 def equal_count(reply: Any, gold: Any) -> float | None:
     """`positive_int_match`: equal whole numbers; None, which does not count, if neither is above
     0."""
-    number = literal(reply)
+    number = evaluate_literal(reply)
     if not gold:
         return 0.0
-    expected = literal(gold)
+    expected = evaluate_literal(gold)
     if not isinstance(expected, int) or not isinstance(number, int):
         return 0.0
     return None if expected <= 0 and number <= 0 else float(number == expected)
@@ -66,7 +67,7 @@ def equal_count(reply: Any, gold: Any) -> float | None:
 
 def near_fraction(reply: Any, gold: Any) -> float:
     """`normalized_rmse`: 1 - difference / 0.1, at least 0."""
-    difference = float(abs(literal(reply) - literal(gold)))
+    difference = float(abs(evaluate_literal(reply) - evaluate_literal(gold)))
     return 1 - min(difference, _FAR) / _FAR
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from snellen.scoring.mega_bench.literals import BROKEN_LITERAL, literal, unquote
+from snellen.core.literals import BROKEN_LITERAL, evaluate_literal
+from snellen.scoring.mega_bench.literals import unquote
 from snellen.scoring.mega_bench.metrics import (
     CONTEXT_METRICS,
     JUDGED,
@@ -115,7 +116,7 @@ def why_not_scored(metric: str) -> str:
 
 def _object(column: str, text: str) -> dict[str, Any]:
     try:
-        value = literal(text)
+        value = evaluate_literal(text)
     except BROKEN_LITERAL as error:
         raise TaskError(
             f"`{column}` cannot be read ({error}); expected an object as Python writes it"

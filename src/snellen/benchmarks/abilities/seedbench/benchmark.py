@@ -58,6 +58,7 @@ from snellen.benchmarks.protocol.ask_config import (
     max_reply_tokens,
 )
 from snellen.benchmarks.protocol.drawing_options import (
+    allow_drawing_options,
     drawing_options,
     split_drawing_options,
 )
@@ -177,11 +178,7 @@ class SeedScoring:
     def allowed_options(
         self, options: Mapping[str, Sequence[str]], variant: Variant
     ) -> Mapping[str, Sequence[str]]:
-        """Sizes and numbers of drawings are any that `split_drawing_options` takes."""
-        split_drawing_options(variant)
-        chosen = {name: variant.options.get(name) for name in drawing_options()}
-        drawing = {name: (*options[name], value) for name, value in chosen.items() if value}
-        return {**options, **drawing}
+        return allow_drawing_options(options, variant)
 
     def parts(self, resolved: ResolvedVariant) -> ScoringParts:
         """The flow and summary of a SEED-Bench version, by ranking or by generated answers."""
