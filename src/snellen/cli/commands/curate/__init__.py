@@ -10,7 +10,6 @@ ACTIONS: dict[str, str] = {
     "questions": "make questions from pictures, videos, captions or labelled data",
     "pictures": "look at a folder of pictures first: quality, copies, places, faces, licences",
     "metadata": "write what is known about the pictures of a data set as metadata records",
-    "referring": "give MMT-Bench's visual referring clean pictures and boxes",
     "statistics": "count words, options and media, and test what can be guessed without looking",
     "duplicates": "find items, pictures and texts that stand twice, or in other sets",
     "filter": "flag items that models answer without the picture, or that no model answers with it",
