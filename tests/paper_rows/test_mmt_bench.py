@@ -490,10 +490,10 @@ def test_questions_from_metadata(user: User) -> None:
     user.write("templates.toml", TEMPLATES)
     user.run(
         "snellen curate metadata coco coco.json --pictures pictures --source drawn "
-        "--licence CC0-1.0 -o drawn.jsonl"
+        "--licence CC0-1.0 -o drawn"
     )
     made = user.run(
-        "snellen curate questions --from-metadata drawn.jsonl --templates templates.toml "
+        "snellen curate questions drawn --templates templates.toml "
         "--per-subtask 12 --out made --json"
     ).json()
     assert {name: one["items"] for name, one in made["subtasks"].items()} == {
