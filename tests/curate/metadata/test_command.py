@@ -48,10 +48,10 @@ def test_the_summary_for_people(
     printed = capsys.readouterr().out
     assert "right answers of 2 options: A 4, B 4\n" in printed
     # The third source states no licence.
-    assert "records without an item: 12 (licence)\n" in printed
+    assert "records without an item: 12 (licence: nobody states one)\n" in printed
     assert f"{tmp_path}/out: 96 questions of 48 records\n" in printed
     assert printed.endswith(
-        f"next: snellen curate review {tmp_path}/out --all --out {tmp_path}/out-reviewed\n"
+        f"next: snellen curate review {tmp_path}/out --all --blind --out {tmp_path}/out-reviewed\n"
     )
 
 

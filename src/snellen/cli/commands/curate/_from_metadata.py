@@ -21,6 +21,19 @@ _OF_PICTURES = (
     "per-dimension", "per-picture", "min-nouns", "max-seconds", "max-similarity", "draw",
     "next-image",
 )  # fmt: skip
+_MEANINGS = {
+    "options": "too few wrong options that differ from the right one and from each other",
+    "template": "no template asks for what it has",
+    "target": "nothing in it can be asked about without ambiguity",
+    "not drawn": "there are more than --per-subtask",
+    "balance": "enough other questions have its answer as their key",
+    "text probe": "its answer can be told from the texts alone",
+    "placeholder": "it lacks what every phrasing mentions",
+    "licence": "nobody states one",
+    "picture": "it cannot be read",
+    "size": "its boxes are for a picture of another size",
+}
+"""What the rules mean by which a record gives no item."""
 OF_METADATA = ("per-subtask", "alike-length", "flag-share")
 """Flags that only questions of metadata records have."""
 
@@ -89,7 +102,10 @@ def _print_counts(counts: QuestionCounts, out: str) -> None:
     for sentence in counts.findings:
         print_line(f"{sentence}; see snellen curate statistics")
     for rule, count in counts.unused.items():
-        print_line(f"records without an item: {count} ({rule})")
+        meaning = f"{rule}: {_MEANINGS[rule]}" if rule in _MEANINGS else rule
+        print_line(f"records without an item: {count} ({meaning})")
+    if counts.unused:
+        print_line(f"  the reason of each is in {out}/records.jsonl")
     for name, reason in counts.problems.items():
         print_line(f"  {name}: {reason}")
     if counts.without_licence:
