@@ -94,12 +94,12 @@ def _scale_lists(
     to: Coordinates,
     size: ImageSize,
     digits: int,
-    beside: set[Coordinates | None],
+    other_formats: set[Coordinates | None],
 ) -> list[str]:
     """The texts with their lists in the format `to`. A list of 0 and 1 has that of the others, and
-    where these do not tell one, that `beside` them."""
+    where these do not tell one, that of `other_formats`."""
     texts = list(texts)
-    known = _formats(texts) - {None} or beside - {None}
+    known = _formats(texts) - {None} or other_formats - {None}
     default = known.pop() if len(known) == 1 else None
     factors = (1 / size.width, 1 / size.height) if to == "normalised" else size
 

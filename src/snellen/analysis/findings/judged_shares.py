@@ -51,7 +51,8 @@ def judged_share(
     return JudgedShare(
         sum(verdicts.values()),
         len(verdicts),
-        *counts,
+        counts[0],
+        counts[1],
         weighted_share(strata) if can_correct else None,
     )
 
