@@ -179,7 +179,7 @@ def cluster_tests(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(flat, 0.0, distance / contributions.error)
     p, quantile = np.ones_like(t), np.ones_like(t)
-    for freedom in np.unique(contributions.freedom).tolist():
+    for freedom in set(contributions.freedom.tolist()):
         columns = contributions.freedom == freedom
         p[columns] = [two_sided_tail(value, freedom) for value in t[columns].tolist()]
         quantile[columns] = two_sided_quantile(level, freedom)
