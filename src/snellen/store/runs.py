@@ -418,22 +418,30 @@ def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[
         file = path.open("rb")
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
-    read, decode = 0, decoder.decode
+    read = 0
     with file:
         while lines := file.readlines(_BLOCK):
             if not lines[-1].endswith(b"\n"):
                 lines.pop()
-            records: list[T] = []
             try:
-                for line in lines:
-                    records.append(decode(line))
+                yield [decoder.decode(line) for line in lines]
             except msgspec.DecodeError as error:
+                number = read + _first_unreadable(lines, decoder)
                 raise DataError(
-                    f"line {read + len(records) + 1} of {path} is no sample record ({error}); "
-                    "remove that line and start again: its answers are still in the store"
+                    f"line {number} of {path} is no sample record ({error}); remove that line "
+                    "and start again: its answers are still in the store"
                 ) from error
-            yield records
-            read += len(records)
+            read += len(lines)
+
+
+def _first_unreadable(lines: Iterable[bytes], decoder: msgspec.json.Decoder[T]) -> int:
+    """The number of the first line, from 1, that cannot be decoded; 0 if all can."""
+    for number, line in enumerate(lines, 1):
+        try:
+            decoder.decode(line)
+        except msgspec.DecodeError:
+            return number
+    return 0
 
 
 def write_json(path: Path, value: Struct) -> None:
