@@ -362,7 +362,7 @@ def accepted_fraction(record: Record) -> float:
     """The fraction of a closed question's options that are accepted: what a guess in one pass
     scores, 0..1."""
     labels = _YES_NO if record.kind == "yes_no" else record.options
-    return max(1, len({gold for gold in record.gold if gold in labels})) / len(labels)
+    return max(1, len(set(labels).intersection(record.gold))) / len(labels)
 
 
 def chance_of(record: Record) -> float:

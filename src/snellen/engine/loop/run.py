@@ -49,6 +49,7 @@ from snellen.engine.loop.extension import extension_remark
 from snellen.engine.loop.plan import (
     RunPlan,
     build_flow,
+    build_once,
     images_reason,
     run_config,
     select_ids,
@@ -87,6 +88,7 @@ def run(plan: RunPlan, store: ResponseStore) -> RunFolder:
     if missing:
         raise UnsupportedBenchmark(f"{plan.model_name} on {plan.benchmark.name}: {missing}")
     table = plan.benchmark.open()
+    plan = build_once(plan, table)
     selected = select_ids(plan, table)
     missing = images_reason(plan, table, selected)
     if missing:
