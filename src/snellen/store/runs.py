@@ -298,7 +298,7 @@ class RunWriter:
     def records(self) -> list[Record]:
         """All samples so far, failures last, with the fields that a summary requires."""
         files = (self.path / SAMPLES_FILE, self.path / FAILURES_FILE)
-        return compact_records(record for file in files for record in read_records(file))
+        return compact_records(chain.from_iterable(map(read_records, files)))
 
     def _check_lock(self) -> None:
         """Raises RunLocked if the lock file was removed or replaced: another process may then have
@@ -407,8 +407,7 @@ def _compact_repeat(repeat: Repeat, shared: dict[object, Any], closed: bool) -> 
 
 def read_records(path: Path) -> Iterator[Record]:
     """Iterate over the records of a JSONL file; a torn last line is skipped."""
-    if path.exists():
-        yield from chain.from_iterable(_read_blocks(path, _record_decoder))
+    return chain.from_iterable(_read_blocks(path, _record_decoder) if path.exists() else ())
 
 
 def _read_blocks(path: Path, decoder: msgspec.json.Decoder[T]) -> Iterator[list[T]]:

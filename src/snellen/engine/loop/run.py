@@ -450,7 +450,7 @@ class RunState:
         """Write `run.json` and the report of all records so far, also after an interruption."""
         self.plan.progress.on_finish(status)
         records = self.writer.records()
-        self._saved = sum(record.saved for record in records)
+        self._saved = sum([record.saved for record in records])
         self._extra_remarks = tuple(_remarks_on(self.plan, records, RunFolder(self.writer.path)))
         self.write_info(status)
         summary = summary_of(self.plan.benchmark, records, self.info.config.examples)
