@@ -309,10 +309,6 @@ def test_hosts_set_phases_from_elsewhere(served: Served) -> None:
         assert "is an address, and this needs the folder" in command("hub", *action, code=2)
 
 
-@pytest.mark.attack(
-    "a server that sends a program elsewhere, or is no hub",
-    "the token goes nowhere else, and the command ends in a sentence",
-)
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
@@ -324,6 +320,7 @@ def test_hosts_set_phases_from_elsewhere(served: Served) -> None:
     ],
 )
 def test_a_server_that_is_no_hub(answer: bytes, sentence: str) -> None:
+    """The token goes nowhere else, and the command ends in a sentence."""
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_server(("127.0.0.1", 0)) as other,
