@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -223,11 +224,15 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     folder = request.out.absolute().parent
     kept = _KeptPictures(request.kept) if request.kept else None
 
+    last_left_out = ""
+
     def records() -> Iterator[MetadataRecord]:
+        nonlocal last_left_out
         for record in imported.records:
             filled = _fill(record, request)
             if kept is not None and not kept.has_all(filled, folder):
                 kept.left_out += 1
+                last_left_out = ", ".join(filled.images)
                 continue
             counts.without_licence += not header.license_of(filled)
             for picture in filled.images:
@@ -247,6 +252,8 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
         counts.left_out[f"pictures that are not in {request.kept}"] = kept.left_out
     if not counts.records:
         request.out.unlink()
+        if kept is not None and kept.left_out:
+            kept.refuse_none(last_left_out)
         raise DataError(f"{', '.join(request.paths)}: no pictures were found by importer {name}")
     if counts.with_problems == counts.records:
         request.out.unlink()
@@ -259,13 +266,33 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
 
 
 class _KeptPictures:
-    """The pictures of a data set folder. A file is the one of the longest id that its path ends
-    with: sub/a.png is not a.png."""
+    """The pictures of a data set folder. A file is the one of the longest id or path that its own
+    path ends with: sub/a.png is not a.png. File names that stand once in the folder count too."""
 
     def __init__(self, folder: Path) -> None:
+        from snellen.curate.pictures.check import TABLE_FILE
+
         self.left_out = 0
+        self._folder = folder
         self._is_kept = {each.item: False for each in read_decisions(folder)}
         self._is_kept |= {item.id: True for item in open_items(folder)}
+        if (folder / TABLE_FILE).is_file():
+            with (folder / TABLE_FILE).open(newline="", encoding="utf-8") as table:
+                rows = [row for row in csv.DictReader(table, delimiter="\t") if row["file"]]
+            files = [Path(row["file"]) for row in rows]
+            names = Counter(file.name for file in files)
+            for row, file in zip(rows, files, strict=True):
+                keys = ["/".join(file.parts), *([file.name] if names[file.name] == 1 else [])]
+                for key in keys:
+                    self._is_kept.setdefault(key, row["decision"] != "drop")
+
+    def refuse_none(self, picture: str) -> None:
+        """Raises DataError if no picture was found; `picture` is one that was looked for."""
+        there = ", ".join([*self._is_kept][:3])
+        raise DataError(
+            f"0 of {self.left_out} pictures are in {self._folder} and kept: it has {there}; here "
+            f"they are like {picture}"
+        )
 
     def has_all(self, record: MetadataRecord, folder: Path) -> bool:
         """Whether all pictures of a record are kept; its paths are relative to `folder`."""
