@@ -77,6 +77,8 @@ class Job(NamedTuple, Generic[T]):
 
     id: str
     steps: Steps[T]
+    asked: list[Evidence] | None = None
+    """Where the requests of the job with their replies are noted, if it looks at them itself."""
 
 
 class Result(NamedTuple, Generic[T]):
@@ -343,7 +345,7 @@ def _json_candidates(reply: str) -> Iterator[str]:
 
 
 async def _drive_job(broker: RequestBroker, models: Mapping[str, Model], job: Job[T]) -> Result[T]:
-    asked: list[Evidence] = []
+    asked: list[Evidence] = [] if job.asked is None else job.asked
     try:
         step = start(job.steps)
         while not isinstance(step, StepsResult):

@@ -1,4 +1,5 @@
-"""Which records become questions: at most N per subtask, evenly from its data sets, by seed.
+"""Which records become questions: at most N per subtask, evenly from its data sets; and where the
+right options stand. By seed.
 
 "In each task, we keep the maximum number of samples at 200 by random sampling, and each dataset
 comprises the same number of samples" (MMT-Bench, Sec. 3.2).
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
+from string import ascii_uppercase
 
 from snellen.core.sample import sampling_key
 
@@ -71,6 +73,18 @@ def balance_positions(items: Sequence[tuple[str, int]], seed: int | str) -> list
             seeded_random(seed, f"round/{subtask}/{size}/{number}").shuffle(rounds[pair])
         places.append(rounds[pair][index])
     return places
+
+
+def place_options(
+    answer: str, distractors: Sequence[str], place: int, key: str, seed: int = 0
+) -> dict[str, str]:
+    """Options by label, the answer at its place and the distractors in an order by seed."""
+    numbered = sorted(
+        enumerate(distractors), key=lambda pair: sampling_key(f"{seed}:{key}", str(pair[0]))
+    )
+    texts = [text for _, text in numbered]
+    texts.insert(place, answer)
+    return dict(zip(ascii_uppercase, texts, strict=False))
 
 
 def seeded_random(seed: int | str, name: str) -> Random:

@@ -7,19 +7,22 @@ The items are in the form that `seedbench:version=H,level=L3 --data DIR/items.js
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from snellen.api.progress import ProgressChoice
 from snellen.benchmarks.abilities.seedbench.image_answers import LEAD_IN
-from snellen.core.errors import UsageError
+from snellen.core.benchmark import Table
+from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.flow import Steps
-from snellen.core.media import FileSource, InlineSource
-from snellen.core.model import AnyModel
-from snellen.core.output import Drawn, ParsedAnswer
-from snellen.core.request import Draw, Drawing, Generation, Ref, Text, user
+from snellen.core.media import FileSource, InlineSource, check_image, digest_bytes
+from snellen.core.model import AnyModel, Capabilities, Identity, ModelDefaults
+from snellen.core.output import Drawn, Failure, Output, ParsedAnswer
+from snellen.core.request import Draw, Drawing, Generation, Ref, Request, Text, user
 from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.curate.asking import (
     AskFailed,
@@ -33,14 +36,11 @@ from snellen.curate.asking import (
 )
 from snellen.curate.decisions import Decision
 from snellen.curate.items import Item
-from snellen.curate.questions.balance import answer_positions, place_options
-from snellen.curate.questions.captions import Caption, Captions
-from snellen.curate.questions.generators import open_generator
-from snellen.curate.questions.image_options import image_options_item
+from snellen.curate.metadata.draw import place_options
 from snellen.curate.questions.options import model_setting
 from snellen.curate.questions.picture_job import final_rule
-from snellen.curate.questions.prompt_texts import prompt_messages, prompt_texts
-from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
+from snellen.curate.questions.question_items import answer_positions, image_options_item
+from snellen.curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen.curate.questions.rules import (
     CHANGED_TOO_MUCH,
     DISTRACTORS,
@@ -56,11 +56,102 @@ from snellen.curate.questions.rules import (
     check_captions_differ,
     check_change_size,
 )
-from snellen.curate.questions.writing import CHECKER, WRITER
-from snellen.curate.step import MediaWriter, Step, open_step
+from snellen.curate.questions.sources import CAPTION_COLUMNS, kept_cells, unique_ids
+from snellen.curate.questions.writing import CHECKER, WRITER, prompt_messages, prompt_texts
+from snellen.curate.step import MediaWriter, SourceInfo, Step, open_step
 from snellen.curate.step_options import StepOptions
+from snellen.data.tables.open_table import SUFFIXES, open_table
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import prompt
+from snellen.settings import max_image_pixels
+
+_COLUMNS = (*CAPTION_COLUMNS, "prompt")
+
+
+class Caption(Struct, frozen=True, gc=False):
+    """A caption, and what its file says of it."""
+
+    id: str
+    text: str
+    """Empty if the row has none."""
+    cells: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Captions:
+    """The captions of a file, read lazily and in order."""
+
+    path: Path
+    table: Table
+
+    def __iter__(self) -> Iterator[Caption]:
+        for name, row in unique_ids(self.table):
+            text = next((row.cells[name] for name in _COLUMNS if row.cells.get(name)), "")
+            yield Caption(name, text.strip(), kept_cells(row.cells))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def describe(self) -> SourceInfo:
+        return SourceInfo(self.path.name, str(self.path), self.table.digest, len(self.table))
+
+
+def open_captions(path: str | Path) -> Captions:
+    """Open a data file with a column `caption`, `text` or `prompt`. Raises UsageError."""
+    place = Path(path).expanduser()
+    if not place.is_file() or place.suffix.lower() not in SUFFIXES:
+        raise UsageError(
+            f"{path} is no file of captions: expected one of {', '.join(SUFFIXES)} with a column "
+            "`caption`"
+        )
+    table = open_table(str(place))
+    if not {*table.columns} & {*_COLUMNS}:
+        raise DataError(
+            f"{path} has no column {' or '.join(_COLUMNS)}; it has {', '.join(table.columns)}"
+        )
+    return Captions(place, table)
+
+
+RECORDED = "file:"
+
+
+class RecordedDrawings(ModelDefaults):
+    """Pictures by their captions, from a data file with the columns `caption` and `image`."""
+
+    def __init__(self, path: str) -> None:
+        """Raises UsageError for a file without these columns."""
+        captions = open_captions(path)
+        self.identity = Identity("file", Path(path).name, {"sha256": captions.table.digest})
+        self.capabilities = Capabilities(
+            inputs=frozenset({"text"}), outputs=frozenset({"image"}), many_images=False
+        )
+        rows = zip(captions, captions.table, strict=True)
+        self._pictures: Mapping[str, MediaRef] = {
+            caption.text: row.media[0] for caption, row in rows if row.media
+        }
+        if not self._pictures:
+            raise DataError(f"{path} names no pictures; give them in a column `image`")
+
+    def answer(self, request: Request) -> Output:
+        """The picture that was drawn of the text."""
+        ref = self._pictures.get(request.text()) if isinstance(request, Draw) else None
+        if ref is None:
+            return Failure("unsupported", f"no picture of {request.text()!r} was recorded")
+        try:
+            data = ref.source.read()
+            check_image(data, max_image_pixels())
+        except MediaError as error:
+            return Failure("media", str(error))
+        name = digest_bytes(data)
+        return Drawn((name,), data={name: data})
+
+
+def open_generator(name: AnyModel) -> AnyModel:
+    """A model by its name, or `file:FILE` for recorded drawings. Raises UsageError."""
+    if isinstance(name, str) and name.startswith(RECORDED):
+        return RecordedDrawings(name.removeprefix(RECORDED))
+    return name
+
 
 STEP = "drawn questions"
 DIMENSION = "Text-to-Image Generation"
@@ -151,23 +242,12 @@ class _DrawnQuestions:
         """Draw, decide, and write the items, unless something is still to be done."""
         jobs = (Job(one.id, self._caption(one)) for one in self._captions)
         self._models.drive(jobs, self._add_result, "captions", len(self._captions))
-        items = 0
-        if not self._failed and not self._models.abort_reason and self._pictures:
-            items = self._step.write_items(self._items())
-        dropped = count_dropped(self._step.decisions.values())
-        kept = {DIMENSION: items} if items else {}
-        result = QuestionsResult(
-            str(self._step.folder),
-            len(self._captions),
-            items,
-            self._failed,
-            dropped,
-            kept,
-            self._models.abort_reason,
-            sources="caption",
+        reason, kept = self._models.abort_reason, {}
+        if not self._failed and not reason and self._pictures:
+            kept[DIMENSION] = self._step.write_items(self._items())
+        return finish_questions(
+            self._step, len(self._captions), kept, self._failed, reason, "caption"
         )
-        self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
-        return result
 
     def _caption(self, caption: Caption) -> Steps[_Drawings]:
         """Change a caption, apply the rules, and draw."""
@@ -252,7 +332,7 @@ class _DrawnQuestions:
     def _items(self) -> Iterator[Item]:
         """The items in the order of the captions, answers at each place equally often."""
         seed = self._options.seed
-        places = answer_positions(sorted(self._pictures), DISTRACTORS + 1, seed)
+        places = answer_positions(self._pictures, seed)
         for caption in self._captions:
             pictures = self._pictures.get(caption.id)
             if pictures is None:

@@ -44,7 +44,7 @@ class Exclusion(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FactExtraction:
     """The extractors by role, and the limits of what they are asked about."""
 

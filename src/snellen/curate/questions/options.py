@@ -10,8 +10,8 @@ from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Identity
 from snellen.curate.filter.rules import TEXT_ALL, check_rule, parse_rule
 from snellen.curate.questions.nouns import MIN_NOUNS
-from snellen.curate.questions.prompt_texts import DimensionPrompt, prompt_texts
 from snellen.curate.questions.rules import MAX_SIMILARITY
+from snellen.curate.questions.writing import DimensionPrompt, prompt_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

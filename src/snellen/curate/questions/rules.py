@@ -13,7 +13,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from rapidfuzz.distance import Indel
 
-from snellen.curate.questions.extraction import VisualFacts
 from snellen.curate.questions.nouns import find_nouns, is_english
 
 DISTRACTORS = 3
@@ -93,25 +92,10 @@ class WrittenQuestions(Struct, frozen=True):
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s.,;:!?\"'’()\[\]–—]")
 _STOP_WORDS = frozenset(["a", "an", "the", "of", "is", "are", "it", "its", "there"])
-_TELLING = frozenset(
-    [
-        "and",
-        "or",
-        "not",
-        "no",
-        "none",
-        "without",
-        "neither",
-        "nor",
-        "than",
-        "only",
-        "+",
-        "-",
-        "before",
-        "after",
-        "then",
-    ]
-)
+_TELLING = frozenset((
+    "and", "or", "not", "no", "none", "without", "neither", "nor", "than", "only", "+", "-",
+    "before", "after", "then",
+))  # fmt: skip
 """Added words that make another option: "a cat" is not "a cat and a dog"."""
 _NUMBERS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
@@ -225,11 +209,6 @@ def check_change_size(caption: str, changed: Sequence[ChangedCaption]) -> str:
         if new:
             return f"{one.caption!r} also changes {', '.join(sorted(new))}"
     return ""
-
-
-def meets_needs(extraction: VisualFacts, needs: Sequence[str]) -> bool:
-    """Whether the facts have all that a dimension needs."""
-    return all(extraction.has(need) for need in needs)
 
 
 def similarity(first: str, second: str) -> float:

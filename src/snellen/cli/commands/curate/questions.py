@@ -134,7 +134,7 @@ def main(arguments: Namespace) -> int:
 
 
 def _list_dimensions(arguments: Namespace) -> int:
-    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
+    from snellen.curate.questions.writing import choose_dimensions, load_dimensions
 
     known = load_dimensions(arguments.dimensions)
     for slug, one in choose_dimensions(known, arguments.dimension or list(known)).items():
@@ -148,8 +148,8 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
     """Questions of pictures and videos."""
     from snellen.curate.questions.build import make_questions
     from snellen.curate.questions.options import QuestionOptions
-    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
     from snellen.curate.questions.sources import open_pictures
+    from snellen.curate.questions.writing import choose_dimensions, load_dimensions
 
     options = QuestionOptions(
         extract=arguments.extract,
@@ -176,8 +176,11 @@ def _make_drawn(arguments: Namespace) -> QuestionsResult:
     """Questions that are answered by drawing, of captions."""
     from snellen.benchmarks.protocol.drawing_options import split_drawing_options
     from snellen.core.benchmark import Variant
-    from snellen.curate.questions.captions import open_captions
-    from snellen.curate.questions.drawn_questions import DrawnOptions, make_drawn_questions
+    from snellen.curate.questions.drawn_questions import (
+        DrawnOptions,
+        make_drawn_questions,
+        open_captions,
+    )
 
     names = ("draw_size", "draw_steps", "draw_guidance")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}
