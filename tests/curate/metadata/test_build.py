@@ -21,11 +21,10 @@ from snellen.core.request import Generate
 from snellen.curate.decisions import Decision, latest_decisions, read_decisions
 from snellen.curate.items import open_items
 from snellen.curate.metadata.build import MetadataQuestionOptions, build_questions
-from snellen.curate.metadata.equivalence import option_key
-from snellen.curate.metadata.outcomes import RecordOutcome
-from snellen.curate.metadata.question_counts import QuestionCounts
+from snellen.curate.metadata.question_counts import QuestionCounts, RecordOutcome
 from snellen.curate.metadata.record_file import write_records
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, ObjectBox, SourceFacts
+from snellen.curate.metadata.spaces import option_key
 from snellen.curate.metadata.templates import read_templates
 from snellen.curate.step_options import StepOptions
 

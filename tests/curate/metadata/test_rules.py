@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.curate.metadata.answer_frequencies import (
+from snellen.curate.metadata.box_options import BoxSettings, KnownBoxes, wrong_boxes
+from snellen.curate.metadata.draw import (
     AnswerFrequencies,
+    balance_positions,
     draw_weighted_set,
+    fill_evenly,
     plan_answers,
 )
-from snellen.curate.metadata.box_options import BoxSettings, KnownBoxes, wrong_boxes
-from snellen.curate.metadata.draw import balance_positions, fill_evenly
-from snellen.curate.metadata.equivalence import option_key
 from snellen.curate.metadata.options import (
     OptionFilter,
     choose_options,
@@ -39,7 +39,7 @@ from snellen.curate.metadata.perturbations import (
     perturb_text,
 )
 from snellen.curate.metadata.records import Corners, MetadataRecord
-from snellen.curate.metadata.spaces import CategoryTree
+from snellen.curate.metadata.spaces import CategoryTree, option_key
 from snellen.curate.metadata.targets import find_targets
 from snellen.curate.metadata.templates import QuestionTemplate
 from snellen.scoring.box_overlap import iou

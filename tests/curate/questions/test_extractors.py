@@ -23,9 +23,15 @@ from snellen.core.request import Request
 from snellen.core.sample import MediaRef
 from snellen.curate.decisions import latest_decisions, read_decisions
 from snellen.curate.questions.build import make_questions
-from snellen.curate.questions.extraction import Aspect, Instance, VisualFacts, describe
+from snellen.curate.questions.extraction import (
+    Aspect,
+    Instance,
+    View,
+    VisualFacts,
+    clip_box,
+    describe,
+)
 from snellen.curate.questions.extractors import table
-from snellen.curate.questions.extractors.extractor import View, clip_box
 from snellen.curate.questions.extractors.local_models import _segments
 from snellen.curate.questions.extractors.recorded import RecordedFacts, RecordedFile, open_recorded
 from snellen.curate.questions.extractors.table import extraction_prompt, open_extractor

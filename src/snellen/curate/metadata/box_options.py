@@ -20,7 +20,7 @@ from msgspec import Meta, Struct
 from numpy import float64
 from numpy.typing import NDArray
 
-from snellen.curate.metadata.answer_frequencies import draw_order
+from snellen.curate.metadata.draw import draw_order
 from snellen.curate.metadata.records import Corners
 from snellen.scoring.box_overlap import iou
 

@@ -36,14 +36,12 @@ from snellen.curate.metadata.guess_check import (
     check_guessing,
     leave_out_guessable,
 )
-from snellen.curate.metadata.outcomes import RecordOutcomes
-from snellen.curate.metadata.question_counts import QuestionCounts, count_questions
-from snellen.curate.metadata.record_file import RecordProblem
-from snellen.curate.metadata.record_files import RecordFiles
+from snellen.curate.metadata.options import WRITER, WriterSettings
+from snellen.curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
+from snellen.curate.metadata.record_file import RecordFiles, RecordProblem
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.templates import TemplateFile, read_templates
-from snellen.curate.metadata.written_options import WRITER, WriterSettings
 from snellen.curate.step import STEP_FILE, Step, open_step
 from snellen.curate.step_options import StepOptions
 from snellen.data.media.image_files import FileDigests, media_folders
@@ -99,27 +97,27 @@ def build_questions(
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)
     named = [metadata] if isinstance(metadata, Path | str) else metadata
     paths = [Path(path).expanduser() for path in named]
-    with RecordFiles(paths, Settings.from_environment().limits) as files:
-        catalogue = Catalogue(files, template_file.templates, options.seed)
-        rules = _draft_rules(files, template_file, template_path, options)
-        folder = Path(out).expanduser()
-        if not (folder / STEP_FILE).exists():
-            # A file that cannot be used leaves no folder behind, which would then be of other data.
+    files = RecordFiles(*paths, limits=Settings.from_environment().limits)
+    catalogue = Catalogue(files, template_file.templates, options.seed)
+    rules = _draft_rules(files, template_file, template_path, options)
+    folder = Path(out).expanduser()
+    if not (folder / STEP_FILE).exists():
+        # A file that cannot be used leaves no folder behind, which would then be of other data.
+        _read(catalogue, files, options)
+    settings = {
+        **asdict(options),
+        "templates": digest_bytes(template_path.read_bytes()),
+        "writer": _model_name(writer),
+    }
+    with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
+        if step.was_complete:
+            return read_counts(step)
+        if not len(catalogue):
             _read(catalogue, files, options)
-        settings = {
-            **asdict(options),
-            "templates": digest_bytes(template_path.read_bytes()),
-            "writer": _model_name(writer),
-        }
-        with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
-            if step.was_complete:
-                return read_counts(step)
-            if not len(catalogue):
-                _read(catalogue, files, options)
-            models = None
-            if writer is not None:
-                models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder))
-            return _Build(files, catalogue, rules, options, step, models).run()
+        models = None
+        if writer is not None:
+            models = stack.enter_context(open_models({WRITER: writer}, asking, step.folder))
+        return _Build(files, catalogue, rules, options, step, models).run()
 
 
 def _draft_rules(

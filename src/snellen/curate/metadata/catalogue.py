@@ -13,15 +13,14 @@ import numpy as np
 
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
-from snellen.curate.metadata.answer_frequencies import (
+from snellen.curate.metadata.box_options import KnownBoxes
+from snellen.curate.metadata.distractors import OtherRecords
+from snellen.curate.metadata.draw import (
     AnswerFrequencies,
     AnswerPlan,
     plan_answers,
 )
-from snellen.curate.metadata.box_options import KnownBoxes
-from snellen.curate.metadata.distractors import OtherRecords
-from snellen.curate.metadata.record_file import RecordProblem
-from snellen.curate.metadata.record_files import RecordFiles
+from snellen.curate.metadata.record_file import RecordFiles, RecordProblem
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.targets import answer_texts, box_targets, has_targets

@@ -22,7 +22,12 @@ from snellen.curate.metadata.distractors import (
     read_settings,
 )
 from snellen.curate.metadata.draw import seeded_random
-from snellen.curate.metadata.options import OptionFilter, choose_options
+from snellen.curate.metadata.options import (
+    OptionFilter,
+    WriterSettings,
+    choose_options,
+    write_options,
+)
 from snellen.curate.metadata.record_file import RecordProblem
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen.curate.metadata.spaces import CategoryTree
@@ -33,7 +38,6 @@ from snellen.curate.metadata.targets import (
     question_fields,
 )
 from snellen.curate.metadata.templates import QuestionTemplate
-from snellen.curate.metadata.written_options import WriterSettings, write_options
 from snellen.data.media.image_cells import NamedVideo
 from snellen.data.media.image_files import FileDigests, MediaFolders, locate_image
 from snellen.data.media.video_cells import locate_video

@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from snellen.curate.metadata.answer_frequencies import NO_FREQUENCIES, AnswerFrequencies
+from snellen.curate.metadata.draw import NO_FREQUENCIES, AnswerFrequencies
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 _TRIES = 400

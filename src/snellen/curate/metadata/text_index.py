@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from snellen.core.sample import sampling_key
-from snellen.curate.metadata.equivalence import option_key
+from snellen.curate.metadata.spaces import option_key
 
 _TOKEN = re.compile(r"\w+")
 _K1, _B = 1.2, 0.75

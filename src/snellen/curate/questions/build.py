@@ -18,7 +18,7 @@ from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
 from snellen.curate.asking import Job, Models, Result, open_models
 from snellen.curate.decisions import Decision
-from snellen.curate.questions.extractors.extractor import Extractor
+from snellen.curate.questions.extraction import Extractor
 from snellen.curate.questions.extractors.recorded import RecordedExtractor
 from snellen.curate.questions.extractors.table import open_extractor
 from snellen.curate.questions.fact_extraction import FactExtraction

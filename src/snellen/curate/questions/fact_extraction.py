@@ -15,15 +15,16 @@ from snellen.core.sample import MediaRef
 from snellen.curate.questions.extraction import (
     ASPECTS,
     Aspect,
+    Extractor,
     Instance,
     Moment,
     RegionText,
+    View,
     VisualFacts,
+    read_size,
 )
-from snellen.curate.questions.extractors.extractor import Extractor, View, read_size
 from snellen.curate.questions.extractors.recorded import RecordedExtractor
-from snellen.curate.questions.nouns import find_nouns
-from snellen.curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count
+from snellen.curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count, find_nouns
 from snellen.curate.questions.sources import Picture
 from snellen.data.media.frame_sampling import FrameSampling
 from snellen.data.media.frames import extract_frames

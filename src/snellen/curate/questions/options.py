@@ -9,8 +9,7 @@ from typing import Any
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel, Identity
 from snellen.curate.filter.rules import TEXT_ALL, check_rule, parse_rule
-from snellen.curate.questions.nouns import MIN_NOUNS
-from snellen.curate.questions.rules import MAX_SIMILARITY
+from snellen.curate.questions.rules import MAX_SIMILARITY, MIN_NOUNS
 from snellen.curate.questions.writing import DimensionPrompt, prompt_texts
 
 

@@ -12,7 +12,7 @@ from snellen.benchmarks.abilities.seedbench.levels import dimension_by_name
 from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.curate.attribution import PICTURE_COLUMNS, join_pictures
 from snellen.curate.items import Item
-from snellen.curate.metadata.draw import balance_positions, place_options
+from snellen.curate.metadata.draw import place_options
 from snellen.curate.questions.records import Draft, PictureRecords
 from snellen.curate.questions.rules import DISTRACTORS
 from snellen.curate.questions.several_pictures import in_context_drafts
@@ -79,10 +79,12 @@ def balance(
 
 
 def answer_positions(ids: Iterable[str], seed: int) -> dict[str, int]:
-    """The place of each question's answer, from 0, by id: each equally often, up to one."""
-    names = sorted(ids)
-    places = balance_positions([("", DISTRACTORS + 1)] * len(names), seed)
-    return dict(zip(names, places, strict=True))
+    """The place of each question's answer, from 0, by id: each equally often, up to one; which
+    question has which place is by seed."""
+    size = DISTRACTORS + 1
+    order = sorted(ids, key=lambda one: sampling_key(f"{seed}:positions", one))
+    places = sorted(range(size), key=lambda place: sampling_key(f"{seed}:places", str(place)))
+    return {one: places[number % size] for number, one in enumerate(order)}
 
 
 def all_drafts(records: PictureRecords, seed: int) -> Iterator[Draft]:

@@ -37,8 +37,14 @@ from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Media, Request, Text, user
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import ask_text
-from snellen.curate.questions.extraction import Aspect, Instance, RegionText, VisualFacts
-from snellen.curate.questions.extractors.extractor import View, clip_box
+from snellen.curate.questions.extraction import (
+    Aspect,
+    Instance,
+    RegionText,
+    View,
+    VisualFacts,
+    clip_box,
+)
 from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.settings import max_image_pixels

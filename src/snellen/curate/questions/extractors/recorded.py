@@ -19,8 +19,7 @@ import msgspec
 from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
-from snellen.curate.questions.extraction import ASPECTS, Aspect, VisualFacts
-from snellen.curate.questions.extractors.extractor import View, only
+from snellen.curate.questions.extraction import ASPECTS, Aspect, View, VisualFacts, only
 from snellen.curate.questions.sources import PictureSource
 
 

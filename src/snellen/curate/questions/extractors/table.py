@@ -18,11 +18,14 @@ from snellen.curate.questions.extraction import (
     ASPECTS,
     Aspect,
     Box,
+    Extractor,
     Instance,
     RegionText,
+    View,
     VisualFacts,
+    clip_box,
+    only,
 )
-from snellen.curate.questions.extractors.extractor import Extractor, View, clip_box, only
 from snellen.curate.questions.extractors.local_models import open_pipeline, open_rapidocr
 from snellen.curate.questions.extractors.recorded import open_recorded
 from snellen.curate.questions.writing import prompt_texts
