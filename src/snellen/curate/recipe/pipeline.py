@@ -185,8 +185,7 @@ class RecipePipeline:
         )
 
     def _end(self) -> RecipeOutcome:
-        from snellen.curate.recipe.provenance import write_provenance
-        from snellen.curate.recipe.summary_page import write_summary
+        from snellen.curate.recipe.provenance import write_provenance, write_summary
 
         folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
         first = self.recipe.steps[0]

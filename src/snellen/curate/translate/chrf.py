@@ -13,7 +13,7 @@ ORDER = 6
 BETA = 2
 
 
-def chrf(hypothesis: str, reference: str, order: int = ORDER, beta: float = BETA) -> float:
+def chrf(hypothesis: str, reference: str) -> float:
     """The F-score of `hypothesis` against `reference`, 0 to 1.
 
     Orders for which one of the texts has no n-gram are left out of the averages; 0 if all are.
@@ -21,7 +21,7 @@ def chrf(hypothesis: str, reference: str, order: int = ORDER, beta: float = BETA
     hypothesis, reference = "".join(hypothesis.split()), "".join(reference.split())
     precision = recall = 0.0
     orders = 0
-    for length in range(1, order + 1):
+    for length in range(1, ORDER + 1):
         ours, theirs = _ngrams(hypothesis, length), _ngrams(reference, length)
         if not ours or not theirs:
             continue
@@ -32,7 +32,7 @@ def chrf(hypothesis: str, reference: str, order: int = ORDER, beta: float = BETA
     if not orders or not precision + recall:
         return 0.0
     precision, recall = precision / orders, recall / orders
-    return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+    return (1 + BETA**2) * precision * recall / (BETA**2 * precision + recall)
 
 
 def _ngrams(text: str, length: int) -> Counter[str]:

@@ -20,21 +20,18 @@ from snellen.curate.decisions import FAILED, Action, Decision, Evidence, count_a
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, open_items
 from snellen.curate.step import Step, open_step
 from snellen.curate.step_options import StepOptions
-from snellen.curate.translate.consistency import (
-    ItemTexts,
-    TermUse,
-    displaced_options,
-    term_uses,
-)
-from snellen.curate.translate.contract import texts_of
-from snellen.curate.translate.instructions import choose_instruction
+from snellen.curate.translate.instructions import choose_instruction, texts_of
 from snellen.curate.translate.pair import Mismatch
 from snellen.curate.translate.rules import check_pair
 from snellen.curate.translate.siblings import (
+    ItemTexts,
     SiblingPair,
+    TermUse,
     check_kinship,
+    displaced_options,
     pair_siblings,
     sibling_item,
+    term_uses,
 )
 from snellen.curate.translate.translating import (
     TranslatedItem,

@@ -13,15 +13,16 @@ from snellen.core.flow import Steps
 from snellen.core.request import Generation, Message, Text, user
 from snellen.curate.asking import NotJson, ask_json
 from snellen.curate.translate.chrf import chrf
-from snellen.curate.translate.contract import (
+from snellen.curate.translate.instructions import (
     DEFAULT_FIELDS,
     FIELDS,
     MeaningVerdict,
+    judge_prompt,
     reply_form,
     texts_of_reply,
+    translation_prompt,
     write_texts,
 )
-from snellen.curate.translate.instructions import judge_prompt, translation_prompt
 from snellen.curate.translate.languages import Language
 from snellen.curate.translate.pair import Mismatch, TextPair
 from snellen.curate.translate.rules import check_pair
