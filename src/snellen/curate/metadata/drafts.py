@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from random import Random
 
 from msgspec import structs
 
@@ -67,20 +68,21 @@ class QuestionDraft:
         return len(self.wrong) + 1
 
 
+@dataclass(frozen=True, slots=True)
 class MediaFiles:
     """The pictures and videos that records name, checked when they are used."""
 
-    def __init__(self, folders: MediaFolders, digests: FileDigests, where: str) -> None:
-        self._folders = folders
-        self._digests = digests
-        self._where = where
+    folders: MediaFolders
+    digests: FileDigests
+    where: str
+    """The metadata files, for messages."""
 
     def open(self, record: MetadataRecord) -> tuple[MediaRef, ...]:
         """The record's media. Raises MediaError."""
         images = [self.image(name, record.id) for name in record.images]
         if record.video:
-            named = NamedVideo((record.video,))
-            video = locate_video(named, self._folders, self._digests, self._place(record.id))
+            named, place = NamedVideo((record.video,)), f"{self.where}, record {record.id}"
+            video = locate_video(named, self.folders, self.digests, place)
             if not hasattr(video.source, "frames"):
                 video.source.read()
             images.append(video)
@@ -88,118 +90,97 @@ class MediaFiles:
 
     def image(self, name: str, record: str) -> MediaRef:
         """A picture whose bytes were looked at. Raises MediaError."""
-        ref = locate_image(name, self._folders, self._digests, self._place(record))
+        ref = locate_image(name, self.folders, self.digests, f"{self.where}, record {record}")
         check_image(ref.source.read(), max_image_pixels())
         return ref
 
-    def _place(self, record: str) -> str:
-        return f"{self._where}, record {record}"
-
 
 @dataclass(frozen=True, slots=True)
-class DraftRules:
-    """What drafts of all templates share."""
+class Drafter:
+    """Drafts the questions of all templates."""
 
-    seed: int | str
+    catalogue: Catalogue
+    media: MediaFiles
     header: MetadataHeader
     spaces: Mapping[str, CategoryTree]
     same: Sequence[Sequence[str]]
+    """Labels that say the same."""
     folder: Path
     """Of the template file."""
     alike_length: bool
 
-
-class Drafter:
-    """Drafts the questions of one template."""
-
-    def __init__(
-        self, pool: TemplatePool, catalogue: Catalogue, files: MediaFiles, rules: DraftRules
-    ) -> None:
-        self._pool = pool
-        self._template = pool.template
-        self._catalogue = catalogue
-        self._files = files
-        self._rules = rules
-
-    def item_id(self, record: MetadataRecord, slot: int) -> str:
+    def item_id(self, pool: TemplatePool, record: MetadataRecord, slot: int) -> str:
         """The id of the item that `draft` makes, or would make."""
-        targets = self._targets(record)
-        name = f"{self._template.subtask}/{record.id}"
-        if self._template.per_record == 1:
+        name = f"{pool.template.subtask}/{record.id}"
+        if pool.template.per_record == 1:
             return name
+        targets = self._targets(pool, record)
         return f"{name}/{targets[slot].name or slot + 1 if slot < len(targets) else slot + 1}"
 
-    def _targets(self, record: MetadataRecord) -> list[QuestionTarget]:
-        """What the template asks about a record."""
-        return [target for target in self._every_target(record) if self._is_kept(record, target)]
+    def _targets(self, pool: TemplatePool, record: MetadataRecord) -> list[QuestionTarget]:
+        """What the template asks about a record: of each answer a share becomes questions."""
+        keep, place = pool.plan(record.source).keep, f"{pool.template.subtask}/{record.id}"
+        return [
+            target
+            for target in self._every_target(pool, record)
+            if (share := keep.get(target.gold, 1.0)) == 1
+            or self._random(f"keep/{place}/{target.name or target.gold}").random() < share
+        ]
 
-    def _every_target(self, record: MetadataRecord) -> list[QuestionTarget]:
-        tree = self._pool.tree(record, self._rules.spaces)
-        rng = seeded_random(self._rules.seed, f"target/{self._template.subtask}/{record.id}")
-        frequencies = self._pool.frequencies(record.source)
-        return find_targets(record, self._template, tree, frequencies, rng)
+    def _every_target(self, pool: TemplatePool, record: MetadataRecord) -> list[QuestionTarget]:
+        tree = pool.tree(record, self.spaces)
+        rng = self._random(f"target/{pool.template.subtask}/{record.id}")
+        return find_targets(record, pool.template, tree, pool.frequencies(record.source), rng)
 
-    def _is_kept(self, record: MetadataRecord, target: QuestionTarget) -> bool:
-        """Whether a target is one of the share of its answer that becomes questions."""
-        share = self._pool.plan(record.source).keep.get(target.gold, 1.0)
-        name = f"keep/{self._template.subtask}/{record.id}/{target.name or target.gold}"
-        return share == 1 or seeded_random(self._rules.seed, name).random() < share
+    def _random(self, name: str) -> Random:
+        return seeded_random(self.catalogue.seed, name)
 
-    def draft(self, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | RecordProblem]:
+    def draft(
+        self, pool: TemplatePool, record: MetadataRecord, slot: int
+    ) -> Steps[QuestionDraft | RecordProblem]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
 
         Raises AskFailed.
         """
-        targets = self._targets(record)
+        targets = self._targets(pool, record)
         if slot >= len(targets):
-            if slot == 0 and self._every_target(record):
-                return RecordProblem(
-                    "balance", "enough other questions have its answer as their key"
-                )
+            if slot == 0 and self._every_target(pool, record):
+                reason = "enough other questions have its answer as their key"
+                return RecordProblem("balance", reason)
             reason = "it has nothing that the template can ask for without ambiguity"
             return RecordProblem("target", reason if slot == 0 else "all its targets are used")
-        target = targets[slot]
         try:
-            media = self._files.open(record)
+            media = self.media.open(record)
             size = image_size(media[0].source.read()) if media[0].kind == "image" else (0, 0)
         except MediaError as error:
             return RecordProblem("picture", str(error))
         problem = _size_problem(record, size)
         if problem is not None:
             return problem
+        name = self.item_id(pool, record, slot)
         if size[0]:
             record = structs.replace(record, width=size[0], height=size[1])
-        return (
-            yield from self._draft_target(record, self.item_id(record, slot), target, media, size)
-        )
+        tree = pool.tree(record, self.spaces)
+        context = DistractorContext(
+            record, pool.template, targets[slot], tree, size,
+            self.catalogue.others(pool, record.source), pool.frequencies(record.source),
+            pool.plan(record.source), pool.known_boxes(record.source), self.folder,
+            self._random(f"options/{name}"),
+        )  # fmt: skip
+        return (yield from self._draft_target(name, media, context))
 
     def _draft_target(
-        self,
-        record: MetadataRecord,
-        name: str,
-        target: QuestionTarget,
-        media: tuple[MediaRef, ...],
-        size: tuple[int, int],
+        self, name: str, media: tuple[MediaRef, ...], context: DistractorContext
     ) -> Steps[QuestionDraft | RecordProblem]:
-        """The question `name` about a target, with wrong options. `size` is that of the picture in
-        pixels. Raises AskFailed."""
-        template = self._template
-        tree = self._pool.tree(record, self._rules.spaces)
-        rng = seeded_random(self._rules.seed, f"options/{name}")
-        question = ask_question(record, template, target, tree, rng)
+        """The question `name` about a target, with wrong options. Raises AskFailed."""
+        record, template, target = context.record, context.template, context.target
+        question = ask_question(record, template, target, context.tree, context.rng)
         if question is None:
-            fields = question_fields(record, target, tree)
+            fields = question_fields(record, target, context.tree)
             empty = ", ".join(sorted(key for key, value in fields.items() if not value))
             return RecordProblem(
                 "placeholder", f"every phrasing mentions something that it lacks (empty: {empty})"
             )
-        others = self._catalogue.others(self._pool, record.source)
-        plan = self._pool.plan(record.source)
-        context = DistractorContext(
-            record, template, target, tree, size, others,
-            self._pool.frequencies(record.source), plan, self._pool.known_boxes(record.source),
-            self._rules.folder, rng,
-        )  # fmt: skip
         used: dict[str, str] = {}
         try:
             proposals = yield from self._propose(context, name, question, media, used)
@@ -209,10 +190,10 @@ class Drafter:
         wrong = choose_options(
             target.gold,
             proposals,
-            OptionFilter.for_target(target.gold, target.true, self._rules.same),
-            plan.size - 1,
-            alike_length=self._rules.alike_length and _is_of_any_length(template),
-            rng=rng,
+            OptionFilter.for_target(target.gold, target.true, self.same),
+            context.plan.size - 1,
+            alike_length=self.alike_length and _is_of_any_length(template),
+            rng=context.rng,
         )
         if len(wrong) < template.min_options - 1:
             needed = template.min_options - 1
@@ -221,7 +202,7 @@ class Drafter:
             name,
             record,
             template,
-            self._rules.header.license_of(record),
+            self.header.license_of(record),
             question,
             target.gold,
             tuple(wrong),
@@ -258,7 +239,7 @@ class Drafter:
     def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | RecordProblem:
         """A retrieval question: the query alone, and the candidates as pictures."""
         try:
-            pictures = [self._files.image(name, draft.record.id) for name in draft.wrong]
+            pictures = [self.media.image(name, draft.record.id) for name in draft.wrong]
         except MediaError as error:
             return RecordProblem("picture", str(error))
         digests = {ref.digest for ref in (*pictures, *draft.media)}
