@@ -24,6 +24,7 @@ from snellen.core.errors import StorageError, UsageError
 from snellen.core.secret import Secret
 from snellen.curate.attribution import licence_url
 from snellen.curate.decisions import Decision
+from snellen.curate.folder_lock import set_aside
 from snellen.curate.items import Item, ItemTable, open_items
 from snellen.curate.publish.card import CardFacts, LicenceLine, Publication, write_card
 from snellen.curate.publish.licences import (
@@ -134,15 +135,8 @@ def _set_aside_earlier(private: Path, settings: dict[str, Any], table: ItemTable
         return
     info = read_step(private)
     is_same = info.settings == settings and info.sources == (describe_source(table),)
-    if info.step != STEP or is_same:
-        return
-    number = 1
-    while _sibling(private, f".before-{number}", hidden=False).exists():
-        number += 1
-    try:
-        private.rename(_sibling(private, f".before-{number}", hidden=False))
-    except OSError as error:
-        raise StorageError(f"cannot rename {private}: {error.strerror or error}") from error
+    if info.step == STEP and not is_same:
+        set_aside(private)
 
 
 def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]:
@@ -499,9 +493,9 @@ def _with_name(out: Path | str) -> Path:
     return path if path.name not in ("", "..") else path.resolve()
 
 
-def _sibling(target: Path, ending: str, *, hidden: bool = True) -> Path:
-    """A path next to the folder, on the same disk; one that begins with a dot is hidden."""
-    dot = "." if hidden and ending.startswith(".") else ""
+def _sibling(target: Path, ending: str) -> Path:
+    """A path next to the folder, on the same disk; one whose ending begins with a dot is hidden."""
+    dot = "." if ending.startswith(".") else ""
     return target.with_name(f"{dot}{target.name}{ending}")
 
 
