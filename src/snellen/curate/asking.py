@@ -126,13 +126,6 @@ class Models:
         self.spent: dict[str, RoleUsage] = {}
         """What each role used in this start, by role."""
 
-    def __contains__(self, role: object) -> bool:
-        return role in self._models
-
-    def identity(self, role: str) -> Identity:
-        """The identity of a role's model."""
-        return self._models[role].identity
-
     def drive(
         self,
         jobs: Iterable[Job[T]],
@@ -238,6 +231,16 @@ def open_models(
             check_models(opened.values(), responses, fresh=options.fresh is not None)
             responses.set_run_folder(folder)
             yield Models(opened, responses, limits, prices, followed, options.fresh or "", folder)
+
+
+def model_setting(model: AnyModel | None) -> str:
+    """A model as a step's settings hold it: its name, or who an object says it is."""
+    if model is None or isinstance(model, str):
+        return model or ""
+    identity = getattr(model, "identity", None)
+    if isinstance(identity, Identity):
+        return f"{identity.provider}/{identity.name} {identity.digest()[:12]}"
+    return str(getattr(model, "__name__", type(model).__name__))
 
 
 def ask(request: Request) -> Steps[Output]:

@@ -22,9 +22,9 @@ from snellen.core.model import AnyModel
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.core.sample import Sample, sampling_key
-from snellen.curate.asking import Job, Models, Result, open_models
+from snellen.curate.asking import Job, Models, Result, model_setting, open_models
 from snellen.curate.attribution import AUTHOR_COLUMN, URL_COLUMN, join_pictures
-from snellen.curate.decisions import Decision
+from snellen.curate.decisions import Decision, Exclusion
 from snellen.curate.items import Item
 from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
 from snellen.curate.metadata.distractors import WRITTEN, find_strategy, read_settings
@@ -38,7 +38,7 @@ from snellen.curate.metadata.guess_check import (
 )
 from snellen.curate.metadata.options import WRITER, WriterSettings
 from snellen.curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
-from snellen.curate.metadata.record_file import RecordFiles, RecordProblem
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.templates import TemplateFile, read_templates
@@ -108,7 +108,7 @@ def build_questions(
     settings = {
         **asdict(options),
         "templates": digest_bytes(template_path.read_bytes()),
-        "writer": _model_name(writer),
+        "writer": model_setting(writer),
     }
     with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
         if step.was_complete:
@@ -149,10 +149,10 @@ def _category_trees(files: RecordFiles, file: TemplateFile) -> dict[str, Categor
 def _read(catalogue: Catalogue, files: RecordFiles, options: MetadataQuestionOptions) -> None:
     """Read the records. Raises DataError for files that hold none, and for ids that two share."""
 
-    def refuse(record: MetadataRecord) -> RecordProblem | None:
+    def refuse(record: MetadataRecord) -> Exclusion | None:
         if options.require_license and not files.header.license_of(record):
             reason = f"neither it nor its source {record.source!r} states a licence"
-            return RecordProblem("licence", reason)
+            return Exclusion("licence", reason)
         return None
 
     catalogue.read(refuse)
@@ -224,7 +224,7 @@ class _Build:
             if not wanted:
                 break
             sources: dict[str, tuple[str, int]] = {}
-            jobs: list[Job[QuestionDraft | RecordProblem]] = []
+            jobs: list[Job[QuestionDraft | Exclusion]] = []
             for name, count in wanted.items():
                 rows = orders[name]
                 for place in range(places[name], places[name] + count):
@@ -263,7 +263,7 @@ class _Build:
             subtasks[name] = kept
             for draft in left_out:
                 reason = "the texts alone answer it, and too many of its subtask"
-                self.outcomes.withdraw(draft.id, RecordProblem("text probe", reason))
+                self.outcomes.withdraw(draft.id, Exclusion("text probe", reason))
         return check_guessing(probed)
 
     def _decide(self, drafts: list[QuestionDraft]) -> None:
@@ -288,7 +288,7 @@ class _Build:
                 reason = f"one of {len(checked)} items drawn to be looked at"
                 self.step.decide(Decision(draft.id, "flag", STEP, "sample check", reason))
 
-    def _ask(self, jobs: Sequence[Job[QuestionDraft | RecordProblem]]) -> list[Result[Any]]:
+    def _ask(self, jobs: Sequence[Job[QuestionDraft | Exclusion]]) -> list[Result[Any]]:
         """Results of jobs, in the order of the jobs; one that a spent budget cut off has none."""
         if self.models is None:
             return [Result(job.id, run_flow(job.steps, _refuse_request), ()) for job in jobs]
@@ -380,14 +380,6 @@ def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> No
                     f"{where}, subtask {template.subtask!r}: the strategy model asks a language "
                     "model; name one with --writer"
                 )
-
-
-def _model_name(model: AnyModel | None) -> str:
-    """A name that says which model it is; empty if there is none."""
-    if model is None or isinstance(model, str):
-        return model or ""
-    identity = getattr(model, "identity", None)
-    return str(getattr(identity, "name", type(model).__name__))
 
 
 def _refuse_request(request: Request) -> Output:

@@ -13,6 +13,7 @@ import numpy as np
 
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
+from snellen.curate.decisions import Exclusion
 from snellen.curate.metadata.box_options import KnownBoxes
 from snellen.curate.metadata.distractors import OtherRecords
 from snellen.curate.metadata.draw import (
@@ -20,7 +21,7 @@ from snellen.curate.metadata.draw import (
     AnswerPlan,
     plan_answers,
 )
-from snellen.curate.metadata.record_file import RecordFiles, RecordProblem
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.targets import answer_texts, box_targets, has_targets
@@ -38,8 +39,8 @@ _MAX_DRAWS = 500
 _USED, _NOTHING_TO_ASK, _NO_SUBTASK = range(3)
 _STATES = (
     None,
-    RecordProblem("template", "it has nothing that a template asks for"),
-    RecordProblem("template", "no template is of its subtask"),
+    Exclusion("template", "it has nothing that a template asks for"),
+    Exclusion("template", "no template is of its subtask"),
 )
 
 
@@ -148,7 +149,7 @@ class Catalogue:
         self._offsets = array("Q")
         self._keys = array("Q")
         self._states = bytearray()
-        self.problems: dict[int, RecordProblem] = {}
+        self.problems: dict[int, Exclusion] = {}
         """Rows that cannot be used, with the reason. Those that no template takes are not here:
         they may be most of a large file. See `problem`."""
         self.names: dict[int, str] = {}
@@ -158,7 +159,7 @@ class Catalogue:
         """Number of rows, usable or not."""
         return len(self._offsets)
 
-    def read(self, refuse: Callable[[MetadataRecord], RecordProblem | None]) -> None:
+    def read(self, refuse: Callable[[MetadataRecord], Exclusion | None]) -> None:
         """Read all records; `refuse` may refuse one that is well formed.
 
         Raises DataError if no record is usable because each is malformed.
@@ -197,7 +198,7 @@ class Catalogue:
                 state = _USED
         return state
 
-    def problem(self, row: int) -> RecordProblem | None:
+    def problem(self, row: int) -> Exclusion | None:
         """Why a row is in no pool; None if it is in one."""
         return self.problems.get(row) or _STATES[self._states[row]]
 

@@ -15,6 +15,7 @@ from snellen.core.flow import Steps
 from snellen.core.media import check_image, image_size
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import NotJson
+from snellen.curate.decisions import Exclusion
 from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
 from snellen.curate.metadata.distractors import (
     WRITTEN,
@@ -29,7 +30,6 @@ from snellen.curate.metadata.options import (
     choose_options,
     write_options,
 )
-from snellen.curate.metadata.record_file import RecordProblem
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen.curate.metadata.spaces import CategoryTree
 from snellen.curate.metadata.targets import (
@@ -137,7 +137,7 @@ class Drafter:
 
     def draft(
         self, pool: TemplatePool, record: MetadataRecord, slot: int
-    ) -> Steps[QuestionDraft | RecordProblem]:
+    ) -> Steps[QuestionDraft | Exclusion]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
 
         Raises AskFailed.
@@ -146,14 +146,14 @@ class Drafter:
         if slot >= len(targets):
             if slot == 0 and self._every_target(pool, record):
                 reason = "enough other questions have its answer as their key"
-                return RecordProblem("balance", reason)
+                return Exclusion("balance", reason)
             reason = "it has nothing that the template can ask for without ambiguity"
-            return RecordProblem("target", reason if slot == 0 else "all its targets are used")
+            return Exclusion("target", reason if slot == 0 else "all its targets are used")
         try:
             media = self.media.open(record)
             size = image_size(media[0].source.read()) if media[0].kind == "image" else (0, 0)
         except MediaError as error:
-            return RecordProblem("picture", str(error))
+            return Exclusion("picture", str(error))
         problem = _size_problem(record, size)
         if problem is not None:
             return problem
@@ -171,14 +171,14 @@ class Drafter:
 
     def _draft_target(
         self, name: str, media: tuple[MediaRef, ...], context: DistractorContext
-    ) -> Steps[QuestionDraft | RecordProblem]:
+    ) -> Steps[QuestionDraft | Exclusion]:
         """The question `name` about a target, with wrong options. Raises AskFailed."""
         record, template, target = context.record, context.template, context.target
         question = ask_question(record, template, target, context.tree, context.rng)
         if question is None:
             fields = question_fields(record, target, context.tree)
             empty = ", ".join(sorted(key for key, value in fields.items() if not value))
-            return RecordProblem(
+            return Exclusion(
                 "placeholder", f"every phrasing mentions something that it lacks (empty: {empty})"
             )
         used: dict[str, str] = {}
@@ -186,7 +186,7 @@ class Drafter:
             proposals = yield from self._propose(context, name, question, media, used)
         except NotJson as error:
             # Its replies are stored: asking again would change nothing.
-            return RecordProblem("writer", str(error))
+            return Exclusion("writer", str(error))
         wrong = choose_options(
             target.gold,
             proposals,
@@ -197,7 +197,7 @@ class Drafter:
         )
         if len(wrong) < template.min_options - 1:
             needed = template.min_options - 1
-            return RecordProblem("options", f"{needed} wrong options are needed, got {len(wrong)}")
+            return Exclusion("options", f"{needed} wrong options are needed, got {len(wrong)}")
         draft = QuestionDraft(
             name,
             record,
@@ -236,15 +236,15 @@ class Drafter:
             proposals.append(_note_strategy(texts, strategy_name, used))
         return chain.from_iterable(proposals)
 
-    def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | RecordProblem:
+    def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | Exclusion:
         """A retrieval question: the query alone, and the candidates as pictures."""
         try:
             pictures = [self.media.image(name, draft.record.id) for name in draft.wrong]
         except MediaError as error:
-            return RecordProblem("picture", str(error))
+            return Exclusion("picture", str(error))
         digests = {ref.digest for ref in (*pictures, *draft.media)}
         if len(digests) < len(pictures) + len(draft.media):
-            return RecordProblem("options", "two of the candidate pictures are the same")
+            return Exclusion("options", "two of the candidate pictures are the same")
         return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
 
 
@@ -262,15 +262,15 @@ def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) ->
         yield text
 
 
-def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> RecordProblem | None:
+def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> Exclusion | None:
     """Boxes and points that do not fit the picture as it is."""
     if not (record.boxes or record.keypoints) or not size[0]:
         return None
     if record.width and (record.width, record.height) != size:
-        return RecordProblem(
+        return Exclusion(
             "size",
             f"its boxes are for {record.width} x {record.height} pixels and the picture has "
             f"{size[0]} x {size[1]}",
         )
     problem = geometry_problem(record, *size)
-    return RecordProblem(*problem) if problem else None
+    return Exclusion(*problem) if problem else None

@@ -1,6 +1,7 @@
 """Plurals and articles of the names of objects, for the questions of templates.
 
-Rules of spelling, and the nouns that break them, in `nouns.toml`. Measured against inflect on docs/curate/evidence.md.
+Rules of spelling, and the nouns that break them, in `nouns.toml`. Measured against inflect on
+docs/curate/evidence.md.
 """
 
 from __future__ import annotations

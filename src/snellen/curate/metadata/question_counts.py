@@ -19,16 +19,16 @@ from msgspec import Struct
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import StorageError
-from snellen.curate.decisions import FAILED, Evidence
+from snellen.curate.decisions import FAILED, Evidence, Exclusion
 from snellen.curate.metadata.catalogue import Catalogue
 from snellen.curate.metadata.drafts import QuestionDraft
 from snellen.curate.metadata.guess_check import GuessCheck
 from snellen.curate.metadata.options import length_spread
-from snellen.curate.metadata.record_file import RecordFiles, RecordProblem
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.statistics.words import count_words
 
 RECORDS_FILE = "records.jsonl"
-NOT_DRAWN = RecordProblem("not drawn", "others were drawn for the subtasks that it fits")
+NOT_DRAWN = Exclusion("not drawn", "others were drawn for the subtasks that it fits")
 
 
 class RecordOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,8 +48,8 @@ class RecordOutcomes:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._items: dict[int, list[str]] = {}
-        self._problems: dict[int, RecordProblem] = {}
-        self.refused: dict[str, RecordProblem] = {}
+        self._problems: dict[int, Exclusion] = {}
+        self.refused: dict[str, Exclusion] = {}
         """Why a record that was drawn gave no item, by the id that the item would have."""
         self.failed: dict[str, str] = {}
         """Requests that failed, by item."""
@@ -61,7 +61,7 @@ class RecordOutcomes:
         if asked:
             self.evidence[item] = tuple(asked)
 
-    def refuse(self, row: int, item: str, problem: RecordProblem) -> None:
+    def refuse(self, row: int, item: str, problem: Exclusion) -> None:
         """Note that a record gave no item. That a second question is one too many for a record is
         no problem."""
         if row in self._items and problem.rule == "target":
@@ -69,7 +69,7 @@ class RecordOutcomes:
         self._problems[row] = problem
         self.refused[item] = problem
 
-    def withdraw(self, item: str, problem: RecordProblem) -> None:
+    def withdraw(self, item: str, problem: Exclusion) -> None:
         """Note that an item is left out after all."""
         row = next(row for row, items in self._items.items() if item in items)
         self._items[row].remove(item)
@@ -78,10 +78,10 @@ class RecordOutcomes:
         self.refuse(row, item, problem)
 
     def fail(self, row: int, item: str, message: str) -> None:
-        self._problems[row] = RecordProblem(FAILED, message)
+        self._problems[row] = Exclusion(FAILED, message)
         self.failed[item] = message
 
-    def problem(self, row: int) -> RecordProblem | None:
+    def problem(self, row: int) -> Exclusion | None:
         """Why there is no item of a record; None if there is one."""
         if row in self._items:
             return None

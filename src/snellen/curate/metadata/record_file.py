@@ -17,6 +17,7 @@ from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, StorageError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits
 from snellen.core.missing_file import refuse_pipe
+from snellen.curate.decisions import Exclusion
 from snellen.curate.metadata.records import (
     VERSION,
     CategorySpace,
@@ -31,20 +32,12 @@ from snellen.data.documents import read_lines
 _BOM = b"\xef\xbb\xbf"
 
 
-class RecordProblem(NamedTuple):
-    """A line that is no usable record."""
-
-    rule: str
-    """What it breaks: `json`, `field`, `picture`, `box`, ..."""
-    reason: str
-
-
 class RecordLine(NamedTuple):
     name: str
     """The record's id, or `line N` if it cannot be read."""
     offset: int
     record: MetadataRecord | None
-    problem: RecordProblem | None = None
+    problem: Exclusion | None = None
 
 
 class _Named(msgspec.Struct):
@@ -128,12 +121,12 @@ def _read_line(place: str, offset: int, data: bytes, header: MetadataHeader) -> 
     try:
         record = _decode(data)
     except msgspec.ValidationError as error:
-        problem = RecordProblem("field", f"{error}; expected the fields of a metadata record")
+        problem = Exclusion("field", f"{error}; expected the fields of a metadata record")
         return RecordLine(_line_name(data, place), offset, None, problem)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return RecordLine(place, offset, None, RecordProblem("json", f"no JSON: {error}"))
+        return RecordLine(place, offset, None, Exclusion("json", f"no JSON: {error}"))
     broken = record_problem(record, header)
-    problem_of = RecordProblem(*broken) if broken else None
+    problem_of = Exclusion(*broken) if broken else None
     return RecordLine(record.id or place, offset, record, problem_of)
 
 

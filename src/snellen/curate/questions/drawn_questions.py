@@ -32,12 +32,12 @@ from snellen.curate.asking import (
     ask,
     ask_json,
     ask_text,
+    model_setting,
     open_models,
 )
-from snellen.curate.decisions import Decision
+from snellen.curate.decisions import Decision, Exclusion
 from snellen.curate.items import Item
 from snellen.curate.metadata.draw import place_options
-from snellen.curate.questions.options import model_setting
 from snellen.curate.questions.picture_job import final_rule
 from snellen.curate.questions.question_items import answer_positions, image_options_item
 from snellen.curate.questions.results import QuestionsResult, decide_once, finish_questions
@@ -188,15 +188,10 @@ class DrawnOptions:
         }
 
 
-class _DrawingProblem(NamedTuple):
-    rule: str
-    reason: str
-
-
 class _Drawings(NamedTuple):
     """What a caption's job made: its pictures, that of the caption first; or why there are none."""
 
-    problem: _DrawingProblem | None
+    problem: Exclusion | None
     pictures: tuple[MediaRef, ...] = ()
     doubts: str = ""
     """Why a person should look at them."""
@@ -252,9 +247,9 @@ class _DrawnQuestions:
     def _caption(self, caption: Caption) -> Steps[_Drawings]:
         """Change a caption, apply the rules, and draw."""
         if not caption.text:
-            return _Drawings(_DrawingProblem(MISSING, "the row has no caption"))
+            return _Drawings(Exclusion(MISSING, "the row has no caption"))
         if self._options.require_license and not caption.cells.get("license"):
-            return _Drawings(_DrawingProblem(NO_LICENSE, "the file names no licence for it"))
+            return _Drawings(Exclusion(NO_LICENSE, "the file names no licence for it"))
         try:
             messages = prompt_messages("variations", caption=caption.text)
             reply = yield from ask_json(
@@ -265,16 +260,14 @@ class _DrawnQuestions:
                 return _Drawings(problem)
             texts = (caption.text, *(one.caption.strip() for one in reply.changed))
             pictures = yield from self._draw(caption.id, texts)
-            if isinstance(pictures, _DrawingProblem):
+            if isinstance(pictures, Exclusion):
                 return _Drawings(pictures)
             doubts = yield from self._doubts(caption.id, texts, pictures)
         except AskFailed as error:
-            return _Drawings(_DrawingProblem(final_rule(error), error.failure.message))
+            return _Drawings(Exclusion(final_rule(error), error.failure.message))
         return _Drawings(None, pictures, doubts)
 
-    def _draw(
-        self, name: str, texts: Sequence[str]
-    ) -> Steps[tuple[MediaRef, ...] | _DrawingProblem]:
+    def _draw(self, name: str, texts: Sequence[str]) -> Steps[tuple[MediaRef, ...] | Exclusion]:
         """A picture of each text, kept in the data set folder."""
         pictures: list[MediaRef] = []
         for number, text in enumerate(texts):
@@ -286,13 +279,13 @@ class _DrawnQuestions:
             )
             output = yield from ask(request)
             if not isinstance(output, Drawn) or not output.images:
-                return _DrawingProblem(NOT_DRAWN, f"no picture of {text!r} was drawn")
+                return Exclusion(NOT_DRAWN, f"no picture of {text!r} was drawn")
             digest = output.images[0]
             ref = MediaRef(digest, InlineSource(output.data[digest]))
             path = self._step.folder / self._media.copy(ref)
             pictures.append(MediaRef(digest, FileSource(str(path))))
         if len({ref.digest for ref in pictures}) < len(pictures):
-            return _DrawingProblem(SAME_PICTURE, "two captions were drawn as the same picture")
+            return Exclusion(SAME_PICTURE, "two captions were drawn as the same picture")
         return tuple(pictures)
 
     def _doubts(self, name: str, texts: Sequence[str], pictures: Sequence[MediaRef]) -> Steps[str]:
@@ -349,14 +342,14 @@ class _DrawnQuestions:
             )
 
 
-def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> _DrawingProblem | None:
+def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> Exclusion | None:
     """The rules for changed captions, in the order they are applied."""
     if len(changed) != DISTRACTORS or not all(one.caption.strip() for one in changed):
-        return _DrawingProblem(MISSING, f"there are {len(changed)} changed captions; expected 3")
+        return Exclusion(MISSING, f"there are {len(changed)} changed captions; expected 3")
     for rule, reason in (
         (UNCHANGED, check_captions_differ(caption, changed)),
         (CHANGED_TOO_MUCH, check_change_size(caption, changed)),
     ):
         if reason:
-            return _DrawingProblem(rule, reason)
+            return Exclusion(rule, reason)
     return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from msgspec.structs import replace as replace_struct
 
 from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
+from snellen.curate.decisions import Exclusion
 from snellen.curate.questions.extraction import (
     ASPECTS,
     Aspect,
@@ -36,13 +36,6 @@ DENSE_EVERY = 5.0
 """Seconds of a video between two captions, and of each part whose regions are described
 (Sec. 3.3.1)."""
 _FRAME_EDGE = 1024
-
-
-class Exclusion(NamedTuple):
-    """Why a picture is dropped: a rule, and a sentence."""
-
-    rule: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

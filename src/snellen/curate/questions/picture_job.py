@@ -12,10 +12,10 @@ from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import AskFailed, Job, NotJson
-from snellen.curate.decisions import Decision, Evidence
+from snellen.curate.decisions import Decision, Evidence, Exclusion
 from snellen.curate.filter.rules import parse_rule
 from snellen.curate.questions.extraction import VisualFacts
-from snellen.curate.questions.fact_extraction import Exclusion, FactExtraction
+from snellen.curate.questions.fact_extraction import FactExtraction
 from snellen.curate.questions.options import QuestionOptions
 from snellen.curate.questions.records import Draft, PictureRecord
 from snellen.curate.questions.rules import (

@@ -10,6 +10,8 @@ from threading import Lock
 from time import monotonic
 from typing import Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from snellen.core.errors import UsageError
 from snellen.curate.review.annotators import (
     FieldAgreement,
@@ -351,9 +353,9 @@ class ReviewBoard:
                 f"of {', '.join(list(known)[:8])}{', ...' if len(known) > 8 else ''}"
             )
         self._check_reason(entry)
-        return ReviewEntry(
-            entry.item, check_name(entry.by), entry.action, entry.role, changes, answer,
-            entry.ability, entry.reason, entry.comment.strip(), entry.seconds, entry.at,
+        return replace(
+            entry, by=check_name(entry.by), changes=changes, answer=answer,
+            comment=entry.comment.strip(),
         )  # fmt: skip
 
     def _check_reason(self, entry: ReviewEntry) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -35,7 +35,6 @@ from snellen.curate.review.entries import (
     ItemReviews,
     ReviewEntry,
     Role,
-    Text,
     check_name,
 )
 from snellen.curate.review.queue import MAX_REPLY, QueuedItem, evidence_of
@@ -438,26 +437,11 @@ def _agreement(board: ReviewBoard, person: Person, request: PageRequest) -> dict
     }  # fmt: skip
 
 
-class _DecisionRequest(Struct, forbid_unknown_fields=True):
-    """What a page asks to be stored."""
-
-    item: str
-    action: str
-    changes: dict[str, Text] = {}
-    answer: Text = ""
-    ability: Text = ""
-    reason: str = ""
-    comment: Text = ""
-    seconds: float | None = None
-
-
 def _decide(board: ReviewBoard, person: Person, request: PageRequest) -> dict[str, Any]:
     try:
-        asked = msgspec.json.decode(request.body, type=_DecisionRequest)
-        values: Mapping[str, Any] = msgspec.structs.asdict(asked)
-        entry = msgspec.convert(
-            {**values, "by": _require_name(person), "role": person.role}, ReviewEntry
-        )
+        asked = msgspec.json.decode(request.body, type=dict[str, Any])
+        own = {"by": _require_name(person), "role": person.role, "at": ""}
+        entry = msgspec.convert(asked | own, ReviewEntry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"this is no decision: {error}") from error
     board.decide(entry)

@@ -95,7 +95,6 @@ class TranslatedItem:
     source: Mapping[str, str]
     texts: Mapping[str, str]
     mismatches: tuple[Mismatch, ...]
-    back: Mapping[str, str] = field(default_factory=dict)
     chrf: Mapping[str, float] = field(default_factory=dict)
     """Of the way back, by field."""
 
@@ -178,7 +177,7 @@ def _look_again(
     if plan.judge:
         mismatches = [*(yield from _judge(plan, item, texts, target)), *mismatches]
     scores = {name: chrf(text.casefold(), texts[name].casefold()) for name, text in back.items()}
-    return TranslatedItem(texts, target, tuple(mismatches), back, scores)
+    return TranslatedItem(texts, target, tuple(mismatches), scores)
 
 
 def _count_wrong(mismatches: Sequence[Mismatch]) -> tuple[int, int]:
