@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -195,37 +195,27 @@ class View:
             yield instance, MediaRef(digest_bytes(data), InlineSource(data))
 
 
-class Extractor(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Extractor:
     """Finds some aspects of what is to be seen.
 
     A plug-in is an entry point of the group `snellen.extractors`: a function of what stands behind
     the colon, and of the aspects that the user wants (empty: whatever it finds), that returns one.
     """
 
-    @property
-    def name(self) -> str:
-        """As the user wrote it."""
-        ...
-
-    @property
-    def aspects(self) -> frozenset[Aspect]:
-        """What it finds."""
-        ...
-
-    @property
-    def at_once(self) -> bool:
-        """Whether one call of `find` finds all aspects. If not, each has a call of its own, once
-        what it builds on is known: the instances before their labels."""
-        ...
-
-    @property
-    def model(self) -> AnyModel | None:
-        """The model that `find` asks; None if it asks none."""
-        ...
+    name: str
+    """As the user wrote it."""
+    aspects: frozenset[Aspect]
+    """What it finds."""
+    model: AnyModel | None = None
+    """The model that `find` asks; None if it asks none."""
+    at_once: bool = True
+    """Whether one call of `find` finds all aspects. If not, each has a call of its own, once what
+    it builds on is known: the instances before their labels."""
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """Find these aspects, asking the model as `role`. Raises MediaError and AskFailed."""
-        ...
+        raise NotImplementedError
 
 
 def clip_box(box: Sequence[float], width: int, height: int) -> Box:

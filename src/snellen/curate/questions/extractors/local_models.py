@@ -39,6 +39,7 @@ from snellen.core.sample import MediaRef
 from snellen.curate.asking import ask_text
 from snellen.curate.questions.extraction import (
     Aspect,
+    Extractor,
     Instance,
     RegionText,
     View,
@@ -110,19 +111,17 @@ def _ask_facts(
     return msgspec.json.decode(reply, type=VisualFacts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineExtractor:
+@dataclass(frozen=True, kw_only=True)
+class PipelineExtractor(Extractor):
     """An extractor whose model is a checkpoint for one task."""
 
-    name: str
-    aspects: frozenset[Aspect]
-    model: PipelineModel
+    task: str
     at_once: bool = False
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """Captions and detections of the whole picture, everything else of each crop."""
         found = VisualFacts(view.width, view.height)
-        is_zero_shot = self.model.task.startswith("zero-shot")
+        is_zero_shot = self.task.startswith("zero-shot")
         if "caption" in aspects:
             found = found.join((yield from _ask_facts(role, view.picture, view.ref, ())))
         if "instances" in aspects and (view.words or not is_zero_shot):
@@ -206,7 +205,7 @@ def open_pipeline(argument: str, aspects: frozenset[Aspect]) -> PipelineExtracto
             "pip install torchvision"
         )
     model = PipelineModel(task, find_checkpoint(name, needs_tokenizer=False), choose_device("auto"))
-    return PipelineExtractor(name=f"pipeline:{argument}", aspects=aspects, model=model)
+    return PipelineExtractor(name=f"pipeline:{argument}", aspects=aspects, model=model, task=task)
 
 
 def _load(task: str, checkpoint: Checkpoint, device: str) -> Any:
@@ -259,13 +258,7 @@ def _segments(result: Mapping[str, Any]) -> tuple[Instance, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OcrExtractor:
-    name: str
-    aspects: frozenset[Aspect]
-    model: OcrModel
-    at_once: bool = True
-
+class OcrExtractor(Extractor):
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """The lines of text, in the order of reading."""
         return _ask_facts(role, view.picture, view.ref)

@@ -19,7 +19,7 @@ import msgspec
 from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
-from snellen.curate.questions.extraction import ASPECTS, Aspect, View, VisualFacts, only
+from snellen.curate.questions.extraction import ASPECTS, Aspect, Extractor, View, VisualFacts, only
 from snellen.curate.questions.sources import PictureSource
 
 
@@ -34,13 +34,9 @@ class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True):
 R = TypeVar("R", bound=RecordedFacts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedExtractor:
-    name: str
-    aspects: frozenset[Aspect]
+@dataclass(frozen=True, kw_only=True)
+class RecordedExtractor(Extractor):
     recorded: RecordedFile[RecordedFacts]
-    model: None = None
-    at_once: bool = True
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """What the file says of the picture; nothing if it is not in the file."""

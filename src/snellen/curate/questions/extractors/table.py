@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -60,14 +59,8 @@ class SeenPicture(Struct, frozen=True):
     text: list[_SeenText] = []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptedExtractor:
+class PromptedExtractor(Extractor):
     """One request for all aspects of a picture."""
-
-    name: str
-    aspects: frozenset[Aspect]
-    model: str
-    at_once: bool = True
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """What the model sees. Raises NotJson and AskFailed."""
