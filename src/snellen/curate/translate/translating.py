@@ -12,7 +12,6 @@ from snellen.core.errors import UsageError
 from snellen.core.flow import Steps
 from snellen.core.request import Generation, Message, Text, user
 from snellen.curate.asking import NotJson, ask_json
-from snellen.curate.translate.chrf import chrf
 from snellen.curate.translate.instructions import (
     DEFAULT_FIELDS,
     FIELDS,
@@ -24,7 +23,7 @@ from snellen.curate.translate.instructions import (
     write_texts,
 )
 from snellen.curate.translate.languages import Language
-from snellen.curate.translate.pair import Mismatch, TextPair
+from snellen.curate.translate.pair import Mismatch, TextPair, chrf
 from snellen.curate.translate.rules import check_pair
 
 TRANSLATOR, BACK, JUDGE = "translator", "back", "judge"

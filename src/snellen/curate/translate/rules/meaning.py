@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from snellen.core.output import ParsedAnswer
-from snellen.curate.translate.chrf import chrf
 from snellen.curate.translate.languages import Language, fold_letters
 from snellen.curate.translate.numerals import number_mentions
-from snellen.curate.translate.pair import Level, Mismatch, TextPair, bare_text
+from snellen.curate.translate.pair import Level, Mismatch, TextPair, bare_text, chrf
 from snellen.curate.translate.terms import has_term
 from snellen.extract.yes_no import parse_yes_no
 
