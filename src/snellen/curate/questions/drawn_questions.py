@@ -189,11 +189,10 @@ class DrawnOptions:
 
 
 class _Drawings(NamedTuple):
-    """What a caption's job made: its pictures, that of the caption first; or why there are none."""
+    """What a caption's job made: its pictures, that of the caption first."""
 
-    problem: Exclusion | None
-    pictures: tuple[MediaRef, ...] = ()
-    doubts: str = ""
+    pictures: tuple[MediaRef, ...]
+    doubts: str
     """Why a person should look at them."""
 
 
@@ -244,12 +243,12 @@ class _DrawnQuestions:
             self._step, len(self._captions), kept, self._failed, reason, "caption"
         )
 
-    def _caption(self, caption: Caption) -> Steps[_Drawings]:
+    def _caption(self, caption: Caption) -> Steps[_Drawings | Exclusion]:
         """Change a caption, apply the rules, and draw."""
         if not caption.text:
-            return _Drawings(Exclusion(MISSING, "the row has no caption"))
+            return Exclusion(MISSING, "the row has no caption")
         if self._options.require_license and not caption.cells.get("license"):
-            return _Drawings(Exclusion(NO_LICENSE, "the file names no licence for it"))
+            return Exclusion(NO_LICENSE, "the file names no licence for it")
         try:
             messages = prompt_messages("variations", caption=caption.text)
             reply = yield from ask_json(
@@ -257,15 +256,15 @@ class _DrawnQuestions:
             )
             problem = _check_changes(caption.text, reply.changed)
             if problem is not None:
-                return _Drawings(problem)
+                return problem
             texts = (caption.text, *(one.caption.strip() for one in reply.changed))
             pictures = yield from self._draw(caption.id, texts)
             if isinstance(pictures, Exclusion):
-                return _Drawings(pictures)
+                return pictures
             doubts = yield from self._doubts(caption.id, texts, pictures)
         except AskFailed as error:
-            return _Drawings(Exclusion(final_rule(error), error.failure.message))
-        return _Drawings(None, pictures, doubts)
+            return Exclusion(final_rule(error), error.failure.message)
+        return _Drawings(pictures, doubts)
 
     def _draw(self, name: str, texts: Sequence[str]) -> Steps[tuple[MediaRef, ...] | Exclusion]:
         """A picture of each text, kept in the data set folder."""
@@ -307,16 +306,15 @@ class _DrawnQuestions:
                 wrong.append(f"the drawing of {texts[number]!r} is taken for {chosen!r}")
         return "; ".join(wrong)
 
-    def _add_result(self, result: Result[_Drawings]) -> None:
+    def _add_result(self, result: Result[_Drawings | Exclusion]) -> None:
         if result.value is None:
             self._failed += 1
             self._step.decide(result.failed_decision(STEP))
             return
-        problem, pictures, doubts = result.value
-        if problem is not None:
-            decide_once(self._step, Decision(result.id, "drop", STEP, *problem, result.asked))
+        if isinstance(result.value, Exclusion):
+            decide_once(self._step, Decision(result.id, "drop", STEP, *result.value, result.asked))
             return
-        self._pictures[result.id] = pictures
+        self._pictures[result.id], doubts = result.value
         decision = Decision(result.id, "add", STEP, WRITTEN, DIMENSION, result.asked)
         if doubts:
             decision = Decision(result.id, "flag", STEP, DRAWING_UNLIKE, doubts, result.asked)
