@@ -441,6 +441,8 @@ def _decide(board: ReviewBoard, person: Person, request: PageRequest) -> dict[st
     try:
         asked = msgspec.json.decode(request.body, type=dict[str, Any])
         own = {"by": _require_name(person), "role": person.role, "at": ""}
+        if not own.keys().isdisjoint(asked):
+            raise UsageError("this is no decision: who decides, and when, is not for a page to say")
         entry = msgspec.convert(asked | own, ReviewEntry)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"this is no decision: {error}") from error
