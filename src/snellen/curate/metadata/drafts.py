@@ -272,5 +272,4 @@ def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> Exclusion | 
             f"its boxes are for {record.width} x {record.height} pixels and the picture has "
             f"{size[0]} x {size[1]}",
         )
-    problem = geometry_problem(record, *size)
-    return Exclusion(*problem) if problem else None
+    return geometry_problem(record, *size)

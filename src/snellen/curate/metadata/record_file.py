@@ -125,9 +125,7 @@ def _read_line(place: str, offset: int, data: bytes, header: MetadataHeader) -> 
         return RecordLine(_line_name(data, place), offset, None, problem)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return RecordLine(place, offset, None, Exclusion("json", f"no JSON: {error}"))
-    broken = record_problem(record, header)
-    problem_of = Exclusion(*broken) if broken else None
-    return RecordLine(record.id or place, offset, record, problem_of)
+    return RecordLine(record.id or place, offset, record, record_problem(record, header))
 
 
 def _line_name(data: bytes, place: str) -> str:

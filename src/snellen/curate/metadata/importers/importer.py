@@ -220,7 +220,7 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
             if problem is not None:
                 counts.with_problems += 1
                 if len(counts.problems) < 5:
-                    counts.problems[filled.id] = problem[1]
+                    counts.problems[filled.id] = problem.reason
             yield filled
 
     counts.records = write_records(request.out, header, records())
