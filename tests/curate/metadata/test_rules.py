@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.curate.metadata.box_options import BoxSettings, KnownBoxes, wrong_boxes
 from snellen.curate.metadata.draw import (
     AnswerFrequencies,
     balance_positions,
@@ -27,8 +26,10 @@ from snellen.curate.metadata.options import (
     length_spread,
 )
 from snellen.curate.metadata.perturbations import (
+    BoxSettings,
     CharacterSettings,
     KeypointSettings,
+    KnownBoxes,
     NumberSettings,
     NumberWindow,
     OrderSettings,
@@ -37,6 +38,7 @@ from snellen.curate.metadata.perturbations import (
     perturb_number,
     perturb_order,
     perturb_text,
+    wrong_boxes,
 )
 from snellen.curate.metadata.records import Corners, MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, option_key

@@ -19,13 +19,13 @@ import numpy as np
 from snellen.core.errors import DataError
 from snellen.core.sample import sampling_key
 from snellen.curate.decisions import Exclusion
-from snellen.curate.metadata.box_options import KnownBoxes
 from snellen.curate.metadata.distractors import OtherRecords
 from snellen.curate.metadata.draw import (
     AnswerFrequencies,
     AnswerPlan,
     plan_answers,
 )
+from snellen.curate.metadata.perturbations import KnownBoxes
 from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, option_key, space_of_labels

@@ -18,17 +18,19 @@ from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
-from snellen.curate.metadata.box_options import BoxSettings, KnownBoxes, wrong_boxes
 from snellen.curate.metadata.draw import AnswerFrequencies, AnswerPlan
 from snellen.curate.metadata.perturbations import (
+    BoxSettings,
     CharacterSettings,
     KeypointSettings,
+    KnownBoxes,
     NumberSettings,
     OrderSettings,
     perturb_keypoints,
     perturb_number,
     perturb_order,
     perturb_text,
+    wrong_boxes,
 )
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, option_key, read_vectors
