@@ -16,7 +16,7 @@ import tomllib
 import unicodedata
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from msgspec import Meta, Struct
 from rapidfuzz.distance import Indel
@@ -28,35 +28,11 @@ _NOUN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|\d+|[^\sA-Za-z\d]")
 _MIN_LATIN_SHARE = 0.5
 
 
-class _Lexicon(NamedTuple):
-    function: frozenset[str]
-    determiners: frozenset[str]
-    naming: frozenset[str]
-    numbers: frozenset[str]
-    adjectives: frozenset[str]
-    verbs: frozenset[str]
-    nouns: frozenset[str]
-    """Nouns that end as verbs, adverbs or adjectives do."""
-    endings: tuple[str, ...]
-
-
 @functools.cache
-def _lexicon() -> _Lexicon:
+def _lexicon(*names: str) -> frozenset[str]:
+    """The words of these lists of `words.toml`."""
     table = tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
-
-    def words(*names: str) -> frozenset[str]:
-        return frozenset(word for name in names for word in table[name].split())
-
-    return _Lexicon(
-        words("function"),
-        words("determiners"),
-        words("naming"),
-        words("numbers"),
-        words("adjectives"),
-        words("verbs"),
-        words("ing", "ed", "ly", "adjective_exceptions"),
-        tuple(table["adjective_endings"]),
-    )
+    return frozenset(word for name in names for word in table[name].split())
 
 
 def find_nouns(caption: str) -> list[str]:
@@ -78,56 +54,57 @@ def is_english(caption: str) -> bool:
 
 def _is_noun(words: list[str], index: int) -> bool:
     """Decide about one word, in lower case, by lists, then endings, then the word before."""
-    word, lexicon = words[index], _lexicon()
-    if not word[0].isalpha() or len(word) == 1 or word in lexicon.numbers:
+    word = words[index]
+    if not word[0].isalpha() or len(word) == 1 or word in _lexicon("numbers"):
         return False
-    before = words[index - 1] if index else ""
-    if word in lexicon.naming:
-        return _names_a_part(words, index, lexicon)
-    if word in lexicon.function:
+    if word in _lexicon("naming"):
+        return _names_a_part(words, index)
+    if word in _lexicon("function"):
         return False
-    if word in lexicon.nouns:
+    # Nouns that end as verbs, adverbs or adjectives do.
+    if word in _lexicon("ing", "ed", "ly", "adjective_exceptions"):
         return True
-    if word in lexicon.adjectives:
-        return _stands_for_a_noun(words, index, lexicon)
-    if word.endswith(lexicon.endings) or word.endswith("ly"):
+    if word in _lexicon("adjectives"):
+        return _stands_for_a_noun(words, index)
+    if word.endswith(("ly", "ing", "ed", *_lexicon("adjective_endings"))):
         return False
-    if word.endswith("ing") or word.endswith("ed"):
-        return False
-    if _verb_stem(word, lexicon):
-        return _is_noun_here(words, index, before, lexicon)
-    return True
+    return _is_noun_here(words, index) if _may_be_verb(word) else True
 
 
-def _names_a_part(words: list[str], index: int, lexicon: _Lexicon) -> bool:
+def _neighbours(words: list[str], index: int) -> tuple[str, str]:
+    """The words before and after; "" where there is none."""
+    return (words[index - 1] if index else ""), "".join(words[index + 1 : index + 2])
+
+
+def _names_a_part(words: list[str], index: int) -> bool:
     """ "The top of the hill", "a group of people": a noun before `of`; not in "on top of"."""
-    before = words[index - 1] if index else ""
-    after = words[index + 1] if index + 1 < len(words) else ""
-    return after == "of" and (before in {"a", "an", "the", "each"} or before in lexicon.adjectives)
+    before, after = _neighbours(words, index)
+    is_named = before in {"a", "an", "the", "each"} or before in _lexicon("adjectives")
+    return after == "of" and is_named
 
 
-def _stands_for_a_noun(words: list[str], index: int, lexicon: _Lexicon) -> bool:
+def _stands_for_a_noun(words: list[str], index: int) -> bool:
     """ "A girl in red", "an orange on a plate": an adjective's form behind a determiner, where no
     noun can follow it."""
-    before = words[index - 1] if index else ""
-    after = words[index + 1] if index + 1 < len(words) else ""
-    ends = not after or not after[0].isalpha() or after in lexicon.function
-    return ends and before in lexicon.determiners
+    before, after = _neighbours(words, index)
+    ends = not after or not after[0].isalpha() or after in _lexicon("function")
+    return ends and before in _lexicon("determiners")
 
 
-def _verb_stem(word: str, lexicon: _Lexicon) -> bool:
+def _may_be_verb(word: str) -> bool:
     stems = [word, word.removesuffix("s"), word.removesuffix("es")]
     if word.endswith("ies"):
         stems.append(word[:-3] + "y")
-    return any(stem in lexicon.verbs for stem in stems)
+    return not _lexicon("verbs").isdisjoint(stems)
 
 
-def _is_noun_here(words: list[str], index: int, before: str, lexicon: _Lexicon) -> bool:
+def _is_noun_here(words: list[str], index: int) -> bool:
     """Whether a word that may be a verb is a noun: behind a determiner, number or adjective, or
     at the beginning."""
-    if not index or not before[0].isalpha():
-        return before not in {",", "-"} if index else True
-    return before in lexicon.determiners | lexicon.numbers | lexicon.adjectives
+    before, _ = _neighbours(words, index)
+    if not before or not before[0].isalpha():
+        return before not in {",", "-"}
+    return before in _lexicon("determiners", "numbers", "adjectives")
 
 
 DISTRACTORS = 3
