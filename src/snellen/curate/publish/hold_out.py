@@ -12,7 +12,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import floor
 
 from snellen.core.sample import Sample, sampling_key
@@ -30,25 +30,6 @@ class SplitCandidate:
     must_be_public: bool = False
 
 
-@dataclass(slots=True)
-class _Cluster:
-    """Items that stay together."""
-
-    members: list[SplitCandidate] = field(default_factory=list)
-
-    @property
-    def first_id(self) -> str:
-        return min(member.id for member in self.members)
-
-    @property
-    def is_eligible(self) -> bool:
-        return not any(member.must_be_public for member in self.members)
-
-    def sizes(self) -> Counter[str]:
-        """Number of items by ability."""
-        return Counter(member.ability for member in self.members)
-
-
 def choose_held_out(items: Sequence[SplitCandidate], share: float, seed: int) -> frozenset[str]:
     """Ids of the items that are held out: `share` of each ability, as nearly as units allow.
 
@@ -57,22 +38,22 @@ def choose_held_out(items: Sequence[SplitCandidate], share: float, seed: int) ->
     abilities and the seed only, not on the order of the items.
     """
     quotas = _quotas(Counter(item.ability for item in items), share)
-    clusters = [cluster for cluster in _clusters(items) if cluster.is_eligible]
-    clusters.sort(key=lambda cluster: sampling_key(seed, cluster.first_id))
+    clusters = [each for each in _clusters(items) if not any(one.must_be_public for one in each)]
+    clusters.sort(key=lambda each: sampling_key(seed, min(one.id for one in each)))
     taken: Counter[str] = Counter()
-    chosen: list[_Cluster] = []
-    left: list[_Cluster] = []
+    chosen: list[list[SplitCandidate]] = []
+    left: list[list[SplitCandidate]] = []
     for cluster in clusters:
-        sizes = cluster.sizes()
+        sizes = Counter(one.ability for one in cluster)
         fits = all(taken[ability] + size <= quotas[ability] for ability, size in sizes.items())
         (chosen if fits else left).append(cluster)
         taken += sizes if fits else Counter()
     for cluster in left:
-        sizes = cluster.sizes()
+        sizes = Counter(one.ability for one in cluster)
         if _distance(taken + sizes, quotas, sizes) < _distance(taken, quotas, sizes):
             chosen.append(cluster)
             taken += sizes
-    return frozenset(member.id for cluster in chosen for member in cluster.members)
+    return frozenset(member.id for cluster in chosen for member in cluster)
 
 
 def _distance(taken: Counter[str], quotas: Mapping[str, int], abilities: Iterable[str]) -> int:
@@ -91,7 +72,7 @@ def _quotas(sizes: Mapping[str, int], share: float) -> dict[str, int]:
     return quotas
 
 
-def _clusters(items: Iterable[SplitCandidate]) -> list[_Cluster]:
+def _clusters(items: Iterable[SplitCandidate]) -> list[list[SplitCandidate]]:
     """Items that share a unit or any one picture, directly or through others, together."""
     parents: dict[str, str] = {}
 
@@ -107,9 +88,9 @@ def _clusters(items: Iterable[SplitCandidate]) -> list[_Cluster]:
         units = [f"unit {item.unit}"] if item.unit else []
         for name in (*units, *(f"picture {digest}" for digest in item.media)):
             parents[root(name)] = root(f"item {item.id}")
-    clusters: dict[str, _Cluster] = {}
+    clusters: dict[str, list[SplitCandidate]] = {}
     for item in listed:
-        clusters.setdefault(root(f"item {item.id}"), _Cluster()).members.append(item)
+        clusters.setdefault(root(f"item {item.id}"), []).append(item)
     return list(clusters.values())
 
 

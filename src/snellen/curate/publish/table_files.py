@@ -200,6 +200,8 @@ _MISSING = frozenset((
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 ))  # fmt: skip
 """Texts that `pandas.read_csv` takes for missing values by default."""
+_MAX_TEXTS = 1000
+"""Different numbers of a column that are looked at."""
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -210,7 +212,9 @@ class PandasReading:
 
     missing: dict[str, list[str]] = field(default_factory=dict)
     """By text such as `None`: the rows that have it, which lose it."""
-    _numbers: dict[str, _NumberColumn] = field(default_factory=dict)
+    _numbers: dict[str, dict[str, None] | None] = field(default_factory=dict)
+    """Different texts of each column that pandas takes for numbers, "" for a missing value; None of
+    any other column."""
 
     def add(self, index: str, cells: Mapping[str, str]) -> None:
         """Note the question, hint, options and answer of a row."""
@@ -219,7 +223,12 @@ class PandasReading:
                 continue
             if text in _MISSING:
                 self.missing.setdefault(text, []).append(index)
-            self._numbers.setdefault(name, _NumberColumn()).add(text)
+            texts = self._numbers.setdefault(name, {})
+            is_missing = not text or text in _MISSING
+            if not is_missing and not _NUMBER.fullmatch(text.strip()):
+                self._numbers[name] = None
+            elif texts is not None and (is_missing or len(texts) < _MAX_TEXTS):
+                texts["" if is_missing else text] = None
 
     def sentences(self, file: str) -> list[str]:
         """What a user of VLMEvalKit must know about the file."""
@@ -228,8 +237,8 @@ class PandasReading:
             f"cell ({_some(rows)}); write it otherwise, e.g. `none of these`"
             for text, rows in sorted(self.missing.items())
         ]
-        for name, column in self._numbers.items():
-            if changed := column.example():
+        for name, texts in self._numbers.items():
+            if changed := _changed_number(texts or {}):
                 found.append(
                     f"{file}: every cell of the column {name} is a number, so that pandas, which "
                     f"VLMEvalKit reads it with, makes {changed[1]} of {changed[0]}"
@@ -237,37 +246,12 @@ class PandasReading:
         return found
 
 
-@dataclass(slots=True)
-class _NumberColumn:
-    """Whether pandas takes a column for numbers, and a cell whose text that changes."""
-
-    are_numbers: bool = True
-    are_integers: bool = True
-    any_missing: bool = False
-    texts: dict[str, None] = field(default_factory=dict)
-
-    def add(self, text: str) -> None:
-        if not text or text in _MISSING:
-            self.any_missing = True
-            return
-        if self.are_numbers and _NUMBER.fullmatch(text.strip()):
-            self.are_integers &= _INTEGER.fullmatch(text.strip()) is not None
-            if len(self.texts) < 1000:
-                self.texts[text] = None
-        else:
-            self.are_numbers = False
-            self.texts.clear()
-
-    def example(self) -> tuple[str, str] | None:
-        """A text of the column and what pandas makes of it, if that differs."""
-        if not self.are_numbers:
-            return None
-        as_integers = self.are_integers and not self.any_missing
-        for text in self.texts:
-            read = str(int(text)) if as_integers else repr(float(text))
-            if read != text:
-                return text, read
-        return None
+def _changed_number(texts: Iterable[str]) -> tuple[str, str] | None:
+    """A number and what pandas makes of it, if that differs. It has integers where no value is
+    missing."""
+    are_integers = all(_INTEGER.fullmatch(text.strip()) for text in texts)
+    read = [(text, str(int(text)) if are_integers else repr(float(text))) for text in texts if text]
+    return next((pair for pair in read if pair[0] != pair[1]), None)
 
 
 class TsvWriter:
