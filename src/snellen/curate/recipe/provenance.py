@@ -9,7 +9,6 @@ no time here, so that the same steps on the same replies give the same bytes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 
 from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import StorageError
+from snellen.curate.attribution import own_licence
 from snellen.curate.decisions import Decision, Evidence, read_decisions
 from snellen.curate.items import ITEMS_FILE, Item, open_items
 from snellen.curate.recipe.recipe_file import CurationRecipe, RecipeStep
@@ -64,21 +64,11 @@ class ItemProvenance(Struct, frozen=True, omit_defaults=True):
     history: list[ProvenanceEntry] = []
 
 
-@dataclass(frozen=True, slots=True)
-class _ItemOrigin:
-    """Where an item comes from."""
-
-    made_from: str = ""
-    pictures: tuple[str, ...] = ()
-    source: str = ""
-    licence: str = ""
-
-
 def write_provenance(path: Path, folders: StepFolders, lineages: Lineages, start: str = "") -> int:
     """Write the record of all items; returns their number. `start` are the items that the first
     step read, if it read items. Raises StorageError and DataError."""
     histories: dict[str, list[ProvenanceEntry]] = {}
-    origins: dict[str, _ItemOrigin] = {}
+    origins: dict[str, ItemProvenance] = {}
     written = [folder for _, folder, _ in folders if (folder / ITEMS_FILE).is_file()]
     tables: list[str | Path] = [start, *written] if start else [*written]
     for data in tables:
@@ -93,42 +83,34 @@ def write_provenance(path: Path, folders: StepFolders, lineages: Lineages, start
     try:
         with atomic_file(path) as part, part.open("wb") as file:
             for name in names:
-                origin = origins.get(name, _ItemOrigin())
+                origin = origins.get(name) or ItemProvenance(name)
                 about = [replace(entry, about=origin.made_from)
                          for entry in histories.get(origin.made_from, ())]  # fmt: skip
-                entry = _provenance(name, origin, [*about, *histories[name]], lineages)
-                file.write(msgspec.json.encode(entry, order="deterministic") + b"\n")
+                history = [*about, *histories[name]]
+                whole = replace(origin, ended=_ends(history, lineages), history=history)
+                file.write(msgspec.json.encode(whole, order="deterministic") + b"\n")
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     return len(names)
 
 
-def _provenance(
-    name: str, origin: _ItemOrigin, history: list[ProvenanceEntry], lineages: Lineages
-) -> ItemProvenance:
+def _ends(history: Sequence[ProvenanceEntry], lineages: Lineages) -> dict[str, str]:
     dropped = [entry.step for entry in history if entry.action == "drop"]
     ended = {}
     for last, steps in lineages.items():
         by = next((step for step in dropped if step in steps), "")
         ended[last] = f"dropped by {by}" if by else "kept"
+    return ended
+
+
+def _origin(item: Item) -> ItemProvenance:
+    """Where an item comes from."""
     return ItemProvenance(
-        item=name,
-        ended=ended,
-        made_from=origin.made_from,
-        pictures=list(origin.pictures),
-        source=origin.source,
-        licence=origin.licence,
-        history=history,
-    )
-
-
-def _origin(item: Item) -> _ItemOrigin:
-    cells = item.cells
-    return _ItemOrigin(
-        cells.get(MADE_FROM, ""),
-        tuple(ref.digest for ref in item.sample.media),
-        cells.get("source", ""),
-        cells.get("license", cells.get("licence", "")),
+        item=item.id,
+        made_from=item.cells.get(MADE_FROM, ""),
+        pictures=[ref.digest for ref in item.sample.media],
+        source=item.cells.get("source", ""),
+        licence=own_licence(item.cells),
     )
 
 
