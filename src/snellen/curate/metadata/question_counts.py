@@ -220,30 +220,33 @@ def count_questions(
         of_subtask = [drafts[index] for index in chosen]
         tasks = Counter(draft.template.task or draft.record.task for draft in of_subtask)
         subtasks[name] = SubtaskCounts(
-            tasks.most_common(1)[0][0] if tasks else "",
-            len(of_subtask),
-            dict(Counter(draft.record.source for draft in of_subtask)),
-            dict(by_source),
-            _count_sizes(of_subtask),
-            _count_places(of_subtask, [places[index] for index in chosen]),
-            _count_words(of_subtask),
-            guessing.get(name),
+            task=tasks.most_common(1)[0][0] if tasks else "",
+            available=dict(by_source),
+            guessing=guessing.get(name),
+            **_describe(of_subtask, [places[index] for index in chosen]),
         )
     return QuestionCounts(
         records=records,
-        items=len(drafts),
         unused=outcomes.count_rules(),
         failed=len(outcomes.failed),
         subtasks=subtasks,
-        sources=dict(Counter(draft.record.source for draft in drafts)),
-        options=_count_sizes(drafts),
-        positions=_count_places(drafts, places),
         chance=round(100 * fmean(1 / draft.size for draft in drafts), 2) if drafts else None,
-        words=_count_words(drafts),
         media=dict(Counter(map(_medium, drafts))),
         without_licence=sum(not draft.license for draft in drafts),
         problems=outcomes.examples(),
+        **_describe(drafts, places),
     )
+
+
+def _describe(drafts: Sequence[QuestionDraft], places: Sequence[int]) -> dict[str, Any]:
+    """What is counted of all questions, and of each subtask's."""
+    return {
+        "items": len(drafts),
+        "sources": dict(Counter(draft.record.source for draft in drafts)),
+        "options": _count_sizes(drafts),
+        "positions": _count_places(drafts, places),
+        "words": _count_words(drafts),
+    }
 
 
 def _count_sizes(drafts: Sequence[QuestionDraft]) -> dict[str, int]:
