@@ -151,7 +151,7 @@ def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]
         "ability": options.ability,
         "require_licence": options.require_licence,
         "licences": {
-            source: msgspec.to_builtins(entry) for source, entry in sorted(licences.entries.items())
+            source: msgspec.to_builtins(entry) for source, entry in sorted(licences.items())
         },
     }
 
@@ -408,8 +408,8 @@ class _Writer:
                     source=source,
                     licence=licence,
                     items=count,
-                    url=(entry.url if entry else "") or licence_url(licence),
-                    attribution=entry.attribution if entry else "",
+                    url=entry.url or licence_url(licence),
+                    attribution=entry.attribution,
                 )
             )
         return lines
@@ -427,7 +427,7 @@ class _Writer:
             entry = self.licences.entry(credit.source)
             yield [
                 name, credit.source, credit.author, credit.url, credit.licence,
-                licence_url(credit.licence), entry.attribution if entry else "", str(credit.items),
+                licence_url(credit.licence), entry.attribution, str(credit.items),
             ]  # fmt: skip
 
     def _notes(self) -> Iterator[str]:
