@@ -184,8 +184,7 @@ class _Build:
         places = balance_positions(pairs, self.options.seed)
         records = len(self.catalogue)
         counts = count_questions(drafts, places, available, self.outcomes, records, checks)
-        if self._is_stopped:
-            assert self.models is not None
+        if self.models is not None and self.models.abort_reason:
             counts.stopped = self.models.abort_reason
             self.step.finish(counts.as_dict(), "waiting")
             return counts
