@@ -26,10 +26,10 @@ from snellen.curate.metadata.importers.importer import (
     clip_box,
     only_label,
 )
-from snellen.curate.metadata.importers.json_document import decode_document
 from snellen.curate.metadata.records import Corners, MetadataRecord, ObjectBox
 from snellen.curate.picture_files import PICTURE_SUFFIXES
 from snellen.curate.statistics.media_facts import read_image_facts
+from snellen.data.json_document import decode_document
 
 _SUFFIXES = [each for suffix in sorted(PICTURE_SUFFIXES) for each in (suffix, suffix.upper())]
 _MAX_LEVELS = 3
