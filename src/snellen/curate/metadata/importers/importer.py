@@ -86,11 +86,8 @@ class ImportedMetadata(Struct):
     """What the files say that no record has, counted while the records are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataImporter:
-    about: str
-    read: Callable[[ImportRequest], ImportedMetadata]
-    """Raises DataError for files of another layout."""
+Importer = Callable[[ImportRequest], ImportedMetadata]
+"""Raises DataError for files of another layout."""
 
 
 class ImportCounts(Struct, omit_defaults=True):
@@ -166,47 +163,32 @@ def annotation_files(request: ImportRequest, suffix: str) -> list[Path]:
     return files
 
 
-IMPORTERS: dict[str, tuple[str, str]] = {
-    "coco": (
-        "coco",
-        "COCO's JSON: instances, captions, keypoints, panoptic segments of the same pictures, one "
-        "file or several; LVIS's JSON",
-    ),
-    "labelme": ("labelme", "LabelMe's JSON files, one for each picture"),
-    "voc": ("voc", "PASCAL VOC's XML files, one for each picture"),
-    "yolo": ("yolo", "YOLO's text files: the data set's folder or its YAML file"),
-    "image-folder": (
-        "image_folder",
-        "a folder of pictures in folders named by their label, or with a metadata.csv or .jsonl",
-    ),
-    "table": (
-        "table",
-        "Parquet, JSON Lines, CSV, TSV, or a Hugging Face data set: a folder or hf://org/name",
-    ),
-    "visual-genome": (
-        "visual_genome",
-        "Visual Genome's JSON: image_data with objects, region_descriptions and relationships",
-    ),
+IMPORTERS = {
+    "coco": "coco:read_coco",
+    "labelme": "box_files:read_labelme",
+    "voc": "box_files:read_voc",
+    "yolo": "yolo:read_yolo",
+    "image-folder": "table:read_image_folder",
+    "table": "table:read_one_table",
+    "visual-genome": "visual_genome:read_visual_genome",
 }
-"""Names, the modules that hold an `IMPORTER`, and a line for people who choose."""
+"""Names, and where each `Importer` is."""
 
 
-def find_importer(name: str) -> MetadataImporter:
+def find_importer(name: str) -> Importer:
     """The importer of that name, Snellen's or a plug-in's. Raises UnknownName."""
     if name in IMPORTERS:
-        importer = import_module(f"{__package__}.{IMPORTERS[name][0]}").IMPORTER
-    else:
-        entry = plugin_entry_points(GROUP).get(name)
-        if entry is None:
-            raise UnknownName(
-                "importer of metadata", name, (*IMPORTERS, *plugin_entry_points(GROUP))
-            )
+        module, _, function = IMPORTERS[name].partition(":")
+        importer = getattr(import_module(f"{__package__}.{module}"), function)
+    elif (entry := plugin_entry_points(GROUP).get(name)) is not None:
         importer = load_entry_point(entry)
-    if not isinstance(importer, MetadataImporter):
-        raise UsageError(
-            f"the plug-in {name!r} is no MetadataImporter; see docs/curate/metadata.md"
-        )
-    return importer
+    else:
+        known = (*IMPORTERS, *plugin_entry_points(GROUP))
+        raise UnknownName("importer of metadata", name, known)
+    if not callable(importer):
+        raise UsageError(f"the plug-in {name!r} is no function; see docs/curate/metadata.md")
+    found: Importer = importer
+    return found
 
 
 def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
@@ -217,7 +199,7 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     """
     if any(Path(path).absolute() == request.out.absolute() for path in request.paths):
         raise UsageError(f"{request.out} is what is read; choose another file to write")
-    imported = find_importer(name).read(request)
+    imported = find_importer(name)(request)
     facts = SourceFacts(request.license or imported.license, request.url)
     header = MetadataHeader(sources={request.name: facts}, spaces=imported.spaces)
     counts = ImportCounts(str(request.out), name, request.name, 0, 0)
@@ -243,7 +225,7 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
             if problem is not None:
                 counts.with_problems += 1
                 if len(counts.problems) < 5:
-                    counts.problems[filled.id] = problem[1]
+                    counts.problems[filled.id] = problem.reason
             yield filled
 
     counts.records = write_records(request.out, header, records())
