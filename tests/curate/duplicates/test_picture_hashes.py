@@ -12,7 +12,7 @@ from PIL import Image
 
 from snellen.core.errors import UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image
-from snellen.curate.duplicates.hamming import hamming
+from snellen.curate.duplicates.hash_index import hamming
 from snellen.curate.duplicates.hashing import open_hasher
 from snellen.curate.duplicates.picture_hashes import (
     TURNS,

@@ -20,13 +20,8 @@ from snellen.curate.duplicates.build_index import (
     OnProgress,
     build_index,
 )
-from snellen.curate.duplicates.crops import candidates_within, verify_crops
-from snellen.curate.duplicates.embeddings import (
-    PictureEmbedder,
-    embeddings_of,
-    near_embeddings,
-)
-from snellen.curate.duplicates.hash_index import HashIndex, SearchBlocks
+from snellen.curate.duplicates.embeddings import PictureEmbedder
+from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen.curate.duplicates.item_facts import ReadItems, read_items
 from snellen.curate.duplicates.listing import (
@@ -36,14 +31,9 @@ from snellen.curate.duplicates.listing import (
     manifest_columns,
     open_listing,
 )
-from snellen.curate.duplicates.report import (
-    BrokenMedium,
-    DuplicateReport,
-    DuplicateSettings,
-    PictureMatch,
-)
+from snellen.curate.duplicates.match_pictures import Matches, PictureGraph, match_pictures
+from snellen.curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings
 from snellen.curate.duplicates.within import (
-    PictureGraph,
     find_item_pairs,
     make_clusters,
     picture_pairs,
@@ -136,13 +126,12 @@ def find_duplicates(
     processes: int | None = None,
     on_phase: OnPhase | None = None,
     make_shards: MakeShards | None = None,
-    search_blocks: SearchBlocks | None = None,
 ) -> DuplicateSearchResult:
     """Compare the items of a data set with each other and with what `settings.against` names:
     benchmarks, data files, data set folders, indexes, lists of pictures.
 
-    Hashes are kept in the cache, so that a second start computes none again. `make_shards` and
-    `search_blocks` hash pictures and search hashes on a cluster (`ray_data`). Raises UsageError.
+    Hashes are kept in the cache, so that a second start computes none again. `make_shards`
+    hashes pictures on a cluster (`ray_data`). Raises UsageError.
     """
     indexes = _Indexes(settings, processes, on_phase, make_shards)
     # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
@@ -158,7 +147,6 @@ def find_duplicates(
             outside.append(OtherData(spec, indexes.of_items(theirs), theirs))
         else:
             stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
-            stored.search_blocks = search_blocks
             others[spec] = stored
             outside.append(OtherData(spec, stored, None))
     report = _report(read, index, settings)
@@ -226,25 +214,14 @@ def _report(
 ) -> DuplicateReport:
     """The duplicates within the data set; `against` is still empty."""
     digests = list(read.images)
-    graph = PictureGraph(digests, index, settings.pictures, read.missing)
     sizes: dict[str, int] = {}
     broken: list[BrokenMedium] = []
+    matches: Matches = {}
     if index is not None:
         sizes = dict(zip(digests, index.column("size").astype(int).prod(axis=1), strict=True))
         broken = _broken_pictures(read, index)
-        if settings.pictures.crops:
-            rows = sorted(candidates_within(index))
-            pairs_of_digests = [(digests[left], digests[right]) for left, right in rows]
-            new = [pair for pair in pairs_of_digests if graph.match(*pair) is None]
-            for one, other, match in verify_crops(new, read.images):
-                graph.add(one, other, match)
-        embeddings = embeddings_of(index) if settings.clip else None
-        if embeddings is not None:
-            alike = near_embeddings(embeddings, index, settings.clip_threshold)
-            for left, right, cosine in zip(*(one.tolist() for one in alike), strict=True):
-                if left < right:
-                    match = PictureMatch("embedding", cosine=round(cosine, 4))
-                    graph.add(digests[left], digests[right], match)
+        matches = match_pictures(index, index, settings, read.images)
+    graph = PictureGraph(digests, matches, read.missing)
     pairs = find_item_pairs(read.items, graph, settings.texts)
     contradictions = [pair for pair in pairs if "contradiction" in pair.kind]
     contradictions.sort(key=lambda pair: pair.kind != "contradiction")
@@ -273,7 +250,7 @@ def _report(
 
 
 def _broken_pictures(read: ReadItems, index: HashIndex) -> list[BrokenMedium]:
-    reasons = {entry.name: entry.reason for entry in index.broken()}
+    reasons = dict(index.broken())
     users: dict[str, list[str]] = {digest: [] for digest in reasons}
     for item in read.items:
         for digest in dict.fromkeys(item.media):

@@ -14,8 +14,7 @@ from snellen.cli.flags import add_flag, add_json
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from snellen.curate.duplicates.build_index import IndexProgress
-    from snellen.curate.duplicates.ray_data import OnRay
+    from snellen.curate.duplicates.build_index import IndexProgress, MakeShards
     from snellen.curate.duplicates.report import DuplicateSettings
 
 _GROUPS = ("contradictions", "duplicates", "against", "broken")
@@ -58,7 +57,7 @@ def add(parser: ArgumentParser) -> None:
                         help="processes that hash (default: one for each core)")  # fmt: skip
     parser.add_argument(
         "--executor", choices=("local", "ray"), default="local",
-        help="`ray`: hash pictures and search indexes on a Ray cluster that shares the files",
+        help="`ray`: hash pictures on a Ray cluster that shares the files",
     )  # fmt: skip
     parser.add_argument("--address", metavar="ADDRESS",
                         help="of a running cluster; by default one is started here")  # fmt: skip
@@ -107,11 +106,13 @@ def main(arguments: Namespace) -> int:
         raise UsageError("--executor ray hashes one picture a core; leave out --clip, --processes")
     from snellen.curate.duplicates.ray_data import open_ray_data
 
-    with open_ray_data(arguments.address) as ray:
-        return _write_index(arguments, ray) if arguments.write_index else _find(arguments, ray)
+    with open_ray_data(arguments.address) as make_shards:
+        if arguments.write_index:
+            return _write_index(arguments, make_shards)
+        return _find(arguments, make_shards)
 
 
-def _write_index(arguments: Namespace, ray: OnRay | None = None) -> int:
+def _write_index(arguments: Namespace, make_shards: MakeShards | None = None) -> int:
     """Only write an index."""
     import time
 
@@ -132,21 +133,21 @@ def _write_index(arguments: Namespace, ray: OnRay | None = None) -> int:
     index = write_index(
         arguments.data, Path(arguments.write_index), clip=arguments.clip,
         processes=arguments.processes, on_progress=on_progress,
-        make_shards=ray.make_shards if ray else None,
+        make_shards=make_shards,
     )  # fmt: skip
     info, seconds = index.info, time.perf_counter() - started
     print_line(
         f"{arguments.write_index}: {info.entries:,} entries, {info.pictures:,} pictures, "
         f"{info.captions:,} captions, {info.broken:,} broken, {info.flat:,} without contrast"
     )
-    for entry in list(index.broken())[:10]:
-        print_line(f"  {entry.name}: {entry.reason}")
+    for name, reason in list(index.broken())[:10]:
+        print_line(f"  {name}: {reason}")
     if hashed:
         print_line(f"{hashed:,} entries in {seconds:.1f} s, {hashed / seconds:,.0f} a second")
     return COMPLETE
 
 
-def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
+def _find(arguments: Namespace, make_shards: MakeShards | None = None) -> int:
     """Find duplicates, print the report, and write what was asked for."""
     from snellen.cli.printing import print_line, print_next
     from snellen.curate.duplicates.decide import (
@@ -166,8 +167,7 @@ def _find(arguments: Namespace, ray: OnRay | None = None) -> int:
         arguments.data, _settings(arguments), columns=arguments.columns,
         processes=arguments.processes,
         on_phase=lambda name, progress: _print_progress(arguments, name, progress),
-        make_shards=ray.make_shards if ray else None,
-        search_blocks=ray.search_blocks if ray else None,
+        make_shards=make_shards,
     )  # fmt: skip
     written = []
     flagged = 0
