@@ -23,8 +23,8 @@ METHOD = (
     "dHash of each decoded picture. Snellen computes the same hashes, and SHA-256 of bytes and "
     "pixels and a small copy, with the transforms of many pictures at once; decoding is most of "
     "the time of both. A look-up finds every stored hash within 8 of 64 bits of a query: imagehash "
-    "subtracts one pair at a time (timed on a sample of pairs), Snellen compares 64 bits at once. Times "
-    "of a look-up are for one query on one core."
+    "subtracts one pair at a time (timed on a sample of pairs), Snellen compares 64 bits at once. "
+    "Times of a look-up are for one query on one core."
 )
 _PICTURES = 48
 """Different pictures; the files are copies of them."""
