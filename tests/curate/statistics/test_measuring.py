@@ -19,7 +19,6 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen.curate.items import open_items
 from snellen.curate.statistics import item_columns
-from snellen.curate.statistics.item_columns import DistinctHashes
 from snellen.curate.statistics.measuring import measure_data
 from snellen.curate.statistics.options import StatisticsOptions
 from snellen.curate.statistics.results import DatasetStatistics
@@ -204,14 +203,6 @@ def test_a_column_of_too_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert measure_data(path).groups == {}
     with pytest.raises(UsageError, match="--by source: the column has more than 10 different"):
         measure_data(path, StatisticsOptions(by=["source"]))
-
-
-def test_distinct_hashes_are_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_columns, "_COMPACT", 10)
-    distinct = DistinctHashes()
-    for start in range(50):
-        distinct.add([start, start + 1, "same"])
-    assert distinct.count() == 52
 
 
 def planted_rows(folder: Path) -> list[dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,27 +69,30 @@ class ItemArrays:
 
     columns: ItemColumns
 
+    def integers(self, name: str) -> NDArray[int64]:
+        return _integers(self.columns.numbers[name])
+
     @cached_property
     def kinds(self) -> NDArray[int64]:
-        return _integers(self.columns.kinds)
+        return self.integers("kinds")
 
     @cached_property
     def options(self) -> NDArray[int64]:
-        return _integers(self.columns.options)
+        return self.integers("options")
 
     @cached_property
     def right(self) -> NDArray[int64]:
         """Index of the right option; -1 if there is not exactly one."""
         import numpy as np
 
-        right = _integers(self.columns.right)
+        right = self.integers("right")
         return np.where(right == _NOTHING, -1, right)
 
     @cached_property
     def clusters(self) -> NDArray[uint64]:
         import numpy as np
 
-        return np.frombuffer(self.columns.clusters, dtype=np.uint64)
+        return np.frombuffer(self.columns.numbers["clusters"], dtype=np.uint64)
 
     @cached_property
     def option_starts(self) -> NDArray[int64]:
@@ -114,16 +118,12 @@ class ItemArrays:
         """Words of the texts of these items, given by their indices."""
         import numpy as np
 
-        question = _integers(self.columns.question_words)[items]
-        hint = _integers(self.columns.hint_words)[items]
-        answer = _integers(self.columns.answer_words)[items]
-        whole = len(items) == len(self.columns)
-        option_words = _integers(self.columns.option_words)
-        if not whole:
-            counts, starts = self.options[items], self.option_starts[items]
-            ends = np.cumsum(counts)
-            inside = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
-            option_words = option_words[np.repeat(starts, counts) + inside]
+        question = self.integers("question_words")[items]
+        hint = self.integers("hint_words")[items]
+        answer = self.integers("answer_words")[items]
+        counts, starts = self.options[items], self.option_starts[items]
+        inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        option_words = _integers(self.columns.option_words)[np.repeat(starts, counts) + inside]
         return WordStatistics(
             question=describe(question[question > 0]),
             option=describe(option_words),
@@ -135,13 +135,13 @@ class ItemArrays:
         """The items with an answer, for guessing."""
         import numpy as np
 
-        items = items[_integers(self.columns.answer_words)[items] >= 0]
+        items = items[self.integers("answer_words")[items] >= 0]
         yes_no = self.kinds[items] == KINDS.index("yes_no")
         closed = yes_no | ((self.kinds[items] == KINDS.index("choice")) & (self.options[items] > 0))
         return AnswerArrays(
             yes_no=yes_no,
             options=np.where(yes_no, 2, np.where(closed, self.options[items], 0)),
-            accepted=_integers(self.columns.accepted)[items],
+            accepted=self.integers("accepted")[items],
             right=np.where(closed, self.right[items], -1),
             clusters=self.clusters[items],
         )
@@ -192,15 +192,10 @@ class ItemArrays:
         """Numbers, lengths and order of the options of all items."""
         import numpy as np
 
-        counts = dict(
-            zip(
-                *(part.tolist() for part in np.unique(self.options, return_counts=True)),
-                strict=True,
-            )
-        )
-        counts.pop(0, None)
-        ratios = np.frombuffer(self.columns.length_ratios, dtype=np.float32)
-        orders = np.frombuffer(self.columns.orders, dtype=np.int8)
+        every = np.unique(self.options[self.options > 0], return_counts=True)
+        counts = dict(zip(*(part.tolist() for part in every), strict=True))
+        ratios = np.frombuffer(self.columns.numbers["length_ratios"], dtype=np.float32)
+        orders = np.frombuffer(self.columns.numbers["orders"], dtype=np.int8)
         ascending, descending = int((orders == 1).sum()), int((orders == -1).sum())
         # Two options are always sorted, one way or the other.
         groups = [EventGroup(2 / math.factorial(k), n) for k, n in counts.items() if k > 2]
@@ -218,9 +213,9 @@ class ItemArrays:
 
     def media(self) -> MediaCounts:
         """Items by what they show."""
-        images, videos = _integers(self.columns.images), _integers(self.columns.videos)
+        images, videos = self.integers("images"), self.integers("videos")
         several = (images > 1) & (videos == 0)
-        facts = self.columns.video_facts
+        facts = self.columns.videos
         return MediaCounts(
             none=int(((images == 0) & (videos == 0)).sum()),
             one_image=int(((images == 1) & (videos == 0)).sum()),
@@ -234,32 +229,34 @@ class ItemArrays:
         """None without images."""
         import numpy as np
 
-        columns = self.columns
-        if not columns.distinct_images:
+        columns, facts = self.columns, self.columns.images
+        if not columns.distinct["image"]:
             return None
-        width, height, size = (np.frombuffer(part, dtype=np.uint64) for part in columns.image_facts)
+        width, height = (
+            np.array([getattr(one, side) for one in facts], np.float64)
+            for side in ("width", "height")
+        )
         return ImageStatistics(
-            images=int(_integers(columns.images).sum()),
-            distinct=columns.distinct_images,
-            unreadable=columns.unreadable_images,
+            images=int(self.integers("images").sum()),
+            distinct=columns.distinct["image"],
+            unreadable=columns.unreadable["image"],
             width=describe(width),
             height=describe(height),
             aspect=describe(width / np.maximum(height, 1)),
             megapixels=describe(width * height / 1e6),
-            file_bytes=describe(size),
-            formats=dict(columns.formats.most_common()),
+            file_bytes=describe([one.size for one in facts]),
+            formats=dict(Counter(one.format for one in facts).most_common()),
         )
 
     def video_statistics(self) -> VideoStatistics | None:
         """None without videos."""
-        columns = self.columns
-        if not columns.distinct_videos:
+        columns, facts = self.columns, self.columns.videos
+        if not columns.distinct["video"]:
             return None
-        facts = columns.video_facts
         return VideoStatistics(
-            videos=int(_integers(columns.videos).sum()),
-            distinct=columns.distinct_videos,
-            unreadable=columns.unreadable_videos,
+            videos=int(self.integers("videos").sum()),
+            distinct=columns.distinct["video"],
+            unreadable=columns.unreadable["video"],
             seconds=describe([video.seconds for video in facts if video.seconds is not None]),
             fps=describe([video.fps for video in facts if video.fps]),
             frames=describe([video.frames for video in facts]),
@@ -285,8 +282,8 @@ class ItemArrays:
             items=len(items),
             words=self.words(items),
             options=describe(options[options > 0]),
-            images=int(_integers(self.columns.images)[items].sum()),
-            videos=int(_integers(self.columns.videos)[items].sum()),
+            images=int(self.integers("images")[items].sum()),
+            videos=int(self.integers("videos")[items].sum()),
             baselines=self.baselines(items),
             positions=self.positions(items),
             shortcuts=[test for test in self.shortcuts(items) if test.n >= MIN_IN_GROUP],

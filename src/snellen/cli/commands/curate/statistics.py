@@ -55,8 +55,8 @@ def main(arguments: Namespace) -> int:
     import msgspec
 
     from snellen.curate.items import open_items
-    from snellen.curate.statistics.formats import STATISTICS_EXPORTS, print_statistics
     from snellen.curate.statistics.measuring import measure_data
+    from snellen.curate.statistics.statistics_tables import STATISTICS_EXPORTS, print_statistics
 
     if arguments.probe < 0:
         raise UsageError(f"--probe is {arguments.probe}; expected a number of questions, or 0")
