@@ -46,8 +46,8 @@ def measure(size: Size) -> Part:
             alone.append(seconds(lambda: hash_pictures(sources)))
             with open_hasher() as hasher:
                 # Processes start once for millions of pictures.
-                list(hasher.hash(sources[:200]))
-                spread.append(seconds(lambda hasher=hasher: list(hasher.hash(sources))))
+                list(hasher(sources[:200]))
+                spread.append(seconds(lambda hasher=hasher: list(hasher(sources))))
         limits = profiled(lambda: hash_pictures(sources[: count // 4]))
     pairs, look_up = look_ups(stored, len(repeats))
     every = "imagehash, one by one"

@@ -34,16 +34,16 @@ def print_report(report: StepReport, console: Console) -> None:
     from snellen.report.terminal.table import print_result
 
     for notice in report.notices:
-        console.print(Text(f"! {notice}", style="yellow"))
+        console.print(Text(f"! {notice}", style="yellow"), soft_wrap=True)
     for line in report.lines:
         console.print(Text(line), soft_wrap=True)
     for each in report.tables:
         console.print()
-        console.print(Text(each.title, style="bold"))
+        console.print(Text(each.title, style="bold"), soft_wrap=True)
         print_result(each, console)
     if report.legend:
         console.print()
-        console.print(Text(report.legend))
+        console.print(Text(report.legend), soft_wrap=True)
 
 
 def report_markdown(report: StepReport) -> str:

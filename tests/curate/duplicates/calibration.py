@@ -66,7 +66,7 @@ RULE = PictureRule()
 
 def hash_images(images: Iterable[Image.Image]) -> Columns:
     with open_hasher() as hasher:
-        found = list(hasher.hash(InlineSource(_ppm(image)) for image in images))
+        found = list(hasher(InlineSource(_ppm(image)) for image in images))
     whole = [one for one in found if isinstance(one, PictureHash)]
     assert len(whole) == len(found)
     return Columns(

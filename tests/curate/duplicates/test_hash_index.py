@@ -27,7 +27,7 @@ from snellen.curate.duplicates import hash_index
 from snellen.curate.duplicates.build_index import IndexProgress, ListChanged, build_index
 from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION, IndexInfo
-from snellen.curate.duplicates.listing import Batch, open_listing
+from snellen.curate.duplicates.listing import Entry, open_listing
 from snellen.curate.duplicates.picture_hashes import hash_pictures
 from snellen.curate.duplicates.picture_rule import UNKNOWN, PictureRule
 
@@ -37,7 +37,7 @@ def built(spec: Path, out: Path, size: int = 4) -> HashIndex:
     return HashIndex(out)
 
 
-def entries(spec: Path) -> Batch:
+def entries(spec: Path) -> list[Entry]:
     (batch,) = open_listing(spec).batches(1_000)
     return batch
 
@@ -314,8 +314,9 @@ def test_columns_of_laion_and_datacomp(tmp_path: Path) -> None:
     columns = {"URL": ["https://x/1"], "TEXT": ["a dog"], "sha256": ["cd" * 32], "uid": ["u1"]}
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     batch = entries(path)
-    assert (batch.names, batch.captions) == (["u1"], ["a dog"])
-    assert batch.sha256 == [bytes.fromhex("cd" * 32)]
+    assert [(one.name, one.caption, one.sha256) for one in batch] == [
+        ("u1", "a dog", bytes.fromhex("cd" * 32))
+    ]
 
 
 def test_pictures_in_cells_of_hugging_face_files(tmp_path: Path) -> None:

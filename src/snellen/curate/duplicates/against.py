@@ -88,7 +88,7 @@ def _list_matches(
     index = outside.index
     if index is None:
         return []
-    texts: dict[tuple[int, int], float] = {}
+    texts: dict[int, dict[int, float]] = defaultdict(dict)
     if index.info.captions:
         asked = [
             position for position, item in enumerate(data.items)
@@ -96,36 +96,25 @@ def _list_matches(
         ]  # fmt: skip
         questions = [data.items[position].question for position in asked]
         for query, row, similarity in index.search_texts(questions, settings.texts.similarity):
-            texts[asked[query], row] = round(similarity, 4)
+            texts[asked[query]][row] = round(similarity, 4)
     matches = []
     for position, item in enumerate(data.items):
-        rows: dict[int, tuple[str, PictureMatch]] = {}
+        rows: dict[int, tuple[str, PictureMatch | None]] = {}
         for digest in item.media:
             for hit in hits.get(digest, ()):
                 rows.setdefault(hit.row, (digest, hit.match))
+        similar = texts.get(position, {})
+        for row in similar:
+            rows.setdefault(row, ("", None))
         for row, (digest, match) in rows.items():
+            name = index.text("names", row)
             matches.append(
                 OverlapMatch(
-                    item.id,
-                    index.text("names", row),
-                    match,
-                    similarity=texts.pop((position, row), None),
-                    own_picture=digest,
-                    other_picture=index.text("names", row),
-                    caption=index.text("captions", row),
-                    row=row,
+                    item.id, name, match, similarity=similar.get(row),
+                    own_picture=digest, other_picture=name if match else "",
+                    caption=index.text("captions", row), row=row,
                 )
-            )
-    for (position, row), similarity in texts.items():
-        matches.append(
-            OverlapMatch(
-                data.items[position].id,
-                index.text("names", row),
-                similarity=similarity,
-                caption=index.text("captions", row),
-                row=row,
-            )
-        )
+            )  # fmt: skip
     return matches
 
 
@@ -161,15 +150,9 @@ def _item_matches(
         relation = relate(own[left], theirs[right], True, settings.texts)
         if relation is not None:
             matches.append(
-                OverlapMatch(
-                    own[left].id,
-                    theirs[right].id,
-                    None,
-                    relation.kind,
-                    relation.rule,
-                    round(relation.similarity, 4),
-                )
-            )
+                OverlapMatch(own[left].id, theirs[right].id, None, relation.kind, relation.rule,
+                             round(relation.similarity, 4))
+            )  # fmt: skip
     return matches
 
 

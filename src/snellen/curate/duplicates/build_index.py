@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from snellen.core.errors import UsageError
 from snellen.core.media import Source
-from snellen.curate.duplicates.hashing import HashResult, open_hasher
+from snellen.curate.duplicates.hashing import HashSources, open_hasher
 from snellen.curate.duplicates.index_format import (
     HAS_COPY,
     HAS_DHASH,
@@ -28,7 +28,7 @@ from snellen.curate.duplicates.index_format import (
     shard_path,
     write_shard,
 )
-from snellen.curate.duplicates.listing import Batch, Listing
+from snellen.curate.duplicates.listing import Entry, Listing
 from snellen.curate.duplicates.picture_hashes import TURNS, BrokenPicture, PictureHash
 from snellen.curate.duplicates.picture_rule import THUMB_SHAPE
 from snellen.curate.duplicates.texts import band_keys, shingles, tokens
@@ -45,8 +45,6 @@ Columns = dict[str, Array | Sequence[str]]
 Embed = Callable[[Sequence[Source | None]], Array | None]
 """Embeddings of pictures, (n, features) in float16; rows of zeros for what cannot be embedded, None
 if nothing can."""
-HashSources = Callable[[Iterator[Source]], Iterator[HashResult]]
-"""Hashes pictures, in order."""
 
 
 class ListChanged(UsageError):
@@ -69,7 +67,7 @@ class ShardJob(NamedTuple):
     """A shard that is to be made of consecutive entries of the list."""
 
     number: int
-    batch: Batch
+    batch: list[Entry]
     has_turned: bool
     """Whether the hashes of mirrored and turned pictures are wanted."""
 
@@ -102,10 +100,10 @@ def build_index(
     )
     try:
         info = _start(out, wanted)
-        with open_hasher(processes) as hasher:
+        with open_hasher(processes) as hash_sources:
 
             def make_here(jobs: Iterator[ShardJob]) -> Iterator[tuple[ShardJob, Columns]]:
-                return ((job, make_shard(job, hasher.hash, embed)) for job in jobs)
+                return ((job, make_shard(job, hash_sources, embed)) for job in jobs)
 
             sizes = _write_shards(listing, out, info, make_shards or make_here, on_progress)
         if not info.complete:
@@ -162,7 +160,7 @@ def _write_shards(
             path = shard_path(out, number)
             sizes.append(len(batch))
             if path.exists():
-                if not Shard(path).has_texts("names", batch.names):
+                if not Shard(path).has_texts("names", [one.name for one in batch]):
                     raise changed
                 report(len(batch), is_new=False)
             elif info.complete:
@@ -197,13 +195,15 @@ def _count(out: Path, shards: int) -> dict[str, int]:
 def make_shard(job: ShardJob, hash_sources: HashSources, embed: Embed | None = None) -> Columns:
     """Hash the pictures of a shard and compute the keys of its captions."""
     batch = job.batch
-    problems = list(batch.problems)
-    columns: Columns = {"names": batch.names, **_hash_batch(job, hash_sources, problems)}
+    problems = [one.problem for one in batch]
+    columns: Columns = {"names": [one.name for one in batch]}
+    columns |= _hash_batch(job, hash_sources, problems)
     columns |= {"problems": problems, "broken": np.array([bool(one) for one in problems])}
-    if any(batch.captions):
-        columns["captions"] = batch.captions
-        columns["bands"] = np.concatenate(list(_caption_keys(batch.captions)))
-    embeddings = embed(batch.sources) if embed is not None else None
+    captions = [one.caption for one in batch]
+    if any(captions):
+        columns["captions"] = captions
+        columns["bands"] = np.concatenate(list(_caption_keys(captions)))
+    embeddings = embed([one.source for one in batch]) if embed is not None else None
     if embeddings is not None:
         columns["embeddings"] = embeddings
     return columns
@@ -222,7 +222,7 @@ def _hash_batch(job: ShardJob, hash_sources: HashSources, problems: list[str]) -
     }
     if job.has_turned:
         arrays["turned"] = np.zeros((count, TURNS), np.uint64)
-    sources = [(row, source) for row, source in enumerate(batch.sources) if source is not None]
+    sources = [(row, one.source) for row, one in enumerate(batch) if one.source is not None]
     if sources:
         arrays["copies"] = np.zeros((count, *THUMB_SHAPE), np.uint8)
     _add_listed(arrays, batch)
@@ -247,14 +247,18 @@ def _add_hashed(arrays: dict[str, Array], row: int, one: PictureHash) -> None:
         arrays["turned"][row] = one.turned
 
 
-def _add_listed(arrays: dict[str, Array], batch: Batch) -> None:
+def _add_listed(arrays: dict[str, Array], batch: Sequence[Entry]) -> None:
     """The hashes that the list itself holds."""
-    for name, flag in (("phash", HAS_PHASH), ("dhash", HAS_DHASH), ("sha256", HAS_SHA256)):
-        for row, value in enumerate(getattr(batch, name)):
-            if value is not None:
-                stored = np.frombuffer(value, np.uint8) if isinstance(value, bytes) else value
-                arrays[name][row] = stored
-                arrays["flags"][row] |= flag
+    for row, one in enumerate(batch):
+        if one.phash is not None:
+            arrays["phash"][row] = one.phash
+            arrays["flags"][row] |= HAS_PHASH
+        if one.dhash is not None:
+            arrays["dhash"][row] = one.dhash
+            arrays["flags"][row] |= HAS_DHASH
+        if one.sha256 is not None:
+            arrays["sha256"][row] = np.frombuffer(one.sha256, np.uint8)
+            arrays["flags"][row] |= HAS_SHA256
 
 
 def _caption_keys(captions: Sequence[str]) -> Iterator[Array]:

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -70,52 +71,44 @@ class _Indexes:
         self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None,
         make_shards: MakeShards | None,
     ) -> None:  # fmt: skip
-        self._settings, self._processes, self._on_phase = settings, processes, on_phase
-        self._make_shards = make_shards
+        self._clip, self._on_phase = settings.clip, on_phase
         self._cache = Settings.from_environment().cache / "picture-hashes"
-        self._embedder = PictureEmbedder(settings.clip) if settings.clip else None
+        self._build = partial(
+            build_index, processes=processes, make_shards=make_shards, embedder=settings.clip,
+            embed=PictureEmbedder(settings.clip).embed if settings.clip else None,
+        )  # fmt: skip
 
     def of_items(self, read: ReadItems) -> HashIndex | None:
         """An index of a data set's pictures; None if it has none."""
         if not read.images:
             return None
         key = f"items {read.table.spec} {read.table.digest}"
-        return self._open_cached(read.listing(), key, read.table.name, has_turned=True)
+        # Of a benchmark's thousands a kill is to lose little.
+        return self._open(read.listing(), key, read.table.name, True, _ITEMS_SHARD)
 
     def of_list(self, listing: Listing) -> HashIndex:
         path = Path(listing.spec).expanduser()
         stat = path.stat()
         stamp = f"{stat.st_size} {stat.st_mtime_ns}" if path.is_file() else ""
-        return self._open_cached(listing, f"list {path.absolute()} {stamp}", listing.spec)
+        key = f"list {path.absolute()} {stamp}"
+        return self._open(listing, key, listing.spec, False, SHARD_SIZE)
 
-    def _open_cached(
-        self, listing: Listing, key: str, name: str, *, has_turned: bool = False
+    def _open(
+        self, listing: Listing, key: str, name: str, has_turned: bool, shard_size: int
     ) -> HashIndex:
-        shard_size = _ITEMS_SHARD if has_turned else SHARD_SIZE
         # Whatever `build_index` refuses to find changed: a cache never stands in the way.
-        facts = f"{VERSION} {has_turned} {shard_size} {self._settings.clip} {key}"
+        facts = f"{VERSION} {has_turned} {shard_size} {self._clip} {key}"
         folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
+        on_progress = partial(self._on_phase, name) if self._on_phase else None
+        build = partial(self._build, listing, folder, shard_size=shard_size,
+                        has_turned=has_turned, on_progress=on_progress)  # fmt: skip
         try:
-            self._build(listing, folder, name, has_turned)
+            build()
         except ListChanged:
             # The cache is of another state of the same files.
             shutil.rmtree(folder, ignore_errors=True)
-            self._build(listing, folder, name, has_turned)
+            build()
         return HashIndex(folder)
-
-    def _build(self, listing: Listing, folder: Path, name: str, has_turned: bool) -> None:
-        build_index(
-            listing, folder, processes=self._processes, has_turned=has_turned,
-            embed=self._embedder.embed if self._embedder else None,
-            embedder=self._settings.clip, on_progress=self._progress_of(name),
-            make_shards=self._make_shards,
-            # Of a benchmark's thousands a kill is to lose little.
-            shard_size=_ITEMS_SHARD if has_turned else SHARD_SIZE,
-        )  # fmt: skip
-
-    def _progress_of(self, name: str) -> OnProgress | None:
-        on_phase = self._on_phase
-        return None if on_phase is None else lambda progress: on_phase(name, progress)
 
 
 def find_duplicates(

@@ -52,5 +52,5 @@ def _make_shards(data: Any, jobs: Iterator[ShardJob]) -> Iterator[tuple[ShardJob
 
 def _make_on_node(batch: dict[str, Any]) -> dict[str, list[tuple[ShardJob, Columns]]]:
     """Runs on a node."""
-    with open_hasher(1) as hasher:
-        return {"shard": [(job, make_shard(job, hasher.hash)) for job in batch["job"]]}
+    with open_hasher(1) as hash_sources:
+        return {"shard": [(job, make_shard(job, hash_sources)) for job in batch["job"]]}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import BinaryIO, Self
 
 import msgspec
+from numpy import int8
+from numpy.typing import NDArray
 
 from snellen.core.errors import StorageError
 from snellen.core.output import Failure, Generated
@@ -15,10 +17,6 @@ from snellen.core.record import Record
 from snellen.curate.decisions import Evidence
 from snellen.curate.filter.verdicts import ItemVerdict, RunVerdicts, decode_line
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE
-
-if TYPE_CHECKING:
-    from numpy import int8
-    from numpy.typing import NDArray
 
 _MAX_REPLY = 2_000
 """Characters of a reply that a decision records; the run has all of it."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import AnyModel, Identity
 from snellen.curate.decisions import FAILED, Action, Decision
@@ -210,8 +212,6 @@ def _decisions(
     judged: JudgedItems, rules: FilterRules, reader: EvidenceReader
 ) -> Iterator[Decision]:
     """A decision about every item, in the order of the data."""
-    import numpy as np
-
     index = judged.index
     verdicts = np.stack([run.verdicts for run in judged.runs], axis=1)  # (items, runs)
     brief = BriefEvidence([run.name for run in judged.runs])

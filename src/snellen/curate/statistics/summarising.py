@@ -7,9 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
+from numpy import bool_, float64, int64, uint64
+from numpy.typing import NDArray
 
 from snellen.curate.statistics.guessing import AnswerArrays, guess_baselines
 from snellen.curate.statistics.item_columns import KINDS, MISSING, ItemColumns
@@ -36,10 +39,6 @@ from snellen.curate.statistics.shortcuts import (
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.paired import holm
 
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int64, uint64
-    from numpy.typing import NDArray
-
 MIN_IN_GROUP = 20
 """Questions below which a rule is not tested in a group: nothing could be found there, and every
 test makes the others weaker."""
@@ -48,8 +47,6 @@ _NOTHING = 255
 
 def describe(values: Any) -> Distribution | None:
     """The distribution of numbers; None without any."""
-    import numpy as np
-
     numbers: NDArray[float64] = np.asarray(values, dtype=np.float64)
     if not numbers.size:
         return None
@@ -83,22 +80,16 @@ class ItemArrays:
     @cached_property
     def right(self) -> NDArray[int64]:
         """Index of the right option; -1 if there is not exactly one."""
-        import numpy as np
-
         right = self.integers("right")
         return np.where(right == _NOTHING, -1, right)
 
     @cached_property
     def clusters(self) -> NDArray[uint64]:
-        import numpy as np
-
         return np.frombuffer(self.columns.numbers["clusters"], dtype=np.uint64)
 
     @cached_property
     def option_starts(self) -> NDArray[int64]:
         """Where the options of each item begin in `option_words`, and the end of the last."""
-        import numpy as np
-
         return np.concatenate(([0], np.cumsum(self.options)))
 
     @cached_property
@@ -110,14 +101,10 @@ class ItemArrays:
 
     def every(self) -> NDArray[int64]:
         """Indices of all items."""
-        import numpy as np
-
         return np.arange(len(self.columns))
 
     def words(self, items: NDArray[int64]) -> WordStatistics:
         """Words of the texts of these items, given by their indices."""
-        import numpy as np
-
         question = self.integers("question_words")[items]
         hint = self.integers("hint_words")[items]
         answer = self.integers("answer_words")[items]
@@ -133,8 +120,6 @@ class ItemArrays:
 
     def answers(self, items: NDArray[int64]) -> AnswerArrays:
         """The items with an answer, for guessing."""
-        import numpy as np
-
         items = items[self.integers("answer_words")[items] >= 0]
         yes_no = self.kinds[items] == KINDS.index("yes_no")
         closed = yes_no | ((self.kinds[items] == KINDS.index("choice")) & (self.options[items] > 0))
@@ -151,8 +136,6 @@ class ItemArrays:
 
     def positions(self, items: NDArray[int64]) -> PositionBalance:
         """Where the right options of these items stand."""
-        import numpy as np
-
         chosen = items[self.choices[items]]
         options, right = self.options[chosen], self.right[chosen]
         return balance_of_counts(
@@ -190,8 +173,6 @@ class ItemArrays:
 
     def option_statistics(self) -> OptionStatistics:
         """Numbers, lengths and order of the options of all items."""
-        import numpy as np
-
         every = np.unique(self.options[self.options > 0], return_counts=True)
         counts = dict(zip(*(part.tolist() for part in every), strict=True))
         ratios = np.frombuffer(self.columns.numbers["length_ratios"], dtype=np.float32)
@@ -227,8 +208,6 @@ class ItemArrays:
 
     def image_statistics(self) -> ImageStatistics | None:
         """None without images."""
-        import numpy as np
-
         columns, facts = self.columns, self.columns.images
         if not columns.distinct["image"]:
             return None
@@ -291,8 +270,6 @@ class ItemArrays:
 
     def kind_counts(self) -> dict[str, int]:
         """Items by kind, the kinds that occur."""
-        import numpy as np
-
         counts = np.bincount(self.kinds, minlength=len(KINDS)).tolist()
         return {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
 
@@ -309,8 +286,6 @@ def mean_frequent(groups: Sequence[GroupStatistics]) -> float:
 
 def _label_items(column: Any) -> list[tuple[str, NDArray[int64]]]:
     """Each label that occurs with the indices of its items, the largest first."""
-    import numpy as np
-
     codes = np.frombuffer(column.codes, dtype=np.uint32)
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes, minlength=len(column.labels))
@@ -343,6 +318,4 @@ def _adjust_groups(
 
 def _integers(column: Any) -> NDArray[int64]:
     """An array of integers, from any of the compact types."""
-    import numpy as np
-
     return np.asarray(column).astype(np.int64)

@@ -12,7 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy import bool_, float64, int64
+from numpy.typing import NDArray
 
 from snellen.curate.statistics.item_columns import SampledQuestion
 from snellen.curate.statistics.results import ProbeScore, TextProbe
@@ -20,10 +24,6 @@ from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_text
 from snellen.stats.array_intervals import share_interval
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.resampling import seeded_generator
-
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int64
-    from numpy.typing import NDArray
 
 FOLDS = 5
 MIN_PROBED = 50
@@ -124,8 +124,6 @@ def fit_choices(features: NDArray[float64], rows: OptionRows) -> NDArray[float64
     `features` has shape (rows, features). The penalised likelihood is concave, so that the maximum
     is the only one; steps that overshoot are halved.
     """
-    import numpy as np
-
     weights = np.zeros(features.shape[1])
     value = _likelihood(weights, features, rows)
     for _ in range(_MAX_STEPS):
@@ -150,8 +148,6 @@ def fit_choices(features: NDArray[float64], rows: OptionRows) -> NDArray[float64
 
 
 def _likelihood(weights: NDArray[float64], features: NDArray[float64], rows: OptionRows) -> float:
-    import numpy as np
-
     utilities = features @ weights
     top = np.maximum.reduceat(utilities, rows.starts)
     sums = np.add.reduceat(np.exp(utilities - top[rows.question]), rows.starts)
@@ -161,8 +157,6 @@ def _likelihood(weights: NDArray[float64], features: NDArray[float64], rows: Opt
 
 def _chances(utilities: NDArray[float64], rows: OptionRows) -> NDArray[float64]:
     """The probability of each option; those of a question sum to 1."""
-    import numpy as np
-
     top = np.maximum.reduceat(utilities, rows.starts)
     powers = np.exp(utilities - top[rows.question])
     sums = np.add.reduceat(powers, rows.starts)
@@ -175,8 +169,6 @@ def _cross_validated(
 ) -> tuple[NDArray[bool_], NDArray[float64]]:
     """Whether each question is answered right by a classifier trained on the other folds, and how
     likely it holds the right option."""
-    import numpy as np
-
     chances = 1 / rows.sizes
     right = np.zeros(len(rows.starts), dtype=np.bool_)
     # Options that the classifier cannot tell apart are drawn from.
@@ -198,8 +190,6 @@ def _cross_validated(
 
 def _part(rows: OptionRows, which: NDArray[bool_]) -> OptionRows:
     """The rows of some questions; without their features."""
-    import numpy as np
-
     sizes = rows.sizes[which]
     starts = np.cumsum(sizes) - sizes
     return OptionRows(
@@ -214,8 +204,6 @@ def _part(rows: OptionRows, which: NDArray[bool_]) -> OptionRows:
 
 def _standardise(values: NDArray[float64], training: NDArray[float64]) -> NDArray[float64]:
     """Divided by the standard deviation of the training rows; features that do not vary are 0."""
-    import numpy as np
-
     deviation = training.std(axis=0)
     scaled: NDArray[float64] = np.where(
         deviation > 1e-12, values / np.maximum(deviation, 1e-12), 0.0
@@ -226,8 +214,6 @@ def _standardise(values: NDArray[float64], training: NDArray[float64]) -> NDArra
 def _score(
     features: str, sizes: NDArray[int64], right: NDArray[bool_], clusters: NDArray[int64]
 ) -> ProbeScore:
-    import numpy as np
-
     counts, events = np.unique(sizes, return_counts=True)
     groups = [
         EventGroup(1 / count, n) for count, n in zip(counts.tolist(), events.tolist(), strict=True)
@@ -248,8 +234,6 @@ class _CrossFittedFeatures:
     no row has seen its own answer."""
 
     def __init__(self, rows: OptionRows, folds: NDArray[int64]) -> None:
-        import numpy as np
-
         self._rows = rows
         self._row_folds = folds[rows.question]
         is_right = np.zeros(len(rows.question))
@@ -262,8 +246,6 @@ class _CrossFittedFeatures:
 
     def _by_fold(self, terms: OptionTerms, weights: NDArray[float64]) -> NDArray[float64]:
         """Weights of the rows that have each term, by fold: shape (folds, terms)."""
-        import numpy as np
-
         cells = self._row_folds[terms.row] * terms.distinct + terms.term
         sums: NDArray[float64] = np.bincount(
             cells, weights=weights[terms.row], minlength=FOLDS * terms.distinct
@@ -272,8 +254,6 @@ class _CrossFittedFeatures:
 
     def without(self, left_out: Sequence[int]) -> NDArray[float64]:
         """All features, the words counted neither in these folds nor in the row's own."""
-        import numpy as np
-
         columns = [self._rows.fixed]
         n = len(self._rows.question)
         for terms, (right, expected) in zip(self._rows.terms, self._counts, strict=True):
@@ -297,8 +277,6 @@ def _fold_of_question(
 ) -> tuple[NDArray[int64], NDArray[int64]]:
     """The fold of each question and its cluster, both from 0. Questions of one cluster share a
     fold."""
-    import numpy as np
-
     numbers: dict[int, int] = {}
     clusters = np.array([numbers.setdefault(name, len(numbers)) for name in cluster_of])
     if len(numbers) < 2:
@@ -309,8 +287,6 @@ def _fold_of_question(
 
 def _option_rows(questions: Sequence[SampledQuestion]) -> OptionRows:
     """A row for each option of each question. Each feature of words numbers its own terms."""
-    import numpy as np
-
     sizes = np.array([len(question.options) for question in questions])
     starts = np.cumsum(sizes) - sizes
     vocabularies: list[dict[object, int]] = [{} for _ in _WORDS]

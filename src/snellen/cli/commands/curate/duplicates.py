@@ -156,9 +156,10 @@ def _find(arguments: Namespace, make_shards: MakeShards | None = None) -> int:
         write_folder,
         write_lines,
     )
+    from snellen.curate.duplicates.descriptions import duplicates_report
     from snellen.curate.duplicates.find import find_duplicates
     from snellen.curate.duplicates.page import PAGE_FILE, write_page
-    from snellen.curate.duplicates.terminal import print_report
+    from snellen.curate.step_report import print_report
     from snellen.report.console import Terminal
 
     if arguments.drop and not arguments.out:
@@ -182,7 +183,7 @@ def _find(arguments: Namespace, make_shards: MakeShards | None = None) -> int:
     if arguments.json:
         sys.stdout.write(report_json(found.report).decode())
         return COMPLETE
-    print_report(found.report, Terminal())
+    print_report(duplicates_report(found.report), Terminal())
     if written:
         print_line(f"written: {', '.join(written)}")
     if flagged:

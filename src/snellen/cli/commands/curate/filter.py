@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 from snellen.cli.exit_codes import COMPLETE, INCOMPLETE
@@ -78,7 +77,8 @@ def main(arguments: Namespace) -> int:
     """Ask the models, or read their runs, and write which items they flag."""
     from snellen.curate.filter.filtering import FilterRules, filter_items
     from snellen.curate.filter.model_runs import Reports
-    from snellen.curate.filter.tables import filter_json, filter_markdown, print_filter
+    from snellen.curate.filter.tables import filter_report
+    from snellen.curate.step_report import print_report, report_markdown, to_json
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
@@ -113,8 +113,11 @@ def main(arguments: Namespace) -> int:
     print_result(
         form,
         result,
-        partial(print_filter, max_rows=arguments.top),
-        {"json": filter_json, "markdown": partial(filter_markdown, max_rows=arguments.top)},
+        lambda found, console: print_report(filter_report(found, arguments.top), console),
+        {
+            "json": to_json,
+            "markdown": lambda found: report_markdown(filter_report(found, arguments.top)),
+        },
     )
     if result.undecided:
         if arguments.text_only or arguments.vision:
