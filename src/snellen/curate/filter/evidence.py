@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
 import msgspec
-from numpy import int8
-from numpy.typing import NDArray
 
 from snellen.core.errors import StorageError
 from snellen.core.output import Failure, Generated
@@ -104,19 +103,13 @@ def _verdict_text(record: Record, wrong: int | None) -> str:
     return f"wrong in rotation {wrong + 1} of {count}: {why}" if count > 1 else f"wrong: {why}"
 
 
-class BriefEvidence:
-    """Verdicts without replies, for items that no rule flags; equal combinations are shared."""
+def brief_evidence(names: Sequence[str]) -> Callable[[tuple[int, ...]], tuple[Evidence, ...]]:
+    """Makes evidence of an item's verdicts, without replies, for items that no rule flags; equal
+    combinations are shared."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
-        self._made: dict[bytes, tuple[Evidence, ...]] = {}
+    @cache
+    def evidence_of(verdicts: tuple[int, ...]) -> tuple[Evidence, ...]:
+        words = [_WORDS[ItemVerdict(verdict)] for verdict in verdicts]
+        return tuple(Evidence(name, verdict=word) for name, word in zip(names, words, strict=True))
 
-    def of(self, verdicts: NDArray[int8]) -> tuple[Evidence, ...]:
-        """The evidence of an item's verdicts, shape (runs,)."""
-        key = verdicts.tobytes()
-        if key not in self._made:
-            words = [_WORDS[ItemVerdict(verdict)] for verdict in verdicts.tolist()]
-            self._made[key] = tuple(
-                Evidence(name, verdict=word) for name, word in zip(self._names, words, strict=True)
-            )
-        return self._made[key]
+    return evidence_of

@@ -13,7 +13,7 @@ import numpy as np
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import AnyModel, Identity
 from snellen.curate.decisions import FAILED, Action, Decision
-from snellen.curate.filter.evidence import BriefEvidence, EvidenceReader
+from snellen.curate.filter.evidence import EvidenceReader, brief_evidence
 from snellen.curate.filter.judging import JudgedItems, judge_items
 from snellen.curate.filter.model_runs import Reports, run_models
 from snellen.curate.filter.options import FilterOptions
@@ -214,7 +214,7 @@ def _decisions(
     """A decision about every item, in the order of the data."""
     index = judged.index
     verdicts = np.stack([run.verdicts for run in judged.runs], axis=1)  # (items, runs)
-    brief = BriefEvidence([run.name for run in judged.runs])
+    brief_of = brief_evidence([run.name for run in judged.runs])
     passed = f"passes {', '.join(each.rule.name for each in judged.applied)}"
     flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
     for position, name in enumerate(index.ids):
@@ -227,7 +227,8 @@ def _decisions(
         elif undecided[position]:
             yield _raise_flag(judged, position, Judgement.UNDECIDED, "flag", reader)
         else:
-            evidence = brief.of(verdicts[position]) if rules.brief else reader.read(position)
+            brief = brief_of(tuple(verdicts[position].tolist())) if rules.brief else None
+            evidence = brief or reader.read(position)
             yield Decision(name, "keep", STEP, NOT_FLAGGED, passed, evidence)
 
 
