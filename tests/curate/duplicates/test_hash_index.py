@@ -27,7 +27,7 @@ from snellen.curate.duplicates import hash_index
 from snellen.curate.duplicates.build_index import IndexProgress, ListChanged, build_index
 from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION, IndexInfo
-from snellen.curate.duplicates.listing import Entry, open_listing
+from snellen.curate.duplicates.listing import ListEntry, open_listing
 from snellen.curate.duplicates.picture_hashes import hash_pictures
 from snellen.curate.duplicates.picture_rule import UNKNOWN, PictureRule
 
@@ -37,7 +37,7 @@ def built(spec: Path, out: Path, size: int = 4) -> HashIndex:
     return HashIndex(out)
 
 
-def entries(spec: Path) -> list[Entry]:
+def entries(spec: Path) -> list[ListEntry]:
     (batch,) = open_listing(spec).batches(1_000)
     return batch
 

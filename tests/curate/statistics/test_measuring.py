@@ -106,12 +106,11 @@ def test_media_by_hand(by_hand: DatasetStatistics) -> None:
     media, images = by_hand.media, by_hand.images
     assert (media.none, media.one_image, media.several_images, media.video) == (4, 4, 0, 0)
     assert images is not None
-    assert (images.images, images.distinct, images.unreadable) == (4, 3, 1)
+    assert (images.uses, images.distinct, images.unreadable) == (4, 3, 1)
     assert images.formats == {"PNG": 1, "JPEG": 1}
-    assert images.width is not None
-    assert images.aspect is not None
-    assert (images.width.n, images.width.mean) == (2, 25)
-    assert images.aspect.mean == pytest.approx((2 + 1 / 3) / 2)
+    width = images.measures["width"]
+    assert (width.n, width.mean) == (2, 25)
+    assert images.measures["width / height"].mean == pytest.approx((2 + 1 / 3) / 2)
     assert by_hand.videos is None
 
 

@@ -12,7 +12,7 @@ from snellen.curate.statistics.item_columns import SampledQuestion
 from snellen.curate.statistics.text_probe import (
     FEATURES,
     MIN_PROBED,
-    Choices,
+    OptionRows,
     fit_choices,
     probe_texts,
 )
@@ -40,8 +40,8 @@ def made_questions(
     return questions
 
 
-def rows_of(sizes: list[int], right: list[int]) -> Choices:
-    return Choices.of(np.array(sizes), np.array(right))
+def rows_of(sizes: list[int], right: list[int]) -> OptionRows:
+    return OptionRows.of(np.array(sizes), np.array(right))
 
 
 def test_maximum_is_that_of_scipy() -> None:

@@ -28,7 +28,7 @@ from snellen.curate.duplicates.index_format import (
     shard_path,
     write_shard,
 )
-from snellen.curate.duplicates.listing import Entry, Listing
+from snellen.curate.duplicates.listing import ListEntry, Listing
 from snellen.curate.duplicates.picture_hashes import TURNS, BrokenPicture, PictureHash
 from snellen.curate.duplicates.picture_rule import THUMB_SHAPE
 from snellen.curate.duplicates.texts import band_keys, shingles, tokens
@@ -67,7 +67,7 @@ class ShardJob(NamedTuple):
     """A shard that is to be made of consecutive entries of the list."""
 
     number: int
-    batch: list[Entry]
+    batch: list[ListEntry]
     has_turned: bool
     """Whether the hashes of mirrored and turned pictures are wanted."""
 
@@ -247,7 +247,7 @@ def _add_hashed(arrays: dict[str, Array], row: int, one: PictureHash) -> None:
         arrays["turned"][row] = one.turned
 
 
-def _add_listed(arrays: dict[str, Array], batch: Sequence[Entry]) -> None:
+def _add_listed(arrays: dict[str, Array], batch: Sequence[ListEntry]) -> None:
     """The hashes that the list itself holds."""
     for row, one in enumerate(batch):
         if one.phash is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from snellen.core.sample import MediaRef
-from snellen.curate.duplicates.listing import Entry, Listing
+from snellen.curate.duplicates.listing import ListEntry, Listing
 from snellen.curate.duplicates.question_words import Words, content_words
 from snellen.curate.duplicates.texts import normalise_text, shared_ends, shingles
 from snellen.curate.items import Item, ItemTable
@@ -64,7 +64,7 @@ class ReadItems:
         """The images as a list to be hashed, named by their digests."""
         refs = self.images.values()
         return Listing(
-            self.table.spec, "items", lambda: (Entry(ref.digest, ref.source) for ref in refs)
+            self.table.spec, "items", lambda: (ListEntry(ref.digest, ref.source) for ref in refs)
         )
 
 

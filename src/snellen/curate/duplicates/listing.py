@@ -54,7 +54,7 @@ _MATCHED = ("path", "url", "sha256", "phash", "caption")
 """A manifest must have one of these."""
 
 
-class Entry(NamedTuple):
+class ListEntry(NamedTuple):
     """An entry of a list."""
 
     name: str
@@ -75,9 +75,9 @@ class Listing:
     spec: str
     kind: str
     """`folder`, `tars` or `manifest`."""
-    entries: Callable[[], Iterator[Entry]]
+    entries: Callable[[], Iterator[ListEntry]]
 
-    def batches(self, size: int) -> Iterator[list[Entry]]:
+    def batches(self, size: int) -> Iterator[list[ListEntry]]:
         """Batches of so many entries; the last may be shorter."""
         entries = self.entries()
         while batch := list(islice(entries, size)):
@@ -171,16 +171,16 @@ def find_columns(columns: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _folder_entries(folder: Path) -> Iterator[Entry]:
+def _folder_entries(folder: Path) -> Iterator[ListEntry]:
     for path in find_files(folder, PICTURE_SUFFIXES):
-        yield Entry(path.relative_to(folder).as_posix(), FileSource(str(path)))
+        yield ListEntry(path.relative_to(folder).as_posix(), FileSource(str(path)))
 
 
-def _tar_entries(tars: Sequence[Path]) -> Iterator[Entry]:
+def _tar_entries(tars: Sequence[Path]) -> Iterator[ListEntry]:
     """Members of the same stem are one sample (webdataset): a picture, and a caption beside it."""
     for path in tars:
         for sample in tar_samples(path):
-            yield Entry(sample.name, sample.source, sample.caption)
+            yield ListEntry(sample.name, sample.source, sample.caption)
 
 
 def tar_samples(path: Path) -> Iterator[TarSample]:
@@ -234,7 +234,7 @@ def _json_cells(text: str) -> dict[str, str]:
     return {name: str(value) for name, value in pairs if isinstance(value, str | int | float)}
 
 
-def _manifest_entries(path: Path, columns: Mapping[str, str]) -> Iterator[Entry]:
+def _manifest_entries(path: Path, columns: Mapping[str, str]) -> Iterator[ListEntry]:
     """Raises DataError for a row that cannot be read as one."""
     rows = _parquet_rows(path, columns) if path.suffix == ".parquet" else _text_rows(path)
     for number, row, problem in rows:
@@ -243,7 +243,7 @@ def _manifest_entries(path: Path, columns: Mapping[str, str]) -> Iterator[Entry]
 
 def _row_entry(
     path: Path, number: int, row: Mapping[str, Any], columns: Mapping[str, str], problem: str
-) -> Entry:
+) -> ListEntry:
     """A row of a manifest. What is wrong with it is recorded with it."""
     cells = {role: row.get(name) for role, name in columns.items()}
     sha256 = phash = dhash = source = None
@@ -268,7 +268,7 @@ def _row_entry(
     if not problem and source is None and phash is None and sha256 is None:
         reason = "only an address: it is not downloaded" if cells.get("url") else "no picture"
         problem = "" if cells.get("caption") else f"it has {reason}"
-    return Entry(
+    return ListEntry(
         where, source, str(cells.get("caption") or ""), sha256, phash, dhash,
         f"{path.name}, row {number}: {problem}" if problem else "",
     )  # fmt: skip

@@ -59,22 +59,12 @@ def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[R
     if statistics.options.counts:
         yield _option_counts(statistics)
     yield _media_counts(statistics)
-    images, videos = statistics.images, statistics.videos
-    if images is not None and images.width is not None:
-        formats = ", ".join(f"{count:,} {name}" for name, count in images.formats.items())
-        lost = f", {images.unreadable:,} unreadable" if images.unreadable else ""
-        yield _distributions(
-            f"images: {images.images:,}, {images.distinct:,} distinct{lost}; {formats}",
-            {"width": images.width, "height": images.height, "width / height": images.aspect,
-             "megapixels": images.megapixels, "bytes": images.file_bytes},
-        )  # fmt: skip
-    if videos is not None and videos.frames is not None:
-        lost = f", {videos.unreadable:,} unreadable" if videos.unreadable else ""
-        yield _distributions(
-            f"videos: {videos.videos:,}, {videos.distinct:,} distinct{lost}",
-            {"seconds": videos.seconds, "frames a second": videos.fps, "frames": videos.frames,
-             "width": videos.width, "height": videos.height, "bytes": videos.file_bytes},
-        )  # fmt: skip
+    for name, media in (("images", statistics.images), ("videos", statistics.videos)):
+        if media is not None and media.measures:
+            lost = f", {media.unreadable:,} unreadable" if media.unreadable else ""
+            formats = ", ".join(f"{count:,} {name}" for name, count in media.formats.items())
+            title = f"{name}: {media.uses:,}, {media.distinct:,} distinct{lost}"
+            yield _distributions(f"{title}; {formats}" if formats else title, media.measures)
     if statistics.positions.n:
         yield _positions(statistics.positions)
     if statistics.baselines.n:

@@ -22,10 +22,9 @@ from snellen.curate.statistics.results import (
     Baselines,
     Distribution,
     GroupStatistics,
-    ImageStatistics,
     MediaCounts,
+    MediaStatistics,
     OptionStatistics,
-    VideoStatistics,
     WordStatistics,
     YesNoBalance,
 )
@@ -206,42 +205,43 @@ class ItemArrays:
             frames=sum(video.frames for video in facts) if facts else None,
         )
 
-    def image_statistics(self) -> ImageStatistics | None:
+    def image_statistics(self) -> MediaStatistics | None:
         """None without images."""
-        columns, facts = self.columns, self.columns.images
-        if not columns.distinct["image"]:
-            return None
+        facts = self.columns.images
         width, height = (
             np.array([getattr(one, side) for one in facts], np.float64)
             for side in ("width", "height")
         )
-        return ImageStatistics(
-            images=int(self.integers("images").sum()),
-            distinct=columns.distinct["image"],
-            unreadable=columns.unreadable["image"],
-            width=describe(width),
-            height=describe(height),
-            aspect=describe(width / np.maximum(height, 1)),
-            megapixels=describe(width * height / 1e6),
-            file_bytes=describe([one.size for one in facts]),
-            formats=dict(Counter(one.format for one in facts).most_common()),
-        )
+        measures = {"width": width, "height": height, "width / height": width / height.clip(1),
+                    "megapixels": width * height / 1e6,
+                    "bytes": [one.size for one in facts]}  # fmt: skip
+        formats = Counter(one.format for one in facts)
+        return self._media_statistics("image", measures, dict(formats.most_common()))
 
-    def video_statistics(self) -> VideoStatistics | None:
+    def video_statistics(self) -> MediaStatistics | None:
         """None without videos."""
-        columns, facts = self.columns, self.columns.videos
-        if not columns.distinct["video"]:
+        facts = self.columns.videos
+        measures = {"seconds": [one.seconds for one in facts if one.seconds is not None],
+                    "frames a second": [one.fps for one in facts if one.fps],
+                    "frames": [one.frames for one in facts],
+                    "width": [one.width for one in facts],
+                    "height": [one.height for one in facts],
+                    "bytes": [one.size for one in facts]}  # fmt: skip
+        return self._media_statistics("video", measures, {})
+
+    def _media_statistics(
+        self, kind: str, measures: Mapping[str, Any], formats: Mapping[str, int]
+    ) -> MediaStatistics | None:
+        columns = self.columns
+        if not columns.distinct[kind]:
             return None
-        return VideoStatistics(
-            videos=int(self.integers("videos").sum()),
-            distinct=columns.distinct["video"],
-            unreadable=columns.unreadable["video"],
-            seconds=describe([video.seconds for video in facts if video.seconds is not None]),
-            fps=describe([video.fps for video in facts if video.fps]),
-            frames=describe([video.frames for video in facts]),
-            width=describe([video.width for video in facts]),
-            height=describe([video.height for video in facts]),
-            file_bytes=describe([video.size for video in facts]),
+        described = {name: describe(values) for name, values in measures.items()}
+        return MediaStatistics(
+            int(self.integers(f"{kind}s").sum()),
+            columns.distinct[kind],
+            columns.unreadable[kind],
+            {name: one for name, one in described.items() if one is not None},
+            formats,
         )
 
     def groups(self) -> dict[str, list[GroupStatistics]]:

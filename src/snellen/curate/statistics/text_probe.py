@@ -50,7 +50,7 @@ _MAX_STEPS = 30
 _TOLERANCE = 1e-8
 
 
-class Choices(NamedTuple):
+class OptionRows(NamedTuple):
     """Questions whose options are rows, one after the other."""
 
     starts: NDArray[int64]
@@ -63,13 +63,13 @@ class Choices(NamedTuple):
     """The question of each row."""
 
     @classmethod
-    def of(cls, sizes: NDArray[int64], places: NDArray[int64]) -> Choices:
+    def of(cls, sizes: NDArray[int64], places: NDArray[int64]) -> OptionRows:
         """Of questions with these numbers of options, the right one at these places."""
         starts = np.cumsum(sizes) - sizes
         return cls(starts, sizes, starts + places, np.repeat(np.arange(len(sizes)), sizes))
 
-    def take(self, which: NDArray[bool_]) -> Choices:
-        return Choices.of(self.sizes[which], (self.right - self.starts)[which])
+    def take(self, which: NDArray[bool_]) -> OptionRows:
+        return OptionRows.of(self.sizes[which], (self.right - self.starts)[which])
 
 
 class OptionTerms(NamedTuple):
@@ -117,7 +117,7 @@ def right_option_chances(questions: Sequence[SampledQuestion]) -> NDArray[float6
     return _cross_validated(_CrossFittedFeatures(questions, folds), folds, every)[1]
 
 
-def fit_choices(features: NDArray[float64], choices: Choices) -> NDArray[float64]:
+def fit_choices(features: NDArray[float64], choices: OptionRows) -> NDArray[float64]:
     """Weights of a conditional logit with a ridge penalty, by Newton's method.
 
     `features` has shape (rows, features). The penalised likelihood is concave, so that the maximum
@@ -148,7 +148,7 @@ def fit_choices(features: NDArray[float64], choices: Choices) -> NDArray[float64
     return weights
 
 
-def _log_chances(utilities: NDArray[float64], choices: Choices) -> NDArray[float64]:
+def _log_chances(utilities: NDArray[float64], choices: OptionRows) -> NDArray[float64]:
     """Logarithm of the probability of each option; those of a question sum to 1."""
     lowered = utilities - np.maximum.reduceat(utilities, choices.starts)[choices.question]
     sums = np.add.reduceat(np.exp(lowered), choices.starts)
@@ -212,7 +212,7 @@ class _CrossFittedFeatures:
     no row has seen its own answer."""
 
     def __init__(self, questions: Sequence[SampledQuestion], folds: NDArray[int64]) -> None:
-        self.choices = choices = Choices.of(
+        self.choices = choices = OptionRows.of(
             np.array([len(question.options) for question in questions]),
             np.array([question.right for question in questions]),
         )
