@@ -29,7 +29,7 @@ from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION, IndexInfo
 from snellen.curate.duplicates.listing import ListEntry, open_listing
 from snellen.curate.duplicates.picture_hashes import hash_pictures
-from snellen.curate.duplicates.picture_rule import UNKNOWN, PictureRule
+from snellen.curate.duplicates.picture_rule import PictureRule
 
 
 def built(spec: Path, out: Path, size: int = 4) -> HashIndex:
@@ -70,8 +70,9 @@ def test_search_finds_copies_and_nothing_else(folder: Path, tmp_path: Path) -> N
     index = built(folder, tmp_path / "index")
     queries = index.queries()
     found = index.search(queries, PictureRule())
-    pairs = {(q, r) for q, r in zip(found.query.tolist(), found.row.tolist(), strict=True) if q < r}
-    assert pairs == {(0, 6)}  # The flat picture has no hash that could match.
+    assert {(query, row) for query, row in found if query < row} == {
+        (0, 6)
+    }  # The flat picture has no hash that could match.
     small = tmp_path / "small"
     small.mkdir()
     for seed in (2, 5):
@@ -80,13 +81,13 @@ def test_search_finds_copies_and_nothing_else(folder: Path, tmp_path: Path) -> N
         (small / f"{seed}.jpg").write_bytes(jpeg(half, 60))
     copies = built(small, tmp_path / "copies")
     found = index.search(copies.queries(), PictureRule())
-    assert [index.text("names", row) for row in found.row.tolist()] == [
-        "000/000002.jpg",
-        "000/000005.jpg",
-    ]
-    assert (found.phash <= 6).all()
-    assert (found.likeness > 0.97).all()
-    assert found.way.tolist() == [0, 0]
+    assert [index.text("names", row) for _, row in found] == ["000/000002.jpg", "000/000005.jpg"]
+    for match in found.values():
+        assert match.how == "near"
+        assert match.phash is not None
+        assert match.phash <= 6
+        assert match.likeness is not None
+        assert match.likeness > 0.97
 
 
 def test_digests_find_the_same_file_and_the_same_pixels(folder: Path, tmp_path: Path) -> None:
@@ -114,14 +115,10 @@ def test_turned_pictures_are_found_unless_asked_otherwise(folder: Path, tmp_path
     build_index(open_listing(other), tmp_path / "queries", processes=1, has_turned=True)
     queries = HashIndex(tmp_path / "queries").queries()
     index = built(folder, tmp_path / "index")
-    assert len(index.search(queries, PictureRule(turned=False)).row) == 0
+    assert index.search(queries, PictureRule(turned=False)) == {}
     found = index.search(queries, PictureRule())
-    assert [index.text("names", row) for row in found.row.tolist()] == [
-        "000/000004.jpg",
-        "000/000005.jpg",
-    ]
-    assert (found.way > 0).all()
-    assert (found.dhash == UNKNOWN).all()
+    assert [index.text("names", row) for _, row in found] == ["000/000004.jpg", "000/000005.jpg"]
+    assert {(match.how, match.dhash) for match in found.values()} == {("turned", None)}
 
 
 def test_a_finished_shard_is_not_written_again(
@@ -304,9 +301,8 @@ def test_a_list_of_some_pictures_and_some_hashes(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "x.jpg").write_bytes(scene)
     queries = built(tmp_path / "own", tmp_path / "queries").queries()
-    matches = index.search(queries, PictureRule())
-    assert (matches.row.tolist(), matches.phash.tolist()) == ([1], [0])
-    assert np.isnan(matches.likeness).all()
+    ((pair, match),) = index.search(queries, PictureRule()).items()
+    assert (pair, match.phash, match.likeness) == ((0, 1), 0, None)
 
 
 def test_columns_of_laion_and_datacomp(tmp_path: Path) -> None:

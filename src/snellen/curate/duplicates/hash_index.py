@@ -6,6 +6,7 @@ core, misses no hash within the radius, and needs no tables beside the hashes.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,7 @@ from snellen.curate.duplicates.picture_rule import (
     likeness,
     turn_copies,
 )
+from snellen.curate.duplicates.report import PictureMatch
 from snellen.curate.duplicates.texts import (
     band_keys,
     differ_in_numbers,
@@ -77,21 +79,6 @@ class HashMatches(NamedTuple):
     distance: Array
 
 
-class PictureMatches(NamedTuple):
-    """Pairs of a query and a row of the index that are near duplicates."""
-
-    query: Array
-    row: Array
-    phash: Array
-    """Bits in which the pHashes differ."""
-    dhash: Array
-    """Bits in which the dHashes differ; `UNKNOWN` where one is not known, or one is turned."""
-    likeness: Array
-    """Correlation of the small copies; NaN where one is not known."""
-    way: Array
-    """How the query must be turned to match; 0 for not at all (`turned_phashes`)."""
-
-
 class HashIndex:
     """An index of picture hashes that is complete. Raises DataError if it is not, or damaged."""
 
@@ -114,9 +101,11 @@ class HashIndex:
         for number in range(len(self._ends)):
             yield self._first(number), self._open(number)
 
-    def search(self, queries: PictureQueries, rule: PictureRule) -> PictureMatches:
-        """Every row that is a near duplicate of a query, by the rule, in the order of queries and
-        rows. Exact: none is missed that the rule would accept."""
+    def search(
+        self, queries: PictureQueries, rule: PictureRule
+    ) -> dict[tuple[int, int], PictureMatch]:
+        """Every pair of a query and a row that are near duplicates by the rule, in their order.
+        Exact: none is missed that the rule would accept."""
         with_hash = np.flatnonzero((queries.flags & (HAS_PHASH | IS_FLAT)) == HAS_PHASH)
         has_copies = any(shard.get("copies") is not None for _, shard in self.shards())
         radius = rule.max_radius
@@ -126,19 +115,17 @@ class HashIndex:
         can_turn = with_hash[:0]
         if rule.turned and has_copies and queries.copies is not None:
             can_turn = with_hash[~is_plain(queries.copies[with_hash])]
-        parts = []
+        best: dict[tuple[int, int], PictureMatch] = {}
         for way in range(TURNS if queries.turned is not None and len(can_turn) else 1):
             hashes = queries.phash if way == 0 or queries.turned is None else queries.turned[:, way]
             who = can_turn if way else with_hash
             found = self.near_hashes(hashes[who], radius)
-            parts.append(self._compare(found._replace(query=who[found.query]), queries, rule, way))
-        joined = PictureMatches(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-        # A pair may match in several ways, as a symmetric picture does: the nearest counts.
-        order = np.lexsort((joined.way, joined.phash, joined.row, joined.query))
-        query, row = joined.query[order], joined.row[order]
-        first = np.ones(len(order), bool)
-        first[1:] = (query[1:] != query[:-1]) | (row[1:] != row[:-1])
-        return PictureMatches(*(column[order[first]] for column in joined))
+            for pair, match in self._accept(found._replace(query=who[found.query]), queries, rule,
+                                            way):  # fmt: skip
+                # A pair may match in several ways, as a symmetric picture does: the nearest counts.
+                if pair not in best or (match.phash or 0) < (best[pair].phash or 0):
+                    best[pair] = match
+        return {pair: best[pair] for pair in sorted(best)}
 
     def near_hashes(self, hashes: Hashes, radius: int) -> HashMatches:
         """Pairs of these hashes and the rows whose pHash differs in at most `radius` bits."""
@@ -153,10 +140,11 @@ class HashIndex:
         with ThreadPoolExecutor() as pool:
             return _join(list(pool.map(search, range(len(self._ends)))))
 
-    def _compare(
+    def _accept(
         self, found: HashMatches, queries: PictureQueries, rule: PictureRule, way: int
-    ) -> PictureMatches:
-        """Those of the pairs that the rule accepts by all that is known of both."""
+    ) -> Iterator[tuple[tuple[int, int], PictureMatch]]:
+        """Those of the pairs that the rule accepts by all that is known of both, the query turned
+        in one of the ways of `turned_phashes`, of which 0 leaves it as it is."""
         dhash = np.full(len(found.row), UNKNOWN, np.uint8)
         alike = np.full(len(found.row), np.nan, np.float32)
         for places, shard, local in self._by_shard(found.row) if way == 0 else ():
@@ -168,10 +156,19 @@ class HashIndex:
             known = np.flatnonzero(queries.flags[found.query] & HAS_COPY)
             alike[known] = self.likeness(queries.copies, found.query[known], found.row[known], way)
         keep = np.flatnonzero(rule.accept(found.distance, dhash, alike))
-        return PictureMatches(
-            found.query[keep], found.row[keep], found.distance[keep], dhash[keep], alike[keep],
-            np.full(len(keep), way, np.uint8),
-        )  # fmt: skip
+        columns = (*found, dhash, alike)
+        for query, row, bits, other_bits, correlation in zip(
+            *(column[keep].tolist() for column in columns), strict=True
+        ):
+            yield (
+                (query, row),
+                PictureMatch(
+                    "turned" if way else "near",
+                    bits,
+                    None if other_bits == UNKNOWN else other_bits,
+                    None if math.isnan(correlation) else round(correlation, 4),
+                ),
+            )
 
     def likeness(self, copies: Array, query: Array, rows: Array, way: int = 0) -> Array:
         """Correlation of the small copies of queries, turned one way (`turn_copies`), with those of

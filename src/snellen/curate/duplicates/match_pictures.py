@@ -10,10 +10,9 @@ import numpy as np
 from snellen.core.sample import MediaRef
 from snellen.curate.duplicates.crops import crop_pairs
 from snellen.curate.duplicates.embeddings import near_embeddings
-from snellen.curate.duplicates.hash_index import HashIndex, PictureMatches
+from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import HAS_PIXELS, HAS_SHA256
 from snellen.curate.duplicates.local_features import OverlapFinder
-from snellen.curate.duplicates.picture_rule import UNKNOWN
 from snellen.curate.duplicates.report import DuplicateSettings, PictureMatch
 
 SAME_BYTES, SAME_PIXELS = PictureMatch("bytes"), PictureMatch("pixels", 0, 0, 1.0)
@@ -46,9 +45,8 @@ def match_pictures(
         rows = np.flatnonzero(flags & flag)
         for query, row in other.search_digests(index.column(column)[rows], column):
             add(int(rows[query]), row, match)
-    near = other.search(index.queries(), settings.pictures)
-    for place, (query, row) in enumerate(zip(near.query.tolist(), near.row.tolist(), strict=True)):
-        add(query, row, _picture_match(near, place))
+    for (query, row), match in other.search(index.queries(), settings.pictures).items():
+        add(query, row, match)
     if settings.pictures.crops and images is not None:
         finder: OverlapFinder | None = None
         for query, row in sorted(crop_pairs(index, other) - found.keys()):
@@ -62,17 +60,6 @@ def match_pictures(
         for query, row, cosine in near_embeddings(embeddings, other, settings.clip_threshold):
             add(query, row, PictureMatch("embedding", cosine=round(cosine, 4)))
     return found
-
-
-def _picture_match(found: PictureMatches, place: int) -> PictureMatch:
-    """One pair of a search as a match."""
-    dhash, alike = int(found.dhash[place]), float(found.likeness[place])
-    return PictureMatch(
-        "turned" if found.way[place] else "near",
-        int(found.phash[place]),
-        None if dhash == UNKNOWN else dhash,
-        None if np.isnan(alike) else round(alike, 4),
-    )
 
 
 class PictureGraph:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 import msgspec
 
@@ -24,26 +24,15 @@ _WORDS = {ItemVerdict.RIGHT: "right", ItemVerdict.WRONG: "wrong", ItemVerdict.SI
 _decode = msgspec.json.Decoder(Record).decode
 
 
-class EvidenceReader:
+class EvidenceReader(ExitStack):
     """Reads again what the models of runs replied about single items. A context manager, which
     holds the runs' files open."""
 
     def __init__(self, runs: Sequence[RunVerdicts]) -> None:
+        super().__init__()
         self._runs = tuple(runs)
         self._files: dict[Path, BinaryIO] = {}
         self._texts: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for file in self._files.values():
-            file.close()
 
     def read(self, position: int) -> tuple[Evidence, ...]:
         """What each model replied about an item, and what was made of it. Of several rotations it
@@ -62,7 +51,7 @@ class EvidenceReader:
         path = run.path / name
         try:
             if path not in self._files:
-                self._files[path] = path.open("rb")
+                self._files[path] = self.enter_context(path.open("rb"))
             self._files[path].seek(offset)
             line = self._files[path].readline()
         except OSError as error:
