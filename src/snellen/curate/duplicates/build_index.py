@@ -63,19 +63,6 @@ class IndexProgress(NamedTuple):
 OnProgress = Callable[[IndexProgress], None]
 
 
-class ShardJob(NamedTuple):
-    """A shard that is to be made of consecutive entries of the list."""
-
-    number: int
-    batch: list[ListEntry]
-    has_turned: bool
-    """Whether the hashes of mirrored and turned pictures are wanted."""
-
-
-MakeShards = Callable[[Iterator[ShardJob]], Iterator[tuple[ShardJob, Columns]]]
-"""Makes the columns of shards, in any order."""
-
-
 def build_index(
     listing: Listing,
     out: Path,
@@ -86,13 +73,11 @@ def build_index(
     embed: Embed | None = None,
     embedder: str = "",
     on_progress: OnProgress | None = None,
-    make_shards: MakeShards | None = None,
 ) -> IndexInfo:
     """Hash the pictures of a list into the folder `out`, or go on where an earlier start was.
 
-    `make_shards` makes the shards elsewhere than in processes of this machine. Raises UsageError
-    for a folder that holds something else or an index of another list, RunLocked if another process
-    writes it, DataError for a list without entries, and StorageError.
+    Raises UsageError for a folder that holds something else or an index of another list, RunLocked
+    if another process writes it, DataError for a list without entries, and StorageError.
     """
     wanted = IndexInfo(listing.spec, listing.kind, shard_size, has_turned, embedder)
     lock = lock_folder(
@@ -102,10 +87,10 @@ def build_index(
         info = _start(out, wanted)
         with open_hasher(processes) as hash_sources:
 
-            def make_here(jobs: Iterator[ShardJob]) -> Iterator[tuple[ShardJob, Columns]]:
-                return ((job, make_shard(job, hash_sources, embed)) for job in jobs)
+            def make(batch: Sequence[ListEntry]) -> Columns:
+                return _make_shard(batch, has_turned, hash_sources, embed)
 
-            sizes = _write_shards(listing, out, info, make_shards or make_here, on_progress)
+            sizes = _write_shards(listing, out, info, make, on_progress)
         if not info.complete:
             info = replace(info, complete=True, shards=tuple(sizes), **_count(out, len(sizes)))
             save_info(out, info)
@@ -135,42 +120,30 @@ def _start(out: Path, wanted: IndexInfo) -> IndexInfo:
 
 
 def _write_shards(
-    listing: Listing, out: Path, info: IndexInfo, make_shards: MakeShards,
+    listing: Listing, out: Path, info: IndexInfo, make: Callable[[Sequence[ListEntry]], Columns],
     on_progress: OnProgress | None,
 ) -> list[int]:  # fmt: skip
     """Write the shards that are missing, and compare the others' names with the list. Returns the
     number of entries of each shard."""
     sizes: list[int] = []
-    finished = reused = 0
-
-    def report(count: int, *, is_new: bool) -> None:
-        nonlocal finished, reused
-        finished += count
-        reused += 0 if is_new else count
-        if on_progress is not None:
-            on_progress(IndexProgress(finished, reused))
-
+    reused = 0
     changed = ListChanged(
         f"{listing.spec} lists other pictures than when {out} was begun; choose another folder, or "
         "delete this one and start again"
     )
-
-    def missing() -> Iterator[ShardJob]:
-        for number, batch in enumerate(listing.batches(info.shard_size)):
-            path = shard_path(out, number)
-            sizes.append(len(batch))
-            if path.exists():
-                if not Shard(path).has_texts("names", [one.name for one in batch]):
-                    raise changed
-                report(len(batch), is_new=False)
-            elif info.complete:
+    for number, batch in enumerate(listing.batches(info.shard_size)):
+        path = shard_path(out, number)
+        if path.exists():
+            if not Shard(path).has_texts("names", [one.name for one in batch]):
                 raise changed
-            else:
-                yield ShardJob(number, batch, info.has_turned)
-
-    for job, columns in make_shards(missing()):
-        write_shard(shard_path(out, job.number), columns)
-        report(len(job.batch), is_new=True)
+            reused += len(batch)
+        elif info.complete:
+            raise changed
+        else:
+            write_shard(path, make(batch))
+        sizes.append(len(batch))
+        if on_progress is not None:
+            on_progress(IndexProgress(sum(sizes), reused))
     if not sizes:
         raise UsageError(f"{listing.spec} is empty: it lists no picture and no caption")
     if shard_path(out, len(sizes)).exists():
@@ -192,12 +165,13 @@ def _count(out: Path, shards: int) -> dict[str, int]:
     return counts
 
 
-def make_shard(job: ShardJob, hash_sources: HashSources, embed: Embed | None = None) -> Columns:
-    """Hash the pictures of a shard and compute the keys of its captions."""
-    batch = job.batch
+def _make_shard(
+    batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources, embed: Embed | None
+) -> Columns:
+    """Hash the pictures of consecutive entries and compute the keys of their captions."""
     problems = [one.problem for one in batch]
     columns: Columns = {"names": [one.name for one in batch]}
-    columns |= _hash_batch(job, hash_sources, problems)
+    columns |= _hash_batch(batch, has_turned, hash_sources, problems)
     columns |= {"problems": problems, "broken": np.array([bool(one) for one in problems])}
     captions = [one.caption for one in batch]
     if any(captions):
@@ -209,9 +183,11 @@ def make_shard(job: ShardJob, hash_sources: HashSources, embed: Embed | None = N
     return columns
 
 
-def _hash_batch(job: ShardJob, hash_sources: HashSources, problems: list[str]) -> dict[str, Array]:
+def _hash_batch(
+    batch: Sequence[ListEntry], has_turned: bool, hash_sources: HashSources, problems: list[str]
+) -> dict[str, Array]:
     """Columns of hashes. What is wrong with a picture goes to its row of `problems`."""
-    batch, count = job.batch, len(job.batch)
+    count = len(batch)
     arrays: dict[str, Array] = {
         "phash": np.zeros(count, np.uint64),
         "dhash": np.zeros(count, np.uint64),
@@ -220,7 +196,7 @@ def _hash_batch(job: ShardJob, hash_sources: HashSources, problems: list[str]) -
         "size": np.zeros((count, 2), np.uint32),
         "flags": np.zeros(count, np.uint8),
     }
-    if job.has_turned:
+    if has_turned:
         arrays["turned"] = np.zeros((count, TURNS), np.uint64)
     sources = [(row, one.source) for row, one in enumerate(batch) if one.source is not None]
     if sources:

@@ -17,7 +17,6 @@ from snellen.curate.duplicates.build_index import (
     SHARD_SIZE,
     IndexProgress,
     ListChanged,
-    MakeShards,
     OnProgress,
     build_index,
 )
@@ -68,13 +67,12 @@ class _Indexes:
     """Makes indexes of data sets and lists in the cache, or opens those that are there."""
 
     def __init__(
-        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None,
-        make_shards: MakeShards | None,
-    ) -> None:  # fmt: skip
+        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None
+    ) -> None:
         self._clip, self._on_phase = settings.clip, on_phase
         self._cache = Settings.from_environment().cache / "picture-hashes"
         self._build = partial(
-            build_index, processes=processes, make_shards=make_shards, embedder=settings.clip,
+            build_index, processes=processes, embedder=settings.clip,
             embed=PictureEmbedder(settings.clip).embed if settings.clip else None,
         )  # fmt: skip
 
@@ -118,15 +116,13 @@ def find_duplicates(
     columns: Mapping[str, str] | None = None,
     processes: int | None = None,
     on_phase: OnPhase | None = None,
-    make_shards: MakeShards | None = None,
 ) -> DuplicateSearchResult:
     """Compare the items of a data set with each other and with what `settings.against` names:
     benchmarks, data files, data set folders, indexes, lists of pictures.
 
-    Hashes are kept in the cache, so that a second start computes none again. `make_shards`
-    hashes pictures on a cluster (`ray_data`). Raises UsageError.
+    Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
     """
-    indexes = _Indexes(settings, processes, on_phase, make_shards)
+    indexes = _Indexes(settings, processes, on_phase)
     # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
     opened = {spec: _open_other(spec, settings) for spec in settings.against}
     read = read_items(open_items(data, columns))
@@ -170,7 +166,6 @@ def write_index(
     clip: str = "",
     processes: int | None = None,
     on_progress: OnProgress | None = None,
-    make_shards: MakeShards | None = None,
 ) -> HashIndex:
     """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
 
@@ -179,7 +174,7 @@ def write_index(
     listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
     build_index(
         listing, out, processes=processes, embed=embedder.embed if embedder else None,
-        embedder=clip, on_progress=on_progress, make_shards=make_shards,
+        embedder=clip, on_progress=on_progress,
     )  # fmt: skip
     return HashIndex(out)
 

@@ -110,6 +110,10 @@ class ItemColumns:
         self.words: set[int] = set()
         self.questions: set[int] = set()
         """Hashes of 64 bits: two of a million are equal with a probability of 3 in 100 million."""
+        self._rules = [
+            (function, self.picked[rule].append, self.picks_right[rule].append)
+            for rule, function in SHORTCUT_RULES.items()
+        ]
         self._seen_media: dict[int, bool] = {}
         self._sample: list[tuple[int, int, SampledQuestion]] = []
 
@@ -153,10 +157,10 @@ class ItemColumns:
         for name, value in values.items():
             self.numbers[name].append(value)
         applies = kind == "choice" and right != _NOTHING and len(options) > 1
-        for rule, function in SHORTCUT_RULES.items():
+        for function, add_picked, add_right in self._rules:
             picks = function(texts) if applies else ()
-            self.picked[rule].append(len(picks))
-            self.picks_right[rule].append(1 if right in picks else 0)
+            add_picked(len(picks))
+            add_right(1 if right in picks else 0)
         if self.sample_size and (applies or (kind == "yes_no" and right != _NOTHING)):
             self._draw(sample, options if applies else ["Yes", "No"], right, cluster)
 

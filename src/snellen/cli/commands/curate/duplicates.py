@@ -14,7 +14,7 @@ from snellen.cli.flags import add_flag, add_json
 from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from snellen.curate.duplicates.build_index import IndexProgress, MakeShards
+    from snellen.curate.duplicates.build_index import IndexProgress
     from snellen.curate.duplicates.report import DuplicateSettings
 
 _GROUPS = ("contradictions", "duplicates", "against", "broken")
@@ -55,12 +55,6 @@ def add(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--processes", type=int, metavar="N",
                         help="processes that hash (default: one for each core)")  # fmt: skip
-    parser.add_argument(
-        "--executor", choices=("local", "ray"), default="local",
-        help="`ray`: hash pictures on a Ray cluster that shares the files",
-    )  # fmt: skip
-    parser.add_argument("--address", metavar="ADDRESS",
-                        help="of a running cluster; by default one is started here")  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no progress")
 
 
@@ -98,21 +92,10 @@ def _groups(text: str) -> tuple[str, ...]:
 def main(arguments: Namespace) -> int:
     if arguments.processes is not None and arguments.processes < 1:
         raise UsageError(f"--processes {arguments.processes}: expected 1 or more")
-    if arguments.executor == "local":
-        if arguments.address:
-            raise UsageError("--address belongs to a cluster; add --executor ray")
-        return _write_index(arguments) if arguments.write_index else _find(arguments)
-    if arguments.clip or arguments.processes:
-        raise UsageError("--executor ray hashes one picture a core; leave out --clip, --processes")
-    from snellen.curate.duplicates.ray_data import open_ray_data
-
-    with open_ray_data(arguments.address) as make_shards:
-        if arguments.write_index:
-            return _write_index(arguments, make_shards)
-        return _find(arguments, make_shards)
+    return _write_index(arguments) if arguments.write_index else _find(arguments)
 
 
-def _write_index(arguments: Namespace, make_shards: MakeShards | None = None) -> int:
+def _write_index(arguments: Namespace) -> int:
     """Only write an index."""
     import time
 
@@ -133,7 +116,6 @@ def _write_index(arguments: Namespace, make_shards: MakeShards | None = None) ->
     index = write_index(
         arguments.data, Path(arguments.write_index), clip=arguments.clip,
         processes=arguments.processes, on_progress=on_progress,
-        make_shards=make_shards,
     )  # fmt: skip
     info, seconds = index.info, time.perf_counter() - started
     print_line(
@@ -147,7 +129,7 @@ def _write_index(arguments: Namespace, make_shards: MakeShards | None = None) ->
     return COMPLETE
 
 
-def _find(arguments: Namespace, make_shards: MakeShards | None = None) -> int:
+def _find(arguments: Namespace) -> int:
     """Find duplicates, print the report, and write what was asked for."""
     from snellen.cli.printing import print_line, print_next
     from snellen.curate.duplicates.decide import (
@@ -168,7 +150,6 @@ def _find(arguments: Namespace, make_shards: MakeShards | None = None) -> int:
         arguments.data, _settings(arguments), columns=arguments.columns,
         processes=arguments.processes,
         on_phase=lambda name, progress: _print_progress(arguments, name, progress),
-        make_shards=make_shards,
     )  # fmt: skip
     written = []
     flagged = 0
