@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
 from snellen.report.latex import latex_comments, latex_table
 from snellen.report.markdown import bullets, literal, table
 from snellen.report.result_tables import ResultTable
@@ -62,8 +60,3 @@ def report_latex(report: StepReport) -> str:
     for each in report.tables:
         lines += ["", latex_table(each)]
     return "\n".join(lines).lstrip("\n") + "\n"
-
-
-def to_json(result: object) -> str:
-    """A result as a JSON object, indented."""
-    return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"

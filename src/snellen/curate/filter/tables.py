@@ -98,7 +98,6 @@ def _share(part: int, whole: int) -> str:
 
 def filter_lines(result: FilterResult) -> Iterator[str]:
     """Sentences before the tables."""
-    looked_at = result.flagged + result.undecided + sum(result.problems.values())
     parts = [f"{fmt.count_text(result.kept)} kept"]
     for count, words in (
         (result.flagged, "flagged"),
@@ -115,8 +114,6 @@ def filter_lines(result: FilterResult) -> Iterator[str]:
     if result.pairs:
         pairs = fmt.plural(result.pairs, "pair")
         yield f"{pairs} of yes/no questions: right only if both questions are"
-    if looked_at:
-        yield f"people look at {fmt.count_text(looked_at)}: snellen curate review {result.folder}"
     yield f"items: {result.folder}/items.jsonl"
 
 

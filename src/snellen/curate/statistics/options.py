@@ -1,7 +1,6 @@
 """What is measured, and how models are asked without the images."""
 
 # A field is what `option` returns, and never shared.
-# ruff: noqa: RUF009
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,8 @@ class StatisticsOptions:
 class BlindOptions(StepOptions):
     """How models are asked without the images."""
 
-    out: Path | str = option(DEFAULT_OUT, "--out", "folder for runs", metavar="DIR")
+    out: Path | str = DEFAULT_OUT
+    """Folder for runs."""
     limit: int | None = option(
         None, "--limit", "ask only N samples, selected at random", metavar="N", parse=int
     )

@@ -356,11 +356,6 @@ def _percent_interval(interval: Interval | None) -> str:
     return fmt.NONE if interval is None else fmt.interval_text(interval.scale())
 
 
-def to_json(statistics: DatasetStatistics) -> str:
-    """One JSON object with every number, not rounded; see `DatasetStatistics`."""
-    return msgspec.json.encode(statistics).decode() + "\n"
-
-
 def to_csv(statistics: DatasetStatistics) -> str:
     """One line for each number, not rounded; `column` and `group` are empty for all items.
 
@@ -401,7 +396,6 @@ def _element_name(index: int, element: object) -> str:
 
 
 STATISTICS_EXPORTS: Mapping[str, Callable[[DatasetStatistics], str]] = {
-    "json": to_json,
     "csv": to_csv,
     "markdown": lambda statistics: report_markdown(statistics_report(statistics)),
     "latex": lambda statistics: report_latex(statistics_report(statistics)),
