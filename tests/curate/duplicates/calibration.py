@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from drawn_scenes import CHANGES, draw_card, draw_scene
 
 from snellen.core.media import InlineSource, decode_image
-from snellen.curate.duplicates.hamming import HashTables, hamming
+from snellen.curate.duplicates.hash_index import compare_hashes, hamming
 from snellen.curate.duplicates.hashing import open_hasher
 from snellen.curate.duplicates.picture_hashes import TURNS, PictureHash
 from snellen.curate.duplicates.picture_rule import (
@@ -66,7 +66,7 @@ RULE = PictureRule()
 
 def hash_images(images: Iterable[Image.Image]) -> Columns:
     with open_hasher() as hasher:
-        found = list(hasher.hash(InlineSource(_ppm(image)) for image in images))
+        found = list(hasher(InlineSource(_ppm(image)) for image in images))
     whole = [one for one in found if isinstance(one, PictureHash)]
     assert len(whole) == len(found)
     return Columns(
@@ -93,7 +93,7 @@ def share_found(originals: Columns, changed: Columns) -> Rates:
     both = turned = RULE.accept(phash, dhash, alike)
     for way in range(1, TURNS):
         alike_turned = likeness(turn_copies(originals.copies, way), changed.copies)
-        near = hamming(np.ascontiguousarray(originals.turned[:, way]), changed.phash)
+        near = hamming(originals.turned[:, way], changed.phash)
         turned = turned | RULE.accept(near, unknown, alike_turned)
     return Rates(
         float(both.mean()),
@@ -121,8 +121,9 @@ def missed_table(sets: dict[str, Sequence[Image.Image]]) -> Iterator[str]:
 
 def false_pairs(columns: Columns) -> Rates:
     """Numbers of pairs of unrelated pictures that each rule accepts."""
-    tables = HashTables.build(columns.phash)
-    near = tables.pairs(RULE.max_radius)
+    near = compare_hashes(columns.phash, columns.phash, RULE.max_radius)
+    once = near.query < near.row
+    near = near._replace(**{name: getattr(near, name)[once] for name in near._fields})
     dhash = hamming(columns.dhash[near.query], columns.dhash[near.row])
     alike = np.concatenate(
         [np.empty(0, np.float32)]

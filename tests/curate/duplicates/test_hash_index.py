@@ -23,13 +23,13 @@ from PIL import Image
 
 from snellen.core.errors import DataError, UsageError
 from snellen.core.media import digest_bytes
-from snellen.curate.duplicates import build_index as module
+from snellen.curate.duplicates import hash_index
 from snellen.curate.duplicates.build_index import IndexProgress, ListChanged, build_index
 from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION, IndexInfo
-from snellen.curate.duplicates.listing import Batch, open_listing
+from snellen.curate.duplicates.listing import ListEntry, open_listing
 from snellen.curate.duplicates.picture_hashes import hash_pictures
-from snellen.curate.duplicates.picture_rule import UNKNOWN, PictureRule
+from snellen.curate.duplicates.picture_rule import PictureRule
 
 
 def built(spec: Path, out: Path, size: int = 4) -> HashIndex:
@@ -37,7 +37,7 @@ def built(spec: Path, out: Path, size: int = 4) -> HashIndex:
     return HashIndex(out)
 
 
-def entries(spec: Path) -> Batch:
+def entries(spec: Path) -> list[ListEntry]:
     (batch,) = open_listing(spec).batches(1_000)
     return batch
 
@@ -59,19 +59,20 @@ def test_a_folder_is_hashed_whole(folder: Path, tmp_path: Path) -> None:
     assert index.info.entries == len(index) == 13
     assert index.info.shards == (4, 4, 4, 1)
     assert (index.info.pictures, index.info.flat, index.info.broken) == (12, 1, 1)
-    names = [index.name(row) for row in range(13)]
+    names = [index.text("names", row) for row in range(13)]
     assert names == ["again.jpg", "broken.jpg", "flat.png", *(f"000/{n:06}.jpg" for n in range(10))]
-    (broken,) = index.broken()
-    assert (broken.row, broken.name) == (1, "broken.jpg")
-    assert "no PNG, JPEG" in broken.reason
+    ((name, reason),) = index.broken()
+    assert name == "broken.jpg"
+    assert "no PNG, JPEG" in reason
 
 
 def test_search_finds_copies_and_nothing_else(folder: Path, tmp_path: Path) -> None:
     index = built(folder, tmp_path / "index")
     queries = index.queries()
     found = index.search(queries, PictureRule())
-    pairs = {(q, r) for q, r in zip(found.query.tolist(), found.row.tolist(), strict=True) if q < r}
-    assert pairs == {(0, 6)}  # The flat picture has no hash that could match.
+    assert {(query, row) for query, row in found if query < row} == {
+        (0, 6)
+    }  # The flat picture has no hash that could match.
     small = tmp_path / "small"
     small.mkdir()
     for seed in (2, 5):
@@ -80,10 +81,13 @@ def test_search_finds_copies_and_nothing_else(folder: Path, tmp_path: Path) -> N
         (small / f"{seed}.jpg").write_bytes(jpeg(half, 60))
     copies = built(small, tmp_path / "copies")
     found = index.search(copies.queries(), PictureRule())
-    assert [index.name(row) for row in found.row.tolist()] == ["000/000002.jpg", "000/000005.jpg"]
-    assert (found.phash <= 6).all()
-    assert (found.likeness > 0.97).all()
-    assert found.way.tolist() == [0, 0]
+    assert [index.text("names", row) for _, row in found] == ["000/000002.jpg", "000/000005.jpg"]
+    for match in found.values():
+        assert match.how == "near"
+        assert match.phash is not None
+        assert match.phash <= 6
+        assert match.likeness is not None
+        assert match.likeness > 0.97
 
 
 def test_digests_find_the_same_file_and_the_same_pixels(folder: Path, tmp_path: Path) -> None:
@@ -111,11 +115,10 @@ def test_turned_pictures_are_found_unless_asked_otherwise(folder: Path, tmp_path
     build_index(open_listing(other), tmp_path / "queries", processes=1, has_turned=True)
     queries = HashIndex(tmp_path / "queries").queries()
     index = built(folder, tmp_path / "index")
-    assert len(index.search(queries, PictureRule(turned=False)).row) == 0
+    assert index.search(queries, PictureRule(turned=False)) == {}
     found = index.search(queries, PictureRule())
-    assert [index.name(row) for row in found.row.tolist()] == ["000/000004.jpg", "000/000005.jpg"]
-    assert (found.way > 0).all()
-    assert (found.dhash == UNKNOWN).all()
+    assert [index.text("names", row) for _, row in found] == ["000/000004.jpg", "000/000005.jpg"]
+    assert {(match.how, match.dhash) for match in found.values()} == {("turned", None)}
 
 
 def test_a_finished_shard_is_not_written_again(
@@ -123,22 +126,18 @@ def test_a_finished_shard_is_not_written_again(
 ) -> None:
     out = tmp_path / "index"
     built(folder, out)
-    last = out / "shards" / "000002"
-    stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*.npy")}
-    for file in last.iterdir():
-        file.unlink()
-    last.rmdir()
+    last = out / "shards" / "000002.arrow"
+    stamps = {path: path.stat().st_mtime_ns for path in out.rglob("*.arrow")}
+    last.unlink()
     info = json.loads((out / INDEX_FILE).read_text())
     (out / INDEX_FILE).write_text(json.dumps(info | {"complete": False}))
-    (out / "shards" / "000002.part").mkdir()
+    (out / "shards" / "000002.arrow.7.part").write_bytes(b"half")
     with pytest.raises(DataError, match="is not complete"):
         HashIndex(out)
     seen: list[IndexProgress] = []
     build_index(open_listing(folder), out, processes=1, shard_size=4, on_progress=seen.append)
     assert [(one.entries, one.reused) for one in seen] == [(4, 4), (8, 8), (12, 8), (13, 9)]
-    again = {path: path.stat().st_mtime_ns for path in out.rglob("*.npy")}
-    kept = {path for path in stamps if "shards" in path.parts and path.parent != last}
-    assert all(again[path] == stamps[path] for path in kept)
+    assert all(path.stat().st_mtime_ns == at for path, at in stamps.items() if path != last)
     assert len(HashIndex(out)) == 13
 
 
@@ -157,7 +156,7 @@ def test_a_killed_build_goes_on(tmp_path: Path) -> None:
     script.write_text(program)
     process = subprocess.Popen([sys.executable, str(script), str(pictures), str(out)])
     deadline = time.monotonic() + 120
-    while not (out / "shards" / "000000").is_dir():
+    while not (out / "shards" / "000000.arrow").exists():
         assert process.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -165,7 +164,7 @@ def test_a_killed_build_goes_on(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert psutil.wait_procs(workers, timeout=20)[1] == []
-    finished = [path.name for path in (out / "shards").iterdir() if "." not in path.name]
+    finished = list((out / "shards").glob("*.arrow"))
     assert 1 <= len(finished) < 4
     seen: list[IndexProgress] = []
     build_index(open_listing(pictures), out, processes=1, shard_size=300, on_progress=seen.append)
@@ -216,28 +215,34 @@ def test_other_formats_and_versions_are_refused(
 
 def test_a_damaged_file_is_one_sentence(folder: Path, tmp_path: Path) -> None:
     index = built(folder, tmp_path / "index")
-    (tmp_path / "index" / "shards" / "000000" / "phash.npy").write_bytes(b"damage")
+    (tmp_path / "index" / "shards" / "000001.arrow").write_bytes(b"damage")
     with pytest.raises(DataError, match=r"cannot be read: .*; write the index again"):
         index.queries()
-    (tmp_path / "index" / "tables" / "000" / "rows.npy").unlink()
-    with pytest.raises(DataError, match="write it again"):
-        HashIndex(tmp_path / "index").near_hashes(np.zeros(1, np.uint64), 3)
     with pytest.raises(DataError, match="holds no index; write one with"):
         HashIndex(tmp_path)
 
 
-def test_tables_are_split_where_there_are_too_many_hashes(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_every_pair_of_near_hashes_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = built(folder, tmp_path / "whole")
-    monkeypatch.setattr(module, "MAX_BLOCK", 8)
-    split = built(folder, tmp_path / "split")
-    assert [(one.first, one.rows) for one in split.info.blocks] == [(0, 8), (8, 5)]
-    queries = whole.queries()
-    for one, other in zip(
-        whole.search(queries, PictureRule()), split.search(queries, PictureRule()), strict=True
-    ):
-        assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+    """As comparing bit by bit does: over shards, of hashes of a list."""
+    draw = np.random.default_rng(7)
+    hashes = draw.integers(0, 1 << 64, 500, dtype=np.uint64)
+    hashes[400:] = hashes[:100] ^ (np.uint64(1) << draw.integers(0, 64, 100).astype(np.uint64))
+    path = tmp_path / "list.jsonl"
+    path.write_text("".join(json.dumps({"phash": f"{int(one):016x}"}) + "\n" for one in hashes))
+    index = built(path, tmp_path / "index", 150)
+    monkeypatch.setattr(hash_index, "_HASHES_AT_ONCE", 400)
+    for radius in (0, 1, 20):
+        found = index.near_hashes(hashes[380:450], radius)
+        bits = [
+            [(int(one) ^ int(other)).bit_count() for other in hashes] for one in hashes[380:450]
+        ]
+        expected = {(query, row, distance) for query, row_bits in enumerate(bits)
+                    for row, distance in enumerate(row_bits) if distance <= radius}  # fmt: skip
+        assert len(found.row) == len(expected)
+        assert set(zip(*(column.tolist() for column in found), strict=True)) == expected
+    assert len(index.near_hashes(hashes[:0], 10).row) == 0
 
 
 MANIFEST = [
@@ -272,10 +277,10 @@ def test_manifests_of_every_form_say_the_same(suffix: str, tmp_path: Path) -> No
     info = index.info
     assert (info.entries, info.pictures, info.captions) == (6, 2, 3)
     assert (info.broken, info.only_text) == (3, 1)
-    assert index.name(0) == "a.jpg"
-    assert index.name(2) == "https://example.org/b.jpg"
-    assert index.caption(2) == "only an address"
-    reasons = [one.reason for one in index.broken()]
+    assert index.text("names", 0) == "a.jpg"
+    assert index.text("names", 2) == "https://example.org/b.jpg"
+    assert index.text("captions", 2) == "only an address"
+    reasons = [reason for _, reason in index.broken()]
     assert "missing.jpg" in reasons[0]
     assert "row 5: 'wrong' is no 64-bit hash" in reasons[1]
     assert "row 6: it has only an address: it is not downloaded" in reasons[2]
@@ -296,9 +301,8 @@ def test_a_list_of_some_pictures_and_some_hashes(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "x.jpg").write_bytes(scene)
     queries = built(tmp_path / "own", tmp_path / "queries").queries()
-    matches = index.search(queries, PictureRule())
-    assert (matches.row.tolist(), matches.phash.tolist()) == ([1], [0])
-    assert np.isnan(matches.likeness).all()
+    ((pair, match),) = index.search(queries, PictureRule()).items()
+    assert (pair, match.phash, match.likeness) == ((0, 1), 0, None)
 
 
 def test_columns_of_laion_and_datacomp(tmp_path: Path) -> None:
@@ -306,8 +310,9 @@ def test_columns_of_laion_and_datacomp(tmp_path: Path) -> None:
     columns = {"URL": ["https://x/1"], "TEXT": ["a dog"], "sha256": ["cd" * 32], "uid": ["u1"]}
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     batch = entries(path)
-    assert (batch.names, batch.captions) == (["u1"], ["a dog"])
-    assert batch.sha256 == [bytes.fromhex("cd" * 32)]
+    assert [(one.name, one.caption, one.sha256) for one in batch] == [
+        ("u1", "a dog", bytes.fromhex("cd" * 32))
+    ]
 
 
 def test_pictures_in_cells_of_hugging_face_files(tmp_path: Path) -> None:
@@ -333,9 +338,9 @@ def test_webdataset_tars(tmp_path: Path) -> None:
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
     index = built(shards, tmp_path / "index")
-    assert [index.name(row) for row in range(3)] == ["00000.tar/01.jpg", "00000.tar/02.png",
-                                                     "00000.tar/03.jpg"]  # fmt: skip
-    assert [index.caption(row) for row in range(3)] == ["a caption", "of json", ""]
+    names = [index.text("names", row) for row in range(3)]
+    assert names == ["00000.tar/01.jpg", "00000.tar/02.png", "00000.tar/03.jpg"]
+    assert [index.text("captions", row) for row in range(3)] == ["a caption", "of json", ""]
     assert (index.info.entries, index.info.pictures, index.info.broken) == (6, 4, 2)
     (expected,) = hash_pictures([_bytes(jpeg(draw_scene(1)))])
     assert int(index.row(3, "phash")) == expected.phash  # type: ignore[union-attr]
@@ -372,7 +377,7 @@ def test_lines_that_are_no_json_are_recorded(tmp_path: Path) -> None:
     path = tmp_path / "list.jsonl"
     path.write_text('{"caption": "one"}\nnot json\n[1]\n')
     index = built(path, tmp_path / "index")
-    reasons = [one.reason for one in index.broken()]
+    reasons = [reason for _, reason in index.broken()]
     assert (index.info.entries, index.info.only_text) == (3, 1)
     assert "row 2: it is no JSON" in reasons[0]
     assert "row 3: it is no JSON object" in reasons[1]

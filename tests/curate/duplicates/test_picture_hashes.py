@@ -12,7 +12,7 @@ from PIL import Image
 
 from snellen.core.errors import UsageError
 from snellen.core.media import FileSource, InlineSource, decode_image
-from snellen.curate.duplicates.hamming import hamming
+from snellen.curate.duplicates.hash_index import hamming
 from snellen.curate.duplicates.hashing import open_hasher
 from snellen.curate.duplicates.picture_hashes import (
     TURNS,
@@ -131,9 +131,9 @@ def test_processes_give_the_same_in_the_same_order() -> None:
     sources = [InlineSource(jpeg(draw_scene(seed, (48, 40)))) for seed in range(230)]
     sources[7] = InlineSource(b"broken")
     with open_hasher(2) as hasher:
-        parallel = list(hasher.hash(sources))
+        parallel = list(hasher(sources))
     with open_hasher(1) as hasher:
-        alone = list(hasher.hash(iter(sources)))
+        alone = list(hasher(iter(sources)))
     assert [str(one) for one in parallel] == [str(one) for one in alone]
     assert isinstance(parallel[7], BrokenPicture)
 

@@ -71,13 +71,8 @@ def test_a_flag_is_as_likely_as_counting_says(name: str, right: float) -> None:
 
 def test_the_numbers_of_the_docstring() -> None:
     """Two options: right one time in four under CircularEval, two of three one time in six."""
-    right = np.array(
-        [
-            guess_of(
-                Sample("1", "choice", "?", ("A",), {"A": "left", "B": "right"}), True
-            ).independent
-        ]
-    )
+    guess = guess_of(Sample("1", "choice", "?", ("A",), {"A": "left", "B": "right"}), True)
+    right = np.array([guess.once**guess.passes])
     assert right.item() == 0.25
     flags = flag_probabilities(parse_rule("text-majority"), right, 3)
     assert flags.item() == pytest.approx(10 / 64)

@@ -19,7 +19,6 @@ from snellen.core.benchmark import Variant
 from snellen.core.errors import UnknownName, UsageError
 from snellen.curate.items import open_items
 from snellen.curate.statistics import item_columns
-from snellen.curate.statistics.item_columns import DistinctHashes
 from snellen.curate.statistics.measuring import measure_data
 from snellen.curate.statistics.options import StatisticsOptions
 from snellen.curate.statistics.results import DatasetStatistics
@@ -107,12 +106,11 @@ def test_media_by_hand(by_hand: DatasetStatistics) -> None:
     media, images = by_hand.media, by_hand.images
     assert (media.none, media.one_image, media.several_images, media.video) == (4, 4, 0, 0)
     assert images is not None
-    assert (images.images, images.distinct, images.unreadable) == (4, 3, 1)
+    assert (images.uses, images.distinct, images.unreadable) == (4, 3, 1)
     assert images.formats == {"PNG": 1, "JPEG": 1}
-    assert images.width is not None
-    assert images.aspect is not None
-    assert (images.width.n, images.width.mean) == (2, 25)
-    assert images.aspect.mean == pytest.approx((2 + 1 / 3) / 2)
+    width = images.measures["width"]
+    assert (width.n, width.mean) == (2, 25)
+    assert images.measures["width / height"].mean == pytest.approx((2 + 1 / 3) / 2)
     assert by_hand.videos is None
 
 
@@ -204,14 +202,6 @@ def test_a_column_of_too_many_labels(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert measure_data(path).groups == {}
     with pytest.raises(UsageError, match="--by source: the column has more than 10 different"):
         measure_data(path, StatisticsOptions(by=["source"]))
-
-
-def test_distinct_hashes_are_compacted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_columns, "_COMPACT", 10)
-    distinct = DistinctHashes()
-    for start in range(50):
-        distinct.add([start, start + 1, "same"])
-    assert distinct.count() == 52
 
 
 def planted_rows(folder: Path) -> list[dict[str, str]]:

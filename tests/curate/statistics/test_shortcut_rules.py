@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.curate.statistics.option_lengths import option_spread
 from snellen.curate.statistics.shortcut_rules import (
     SHORTCUT_RULES,
     choice_texts,
@@ -93,14 +92,3 @@ def test_options_over_several_lines() -> None:
     assert texts.option_terms == [["a", "red", "dog"], ["b"], []]
     assert choice_texts("", ["a b", "", "c"]).option_terms == [["a", "b"], [], ["c"]]
     assert choice_texts("", []).option_terms in ([], [[]])
-
-
-def test_spread_of_lengths() -> None:
-    spread = option_spread([" four ", "sixsix", "aa"])
-    assert (spread.shortest, spread.longest, spread.mean) == (2, 6, 4)
-    assert spread.ratio == 3
-    assert spread.deviation == pytest.approx((8 / 3) ** 0.5 / 4)
-    assert option_spread(["", "abc"]).ratio == 3
-    assert option_spread(["", ""]) == (0, 0, 0.0, 0.0)
-    with pytest.raises(ValueError, match="at least one option"):
-        option_spread([])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from snellen.curate.statistics.positions import balance_of_counts, measure_positions
+from snellen.curate.statistics.positions import PositionBalance, balance_of_counts
 from snellen.curate.statistics.shortcuts import (
     ChoiceQuestion,
     adjust_tests,
@@ -142,14 +143,12 @@ def test_interval_of_arrays_is_that_of_lists(seed: int) -> None:
 
 
 def test_positions_by_hand() -> None:
-    balance = measure_positions([(0, 4)] * 10 + [(1, 4)] * 2 + [(0, 1)] + [(1, 2)] * 3)
+    balance = balance_of_counts({4: (10, 2, 0, 0), 2: (0, 3)})
     assert balance.counts == {2: (0, 3), 4: (10, 2, 0, 0)}
     assert balance.n == 15
     assert balance.by_place == (10, 5, 0, 0)
     assert balance.chance_by_place == (4.5, 4.5, 3.0, 3.0)
     assert balance.freedom == 4
-    with pytest.raises(ValueError, match="index below 2"):
-        measure_positions([(2, 2)])
 
 
 def test_positions_against_scipy() -> None:
@@ -162,12 +161,20 @@ def test_positions_against_scipy() -> None:
     assert balance_of_counts({1: (7,)}).p == 1.0
 
 
+def balance_of(right: Iterable[tuple[int, int]]) -> PositionBalance:
+    """Of places, each with its number of options."""
+    counts: dict[int, list[int]] = {}
+    for place, options in right:
+        counts.setdefault(options, [0] * options)[place] += 1
+    return balance_of_counts(counts)
+
+
 def test_false_alarms_of_positions() -> None:
     alarms = 0
     for seed in range(200):
         draw = random.Random(seed)
         sizes = [draw.choice((2, 4, 5)) for _ in range(60)]
-        alarms += measure_positions((draw.randrange(size), size) for size in sizes).is_alarm()
+        alarms += balance_of((draw.randrange(size), size) for size in sizes).is_alarm()
     assert alarms < stats.binom.isf(0.01, 200, 0.05)
 
 
@@ -176,5 +183,5 @@ def test_an_unbalanced_key_is_found() -> None:
     for seed in range(40):
         draw = random.Random(seed)
         right = [0 if draw.random() < 0.2 else draw.randrange(4) for _ in range(200)]
-        found += measure_positions((index, 4) for index in right).is_alarm()
+        found += balance_of((index, 4) for index in right).is_alarm()
     assert found >= 30

@@ -84,8 +84,7 @@ def test_figures(capsys: pytest.CaptureFixture[str], questions: Path, tmp_path: 
     code, out, _ = run(capsys, questions, "--figures", "--out", tmp_path / "new" / "figures")
     files = sorted(path.name for path in (tmp_path / "new" / "figures").iterdir())
     assert code == 1
-    assert files == ["places.svg", "shortcuts.svg", "texts-alone.svg", "words-by-category.svg",
-                     "words.svg"]  # fmt: skip
+    assert files == ["places.svg", "shortcuts.svg", "texts-alone.svg"]
     assert f"figure: {tmp_path / 'new' / 'figures' / 'places.svg'}" in out
     text = (tmp_path / "new" / "figures" / "shortcuts.svg").read_text()
     assert "longest (60) *" in text
@@ -112,17 +111,18 @@ def test_videos_by_their_headers(capsys: pytest.CaptureFixture[str], tmp_path: P
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     content = json.loads(run(capsys, path, "--json")[1])
     videos = content["videos"]
-    assert (videos["videos"], videos["distinct"], videos["unreadable"]) == (6, 5, 1)
-    seconds = videos["seconds"]
+    assert (videos["uses"], videos["distinct"], videos["unreadable"]) == (6, 5, 1)
+    measures = videos["measures"]
+    seconds = measures["seconds"]
     assert (seconds["n"], seconds["min"], seconds["max"]) == pytest.approx((3, 2, 5))
     # 50, 30, 20 of the part from 1 to 3 s, and the folder's 4
-    assert videos["frames"]["mean"] == pytest.approx((50 + 30 + 20 + 4) / 4)
-    assert videos["width"]["mean"] == pytest.approx((64 + 32 + 64 + 20) / 4)
+    assert measures["frames"]["mean"] == pytest.approx((50 + 30 + 20 + 4) / 4)
+    assert measures["width"]["mean"] == pytest.approx((64 + 32 + 64 + 20) / 4)
     assert content["media"]["video"] == 6
     assert content["media"]["frames"] == 104
     assert content["missing"]["readable image or video"] == 1
     unread = json.loads(run(capsys, path, "--json", "--no-media")[1])
-    assert unread["videos"]["frames"] is None
+    assert unread["videos"]["measures"] == {}
     assert unread["media"]["frames"] is None
 
 

@@ -41,10 +41,7 @@ def made_questions(
 
 
 def rows_of(sizes: list[int], right: list[int]) -> OptionRows:
-    counts = np.array(sizes)
-    starts = np.cumsum(counts) - counts
-    question = np.repeat(np.arange(len(sizes)), counts)
-    return OptionRows(starts, counts, starts + np.array(right), question, np.zeros((0, 0)), ())
+    return OptionRows.of(np.array(sizes), np.array(right))
 
 
 def test_maximum_is_that_of_scipy() -> None:

@@ -7,14 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from snellen.curate.duplicates.compare_items import relate
-from snellen.curate.duplicates.crops import candidates_between, verify_crops
-from snellen.curate.duplicates.embeddings import embeddings_of, near_embeddings
 from snellen.curate.duplicates.hash_index import HashIndex
-from snellen.curate.duplicates.index_format import HAS_PIXELS, HAS_SHA256
 from snellen.curate.duplicates.item_facts import ItemFacts, ReadItems
+from snellen.curate.duplicates.match_pictures import EXACT, match_pictures
 from snellen.curate.duplicates.report import (
     DuplicateSettings,
     OverlapMatch,
@@ -23,7 +19,6 @@ from snellen.curate.duplicates.report import (
     Share,
 )
 from snellen.curate.duplicates.texts import jaccard, near_across
-from snellen.curate.duplicates.within import picture_match
 from snellen.stats.intervals import score_interval
 
 MAX_MATCHES = 20
@@ -31,7 +26,6 @@ MAX_MATCHES = 20
 MIN_WORDS = 6
 """Words of a question below which it is not compared with captions: "What is this?" is everywhere
 and says nothing about this item."""
-_EXACT = ("bytes", "pixels")
 
 
 @dataclass(frozen=True)
@@ -54,15 +48,13 @@ def find_overlap(
     data: ReadItems, index: HashIndex | None, outside: OtherData, settings: DuplicateSettings
 ) -> OverlapReport:
     """Matches of the data set's items with the other data set, and the share of each kind."""
-    digests = list(data.images)
-    hits: dict[str, list[_PictureHit]] = {}
+    hits: dict[str, list[_PictureHit]] = defaultdict(list)
     if index is not None and outside.index is not None:
-        hits = {
-            digests[row]: found
-            for row, found in _picture_hits(index, outside.index, settings).items()
-        }
-        if outside.read is not None and settings.pictures.crops:
-            _add_crops(hits, data, index, outside.read, outside.index)
+        images = {**data.images, **outside.read.images} if outside.read else None
+        digests = list(data.images)
+        found = match_pictures(index, outside.index, settings, images)
+        for (row, other), how in found.items():
+            hits[digests[row]].append(_PictureHit(other, how))
     if outside.read is None:
         matches = _list_matches(data, hits, outside, settings)
     else:
@@ -88,48 +80,6 @@ def find_overlap(
     )
 
 
-def _picture_hits(
-    index: HashIndex, other: HashIndex, settings: DuplicateSettings
-) -> dict[int, list[_PictureHit]]:
-    """Rows of the data set's pictures to what they match, the nearest way of each pair alone."""
-    found: dict[tuple[int, int], PictureMatch] = {}
-    flags = index.column("flags")
-    for column, flag, match in (
-        ("sha256", HAS_SHA256, PictureMatch("bytes")),
-        ("pixels", HAS_PIXELS, PictureMatch("pixels", 0, 0, 1.0)),
-    ):
-        rows = np.flatnonzero(flags & flag)
-        for query, row in other.search_digests(index.column(column)[rows], column):
-            found.setdefault((int(rows[query]), row), match)
-    near = other.search(index.queries(), settings.pictures)
-    for place, (query, row) in enumerate(zip(near.query.tolist(), near.row.tolist(), strict=True)):
-        found.setdefault((query, row), picture_match(near, place))
-    embeddings = embeddings_of(index) if settings.clip else None
-    if embeddings is not None:
-        alike = near_embeddings(embeddings, other, settings.clip_threshold)
-        for query, row, cosine in zip(*(one.tolist() for one in alike), strict=True):
-            match = PictureMatch("embedding", cosine=round(cosine, 4))
-            found.setdefault((query, row), match)
-    hits: dict[int, list[_PictureHit]] = defaultdict(list)
-    for (query, row), match in found.items():
-        hits[query].append(_PictureHit(row, match))
-    return hits
-
-
-def _add_crops(
-    hits: dict[str, list[_PictureHit]], data: ReadItems, index: HashIndex, theirs: ReadItems,
-    other: HashIndex,
-) -> None:  # fmt: skip
-    """Add cropped and framed copies among the pictures of another benchmark, which are at hand."""
-    own, names = list(data.images), list(theirs.images)
-    rows = {name: row for row, name in enumerate(names)}
-    known = {(digest, hit.row) for digest, found in hits.items() for hit in found}
-    pairs = [(own[query], names[row]) for query, row in sorted(candidates_between(index, other))
-             if (own[query], row) not in known]  # fmt: skip
-    for left, right, match in verify_crops(pairs, {**data.images, **theirs.images}):
-        hits.setdefault(left, []).append(_PictureHit(rows[right], match))
-
-
 def _list_matches(
     data: ReadItems, hits: dict[str, list[_PictureHit]], outside: OtherData,
     settings: DuplicateSettings,
@@ -138,7 +88,7 @@ def _list_matches(
     index = outside.index
     if index is None:
         return []
-    texts: dict[tuple[int, int], float] = {}
+    texts: dict[int, dict[int, float]] = defaultdict(dict)
     if index.info.captions:
         asked = [
             position for position, item in enumerate(data.items)
@@ -146,36 +96,25 @@ def _list_matches(
         ]  # fmt: skip
         questions = [data.items[position].question for position in asked]
         for query, row, similarity in index.search_texts(questions, settings.texts.similarity):
-            texts[asked[query], row] = round(similarity, 4)
+            texts[asked[query]][row] = round(similarity, 4)
     matches = []
     for position, item in enumerate(data.items):
-        rows: dict[int, tuple[str, PictureMatch]] = {}
+        rows: dict[int, tuple[str, PictureMatch | None]] = {}
         for digest in item.media:
             for hit in hits.get(digest, ()):
                 rows.setdefault(hit.row, (digest, hit.match))
+        similar = texts.get(position, {})
+        for row in similar:
+            rows.setdefault(row, ("", None))
         for row, (digest, match) in rows.items():
+            name = index.text("names", row)
             matches.append(
                 OverlapMatch(
-                    item.id,
-                    index.name(row),
-                    match,
-                    similarity=texts.pop((position, row), None),
-                    own_picture=digest,
-                    other_picture=index.name(row),
-                    caption=index.caption(row),
-                    row=row,
+                    item.id, name, match, similarity=similar.get(row),
+                    own_picture=digest, other_picture=name if match else "",
+                    caption=index.text("captions", row), row=row,
                 )
-            )
-    for (position, row), similarity in texts.items():
-        matches.append(
-            OverlapMatch(
-                data.items[position].id,
-                index.name(row),
-                similarity=similarity,
-                caption=index.caption(row),
-                row=row,
-            )
-        )
+            )  # fmt: skip
     return matches
 
 
@@ -211,15 +150,9 @@ def _item_matches(
         relation = relate(own[left], theirs[right], True, settings.texts)
         if relation is not None:
             matches.append(
-                OverlapMatch(
-                    own[left].id,
-                    theirs[right].id,
-                    None,
-                    relation.kind,
-                    relation.rule,
-                    round(relation.similarity, 4),
-                )
-            )
+                OverlapMatch(own[left].id, theirs[right].id, None, relation.kind, relation.rule,
+                             round(relation.similarity, 4))
+            )  # fmt: skip
     return matches
 
 
@@ -227,7 +160,7 @@ def _item_match(
     item: ItemFacts, other: ItemFacts, digest: str, name: str, match: PictureMatch,
     settings: DuplicateSettings,
 ) -> OverlapMatch:  # fmt: skip
-    same_pixels = match.how in _EXACT
+    same_pixels = match.how in EXACT
     relation = None
     if len(item.media) == len(other.media):
         relation = relate(item, other, same_pixels, settings.texts)
@@ -248,7 +181,7 @@ def _shares(
     for match in matches:
         if match.picture is not None:
             any_picture.add(match.item)
-            if match.picture.how in _EXACT:
+            if match.picture.how in EXACT:
                 exact.add(match.item)
         if match.relation not in (None, "possible duplicate"):
             whole.add(match.item)

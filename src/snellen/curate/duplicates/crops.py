@@ -4,19 +4,15 @@ something drawn over it. Candidates come from the stored small copies; `local_fe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from snellen.core.sample import MediaRef
 from snellen.curate.duplicates.hash_index import HashIndex, PictureQueries
 from snellen.curate.duplicates.index_format import HAS_COPY, HAS_PHASH, IS_FLAT
-from snellen.curate.duplicates.local_features import OverlapFinder
 from snellen.curate.duplicates.picture_hashes import REDUCED, Hashes, low_coefficients, phash
 from snellen.curate.duplicates.picture_rule import THUMB_SIDE, Array, brightness, is_plain
-from snellen.curate.duplicates.report import PictureMatch
 
 RADIUS = 14
 """Bits in which the pHashes of candidates may differ, and ..."""
@@ -47,19 +43,15 @@ BOXES = (
 """What is cut off one of two pictures. Between two of these cuts the hashes still match."""
 
 
-def candidates_within(index: HashIndex) -> set[tuple[int, int]]:
-    """Pairs of rows of an index of which one, cut, may be like the other, the lower row first."""
-    found = crop_candidates(index.queries(), index)
-    return {(min(pair), max(pair)) for pair in found if pair[0] != pair[1]}
+def crop_pairs(index: HashIndex, other: HashIndex) -> set[tuple[int, int]]:
+    """Pairs of rows of two indexes, or of one with itself, of which one, cut, may be like the
+    other."""
+    found = _crop_candidates(index.queries(), other)
+    swapped = found if other is index else _crop_candidates(other.queries(), index)
+    return found | {(row, query) for query, row in swapped}
 
 
-def candidates_between(index: HashIndex, other: HashIndex) -> set[tuple[int, int]]:
-    """Pairs of rows of two indexes of which one, cut, may be like the other."""
-    swapped = crop_candidates(other.queries(), index)
-    return crop_candidates(index.queries(), other) | {(row, query) for query, row in swapped}
-
-
-def crop_candidates(queries: PictureQueries, index: HashIndex) -> set[tuple[int, int]]:
+def _crop_candidates(queries: PictureQueries, index: HashIndex) -> set[tuple[int, int]]:
     """Pairs of a query and a row of the index where the query, cut, may be like the row."""
     found: set[tuple[int, int]] = set()
     if queries.copies is None:
@@ -70,7 +62,7 @@ def crop_candidates(queries: PictureQueries, index: HashIndex) -> set[tuple[int,
     for box in BOXES:
         copies = queries.copies[usable] if box == WHOLE else cut_copies(queries.copies[usable], box)
         hashes = queries.phash[usable] if box == WHOLE else _hash_copies(copies)
-        near = index.near_hashes(np.ascontiguousarray(hashes), RADIUS)
+        near = index.near_hashes(hashes, RADIUS)
         alike = index.likeness(copies, near.query, near.row) >= LIKENESS
         who, rows = usable[near.query[alike]], near.row[alike]
         found.update(zip(who.tolist(), rows.tolist(), strict=True))
@@ -109,16 +101,3 @@ def _rise() -> Array:
     place = np.clip((np.arange(REDUCED) + 0.5) / 2 - 0.5, 0, THUMB_SIDE - 1)
     weights: Array = np.maximum(0, 1 - np.abs(place[:, None] - np.arange(THUMB_SIDE)))
     return weights.astype(np.float32)
-
-
-def verify_crops(
-    pairs: Iterable[tuple[str, str]], images: Mapping[str, MediaRef]
-) -> Iterator[tuple[str, str, PictureMatch]]:
-    """Those of the pairs of pictures, by digest, that local features verify. Raises MissingExtra,
-    if there are any to look at."""
-    finder: OverlapFinder | None = None
-    for left, right in pairs:
-        finder = finder or OverlapFinder(images)
-        match = finder.compare(left, right)
-        if match is not None:
-            yield left, right, match

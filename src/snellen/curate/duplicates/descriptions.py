@@ -1,15 +1,22 @@
-"""What the report's values are called in the terminal, on the page and in decisions."""
+"""The report as text: what its values are called in the terminal, on the page and in decisions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from snellen.curate.duplicates.local_features import MIN_CORRELATION, MIN_POINTS
 from snellen.curate.duplicates.report import (
+    DuplicateReport,
     DuplicateSettings,
+    ItemPair,
     OverlapMatch,
+    OverlapReport,
     PictureMatch,
     Share,
 )
+from snellen.curate.step_report import StepReport
 from snellen.report import format as fmt
+from snellen.report.result_tables import ResultTable
 
 _HOW = {
     "bytes": "the same file",
@@ -19,7 +26,10 @@ _HOW = {
     "turned": "near duplicate, mirrored or turned",
     "embedding": "alike by embedding",
 }
-_KEEP = {
+_SHARE_HEADS = ("what is there too", "items", "of", "share", "95 % interval")
+_MAX_LINES = 10
+"""Pairs that are listed in the terminal; the page and the JSON have more."""
+KEEP = {
     "first": "the first of the data",
     "last": "the last of the data",
     "largest": "the one whose pictures have the most pixels, of several the first",
@@ -63,10 +73,6 @@ def share_row(share: Share) -> tuple[str, str, str, str, str]:
     )  # fmt: skip
 
 
-def describe_keep(settings: DuplicateSettings) -> str:
-    return _KEEP[settings.keep]
-
-
 def describe_rules(settings: DuplicateSettings) -> str:
     """The thresholds in two sentences."""
     rule, texts = settings.pictures, settings.texts
@@ -92,3 +98,75 @@ def describe_rules(settings: DuplicateSettings) -> str:
         f"{texts.characters:g}. They may be the same if words are missing or in another order, "
         f"and question and options share {texts.similarity:g} of their shingles (Jaccard)."
     )
+
+
+def duplicates_report(report: DuplicateReport) -> StepReport:
+    """Contradictions first, then counts, then what is in other sets."""
+    tables = tuple(
+        ResultTable(f"also in {one.name} ({describe_entries(one)})", _SHARE_HEADS,
+                    tuple(map(share_row, one.shares)))
+        for one in report.against
+    )  # fmt: skip
+    notices = tuple(f"{one.name}: {note}" for one in report.against for note in one.notes)
+    return StepReport(notices, tuple(_lines(report)), tables)
+
+
+def describe_entries(report: OverlapReport) -> str:
+    """What there is in another data set."""
+    is_list = report.kind == "list"
+    parts = [fmt.plural(report.entries, "entry", "entries") if is_list
+             else fmt.plural(report.entries, "item"),
+             fmt.plural(report.pictures, "picture")]  # fmt: skip
+    if report.captions:
+        parts.append(fmt.plural(report.captions, "caption"))
+    return ", ".join(parts)
+
+
+def _lines(report: DuplicateReport) -> Iterator[str]:
+    """One line for each kind of finding, followed by its first pairs."""
+    yield (
+        f"{report.data}: {fmt.plural(report.items, 'item')}, "
+        f"{fmt.plural(report.pictures, 'picture')}"
+    )
+    certain = [pair for pair in report.contradictions if pair.kind == "contradiction"]
+    possible = len(report.contradictions) - len(certain)
+    yield f"contradictions      {len(certain):,}" + (f", {possible:,} possible" if possible else "")
+    yield from _pair_lines(report.contradictions)
+    count = len(report.clusters)
+    repeated = fmt.plural(len(report.exclusions), "item")
+    yield (
+        f"duplicate items     {repeated} in {fmt.plural(count, 'cluster')}; kept of each: "
+        + (KEEP[report.settings.keep])
+    )
+    yield from _pair_lines(report.duplicates)
+    if report.possible:
+        yield f"possibly the same   {fmt.plural(len(report.possible), 'pair')}: to be reviewed"
+        yield from _pair_lines(report.possible)
+    yield f"pictures alike      {fmt.plural(len(report.picture_pairs), 'pair')} of different files"
+    shared = sum(len(one.items) for one in report.shared_pictures)
+    yield (
+        f"shared pictures     {fmt.plural(len(report.shared_pictures), 'picture')} with "
+        f"{fmt.plural(shared, 'item')}: normal, other questions"
+    )
+    yield f"repeated questions  {fmt.plural(len(report.repeated_questions), 'question')}: templates"
+    if report.flat:
+        pictures = fmt.plural(report.flat, "picture")
+        yield f"no contrast         {pictures}: compared by bytes and pixels alone"
+    if report.broken:
+        yield f"not compared        {len(report.broken):,}"
+        for one in report.broken[:_MAX_LINES]:
+            yield f"  {', '.join(one.items[:5])}: {one.reason}"
+
+
+def _pair_lines(pairs: tuple[ItemPair, ...]) -> Iterator[str]:
+    for pair in pairs[:_MAX_LINES]:
+        facts = list(describe_picture_match(pair.picture)) if pair.picture else ["no picture"]
+        if pair.rule != "same question":
+            facts.append(f"{pair.rule}, {pair.similarity:.2f}")
+        if "contradiction" in pair.kind:
+            facts.append(f"keys {pair.left_key} / {pair.right_key}")
+        if pair.kind == "possible contradiction":
+            facts.append("possible")
+        yield f"  {pair.left} = {pair.right}  {'; '.join(facts)}"
+    if len(pairs) > _MAX_LINES:
+        yield f"  and {len(pairs) - _MAX_LINES:,} more"

@@ -7,7 +7,7 @@ a cosine means a copy depends on the model; the default threshold is not calibra
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,6 @@ _DECODED = 64
 """Pictures that are decoded before they are embedded."""
 
 
-class CosineMatches(NamedTuple):
-    query: Array
-    row: Array
-    cosine: Array
-
-
 class PictureEmbedder:
     """A CLIP model that embeds pictures. Raises UsageError for a model that does not."""
 
@@ -44,8 +38,9 @@ class PictureEmbedder:
         self.spec = spec
         self._model = model
 
-    def embed(self, sources: Sequence[Source | None]) -> Array:
-        """Embeddings (n, features) in float16; rows of zeros for what is broken or not there."""
+    def embed(self, sources: Sequence[Source | None]) -> Array | None:
+        """Embeddings (n, features) in float16, with zeros for what is broken or not there; None if
+        all are."""
         rows: dict[int, Any] = {}
         for start in range(0, len(sources), _DECODED):
             images, places = [], []
@@ -60,36 +55,26 @@ class PictureEmbedder:
             for place, features in zip(places, self._model.embed(images), strict=True):
                 if not isinstance(features, Failure):
                     rows[place] = features.numpy()
-        width = len(next(iter(rows.values()))) if rows else 1
-        embeddings = np.zeros((len(sources), width), np.float16)
+        if not rows:
+            return None
+        embeddings = np.zeros((len(sources), len(next(iter(rows.values())))), np.float16)
         for place, vector in rows.items():
             embeddings[place] = vector
         return embeddings
 
 
-def near_embeddings(queries: Array, index: HashIndex, threshold: float) -> CosineMatches:
-    """Pairs of a query and a row of the index whose cosine is at least `threshold`."""
-    parts = [
-        CosineMatches(query, row + first, cosine)
-        for first, stored in index.columns("embeddings")
-        if stored.shape[1] == queries.shape[1]
-        for query, row, cosine in _near(queries, stored, threshold)
-    ]
-    if not parts:
-        return CosineMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    return CosineMatches(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _near(queries: Array, stored: Array, threshold: float) -> Iterator[CosineMatches]:
-    for low in range(0, len(stored), _ROWS):
-        some = stored[low : low + _ROWS].astype(np.float32)
-        for start in range(0, len(queries), _ROWS):
-            cosines = queries[start : start + _ROWS].astype(np.float32) @ some.T
-            query, row = np.nonzero(cosines >= threshold)
-            yield CosineMatches(query + start, row + low, cosines[query, row])
-
-
-def embeddings_of(index: HashIndex) -> Array | None:
-    """All embeddings of an index as queries; None if it has none."""
-    parts = [values for _, values in index.columns("embeddings")]
-    return np.concatenate(parts) if len({part.shape[1] for part in parts}) == 1 else None
+def near_embeddings(
+    queries: Array, index: HashIndex, threshold: float
+) -> Iterator[tuple[int, int, float]]:
+    """Pairs of a query and a row of the index whose cosine is at least `threshold`, with it."""
+    for first, shard in index.shards():
+        stored = shard.get("embeddings")
+        if stored is None:
+            continue
+        for low in range(0, len(stored), _ROWS):
+            some = stored[low : low + _ROWS].astype(np.float32)
+            for start in range(0, len(queries), _ROWS):
+                cosines = queries[start : start + _ROWS].astype(np.float32) @ some.T
+                near = np.nonzero(cosines >= threshold)
+                for query, row in zip(*(places.tolist() for places in near), strict=True):
+                    yield start + query, first + low + row, float(cosines[query, row])

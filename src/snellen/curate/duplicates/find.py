@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,17 +17,11 @@ from snellen.curate.duplicates.build_index import (
     SHARD_SIZE,
     IndexProgress,
     ListChanged,
-    MakeShards,
     OnProgress,
     build_index,
 )
-from snellen.curate.duplicates.crops import candidates_within, verify_crops
-from snellen.curate.duplicates.embeddings import (
-    PictureEmbedder,
-    embeddings_of,
-    near_embeddings,
-)
-from snellen.curate.duplicates.hash_index import HashIndex, SearchBlocks
+from snellen.curate.duplicates.embeddings import PictureEmbedder
+from snellen.curate.duplicates.hash_index import HashIndex
 from snellen.curate.duplicates.index_format import INDEX_FILE, VERSION
 from snellen.curate.duplicates.item_facts import ReadItems, read_items
 from snellen.curate.duplicates.listing import (
@@ -36,14 +31,9 @@ from snellen.curate.duplicates.listing import (
     manifest_columns,
     open_listing,
 )
-from snellen.curate.duplicates.report import (
-    BrokenMedium,
-    DuplicateReport,
-    DuplicateSettings,
-    PictureMatch,
-)
+from snellen.curate.duplicates.match_pictures import Matches, PictureGraph, match_pictures
+from snellen.curate.duplicates.report import BrokenMedium, DuplicateReport, DuplicateSettings
 from snellen.curate.duplicates.within import (
-    PictureGraph,
     find_item_pairs,
     make_clusters,
     picture_pairs,
@@ -77,55 +67,46 @@ class _Indexes:
     """Makes indexes of data sets and lists in the cache, or opens those that are there."""
 
     def __init__(
-        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None,
-        make_shards: MakeShards | None,
-    ) -> None:  # fmt: skip
-        self._settings, self._processes, self._on_phase = settings, processes, on_phase
-        self._make_shards = make_shards
+        self, settings: DuplicateSettings, processes: int | None, on_phase: OnPhase | None
+    ) -> None:
+        self._clip, self._on_phase = settings.clip, on_phase
         self._cache = Settings.from_environment().cache / "picture-hashes"
-        self._embedder = PictureEmbedder(settings.clip) if settings.clip else None
+        self._build = partial(
+            build_index, processes=processes, embedder=settings.clip,
+            embed=PictureEmbedder(settings.clip).embed if settings.clip else None,
+        )  # fmt: skip
 
     def of_items(self, read: ReadItems) -> HashIndex | None:
         """An index of a data set's pictures; None if it has none."""
         if not read.images:
             return None
         key = f"items {read.table.spec} {read.table.digest}"
-        return self._open_cached(read.listing(), key, read.table.name, has_turned=True)
+        # Of a benchmark's thousands a kill is to lose little.
+        return self._open(read.listing(), key, read.table.name, True, _ITEMS_SHARD)
 
     def of_list(self, listing: Listing) -> HashIndex:
         path = Path(listing.spec).expanduser()
         stat = path.stat()
         stamp = f"{stat.st_size} {stat.st_mtime_ns}" if path.is_file() else ""
-        return self._open_cached(listing, f"list {path.absolute()} {stamp}", listing.spec)
+        key = f"list {path.absolute()} {stamp}"
+        return self._open(listing, key, listing.spec, False, SHARD_SIZE)
 
-    def _open_cached(
-        self, listing: Listing, key: str, name: str, *, has_turned: bool = False
+    def _open(
+        self, listing: Listing, key: str, name: str, has_turned: bool, shard_size: int
     ) -> HashIndex:
-        shard_size = _ITEMS_SHARD if has_turned else SHARD_SIZE
         # Whatever `build_index` refuses to find changed: a cache never stands in the way.
-        facts = f"{VERSION} {has_turned} {shard_size} {self._settings.clip} {key}"
+        facts = f"{VERSION} {has_turned} {shard_size} {self._clip} {key}"
         folder = self._cache / hashlib.sha256(facts.encode()).hexdigest()[:24]
+        on_progress = partial(self._on_phase, name) if self._on_phase else None
+        build = partial(self._build, listing, folder, shard_size=shard_size,
+                        has_turned=has_turned, on_progress=on_progress)  # fmt: skip
         try:
-            self._build(listing, folder, name, has_turned)
+            build()
         except ListChanged:
             # The cache is of another state of the same files.
             shutil.rmtree(folder, ignore_errors=True)
-            self._build(listing, folder, name, has_turned)
+            build()
         return HashIndex(folder)
-
-    def _build(self, listing: Listing, folder: Path, name: str, has_turned: bool) -> None:
-        build_index(
-            listing, folder, processes=self._processes, has_turned=has_turned,
-            embed=self._embedder.embed if self._embedder else None,
-            embedder=self._settings.clip, on_progress=self._progress_of(name),
-            make_shards=self._make_shards,
-            # Of a benchmark's thousands a kill is to lose little.
-            shard_size=_ITEMS_SHARD if has_turned else SHARD_SIZE,
-        )  # fmt: skip
-
-    def _progress_of(self, name: str) -> OnProgress | None:
-        on_phase = self._on_phase
-        return None if on_phase is None else lambda progress: on_phase(name, progress)
 
 
 def find_duplicates(
@@ -135,16 +116,13 @@ def find_duplicates(
     columns: Mapping[str, str] | None = None,
     processes: int | None = None,
     on_phase: OnPhase | None = None,
-    make_shards: MakeShards | None = None,
-    search_blocks: SearchBlocks | None = None,
 ) -> DuplicateSearchResult:
     """Compare the items of a data set with each other and with what `settings.against` names:
     benchmarks, data files, data set folders, indexes, lists of pictures.
 
-    Hashes are kept in the cache, so that a second start computes none again. `make_shards` and
-    `search_blocks` hash pictures and search hashes on a cluster (`ray_data`). Raises UsageError.
+    Hashes are kept in the cache, so that a second start computes none again. Raises UsageError.
     """
-    indexes = _Indexes(settings, processes, on_phase, make_shards)
+    indexes = _Indexes(settings, processes, on_phase)
     # All are opened before anything is hashed: a misspelt name is not noticed after an hour.
     opened = {spec: _open_other(spec, settings) for spec in settings.against}
     read = read_items(open_items(data, columns))
@@ -158,7 +136,6 @@ def find_duplicates(
             outside.append(OtherData(spec, indexes.of_items(theirs), theirs))
         else:
             stored = other if isinstance(other, HashIndex) else indexes.of_list(other)
-            stored.search_blocks = search_blocks
             others[spec] = stored
             outside.append(OtherData(spec, stored, None))
     report = _report(read, index, settings)
@@ -189,7 +166,6 @@ def write_index(
     clip: str = "",
     processes: int | None = None,
     on_progress: OnProgress | None = None,
-    make_shards: MakeShards | None = None,
 ) -> HashIndex:
     """Write an index of a list of pictures, or of a benchmark's, into a folder, or go on with it.
 
@@ -198,7 +174,7 @@ def write_index(
     listing = read_items(open_items(spec)).listing() if is_benchmark(spec) else open_listing(spec)
     build_index(
         listing, out, processes=processes, embed=embedder.embed if embedder else None,
-        embedder=clip, on_progress=on_progress, make_shards=make_shards,
+        embedder=clip, on_progress=on_progress,
     )  # fmt: skip
     return HashIndex(out)
 
@@ -226,25 +202,14 @@ def _report(
 ) -> DuplicateReport:
     """The duplicates within the data set; `against` is still empty."""
     digests = list(read.images)
-    graph = PictureGraph(digests, index, settings.pictures, read.missing)
     sizes: dict[str, int] = {}
     broken: list[BrokenMedium] = []
+    matches: Matches = {}
     if index is not None:
         sizes = dict(zip(digests, index.column("size").astype(int).prod(axis=1), strict=True))
         broken = _broken_pictures(read, index)
-        if settings.pictures.crops:
-            rows = sorted(candidates_within(index))
-            pairs_of_digests = [(digests[left], digests[right]) for left, right in rows]
-            new = [pair for pair in pairs_of_digests if graph.match(*pair) is None]
-            for one, other, match in verify_crops(new, read.images):
-                graph.add(one, other, match)
-        embeddings = embeddings_of(index) if settings.clip else None
-        if embeddings is not None:
-            alike = near_embeddings(embeddings, index, settings.clip_threshold)
-            for left, right, cosine in zip(*(one.tolist() for one in alike), strict=True):
-                if left < right:
-                    match = PictureMatch("embedding", cosine=round(cosine, 4))
-                    graph.add(digests[left], digests[right], match)
+        matches = match_pictures(index, index, settings, read.images)
+    graph = PictureGraph(digests, matches, read.missing)
     pairs = find_item_pairs(read.items, graph, settings.texts)
     contradictions = [pair for pair in pairs if "contradiction" in pair.kind]
     contradictions.sort(key=lambda pair: pair.kind != "contradiction")
@@ -273,7 +238,7 @@ def _report(
 
 
 def _broken_pictures(read: ReadItems, index: HashIndex) -> list[BrokenMedium]:
-    reasons = {entry.name: entry.reason for entry in index.broken()}
+    reasons = dict(index.broken())
     users: dict[str, list[str]] = {digest: [] for digest in reasons}
     for item in read.items:
         for digest in dict.fromkeys(item.media):

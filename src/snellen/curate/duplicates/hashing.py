@@ -7,88 +7,69 @@ import os
 import signal
 import threading
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from itertools import islice
+from contextlib import ExitStack, contextmanager
+from itertools import chain, islice
 
 from snellen.core.errors import UsageError
 from snellen.core.media import Source
 from snellen.curate.duplicates.picture_hashes import BrokenPicture, PictureHash, hash_pictures
 
 HashResult = PictureHash | BrokenPicture
+HashSources = Callable[[Iterable[Source]], Iterator[HashResult]]
+"""Hashes pictures, in order; a broken picture says why."""
 
 _CHUNK = 32
 """Pictures that a process is handed at once."""
-_QUEUED_CHUNKS = 3
+_QUEUED_CHUNKS = 8
 """Chunks for each process that are waiting or being hashed: no more are held in memory."""
 _MIN_PARALLEL = 200
 """Pictures below which starting processes takes longer than it saves."""
 
 
-class PictureHasher:
-    """Hashes pictures; made by `open_hasher`. The processes start with the first long batch."""
+@contextmanager
+def open_hasher(processes: int | None = None) -> Iterator[HashSources]:
+    """What hashes pictures in this many processes (default: as many as there are cores), which
+    start with the first long batch.
 
-    def __init__(self, processes: int) -> None:
-        self._processes = processes
-        self._pool: ProcessPoolExecutor | None = None
+    It raises UsageError if a process was killed, e.g. for want of memory.
+    """
+    count = processes or os.cpu_count() or 1
+    pool: ProcessPoolExecutor | None = None
 
-    def hash(self, sources: Iterable[Source]) -> Iterator[HashResult]:
-        """The hash of each picture, in order; a broken picture says why.
-
-        Raises UsageError if a process was killed, e.g. for want of memory.
-        """
+    def hash_sources(sources: Iterable[Source]) -> Iterator[HashResult]:
+        nonlocal pool
         rest = iter(sources)
         first = list(islice(rest, _MIN_PARALLEL))
-        if self._processes < 2 or len(first) < _MIN_PARALLEL:
-            yield from hash_pictures(first)
-            for chunk in _chunks(rest):
-                yield from hash_pictures(chunk)
+        chunks = _chunks(chain(first, rest))
+        if count < 2 or len(first) < _MIN_PARALLEL:
+            yield from chain.from_iterable(map(hash_pictures, chunks))
             return
-        pool = self._start()
-        running: deque[Future[list[HashResult]]] = deque()
+        if pool is None:
+            pool = opened.enter_context(_start_pool(count))
         try:
-            for chunk in _chunks(_join(first, rest)):
-                running.append(pool.submit(hash_pictures, chunk))
-                if len(running) >= _QUEUED_CHUNKS * self._processes:
-                    yield from running.popleft().result()
-            while running:
-                yield from running.popleft().result()
+            while window := list(islice(chunks, _QUEUED_CHUNKS * count)):
+                yield from chain.from_iterable(pool.map(hash_pictures, window))
         except BrokenProcessPool as error:
             raise UsageError(
                 "a process that hashed pictures was killed, e.g. for want of memory; what is "
                 "finished is kept: give the same command again, with fewer --processes"
             ) from error
 
-    def _start(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                self._processes, context, _start_worker, (os.getpid(),)
-            )
-        return self._pool
-
-    def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+    with ExitStack() as opened:
+        yield hash_sources
 
 
 @contextmanager
-def open_hasher(processes: int | None = None) -> Iterator[PictureHasher]:
-    """A hasher with this many processes (default: as many as there are cores)."""
-    hasher = PictureHasher(processes or os.cpu_count() or 1)
+def _start_pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, context, _start_worker, (os.getpid(),))
     try:
-        yield hasher
+        yield pool
     finally:
-        hasher.close()
-
-
-def _join(first: Sequence[Source], rest: Iterator[Source]) -> Iterator[Source]:
-    yield from first
-    yield from rest
+        pool.shutdown(cancel_futures=True)
 
 
 def _chunks(sources: Iterator[Source]) -> Iterator[list[Source]]:
@@ -99,12 +80,11 @@ def _chunks(sources: Iterator[Source]) -> Iterator[list[Source]]:
 def _start_worker(parent: int) -> None:
     # Ctrl-C is for the process that waits for the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
 
 
-def _end_with(parent: int) -> None:
-    """End this process when the one that started it is gone, by `kill -9` too: nobody else would
-    end it."""
+def _exit_with_parent(parent: int) -> None:
+    """End this process when the one that started it is gone, by `kill -9` too."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

@@ -1,53 +1,32 @@
-"""Files of an index of picture hashes: shards of columns, written once each, whole or not at all.
+"""Files of an index of picture hashes.
 
 index.json            format, version, what was listed, counts; `complete` once everything is there
-shards/000000/        consecutive entries of the list: a `.npy` file for each column, their names
-tables/000/           tables by which hashes are found (`hamming.HashTables`), for many shards
+shards/000000.arrow   consecutive entries of the list (Arrow IPC), written whole or not at all
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import pyarrow
 from msgspec import Struct
 
-from snellen.core.atomic_write import save
+from snellen.core.atomic_write import atomic_file, save
 from snellen.core.errors import DataError, StorageError
 
 INDEX_FILE = "index.json"
 FORMAT = "snellen picture hashes"
-VERSION = 2
-SHARDS, TABLES = "shards", "tables"
+VERSION = 3
 
-HAS_SHA256, HAS_PIXELS, HAS_PHASH, HAS_DHASH, HAS_COPY, IS_FLAT, IS_BROKEN = (
-    1 << bit for bit in range(7)
-)
+HAS_SHA256, HAS_PIXELS, HAS_PHASH, HAS_DHASH, HAS_COPY, IS_FLAT = (1 << bit for bit in range(6))
 """Bits of the column `flags`."""
 
 Array = npt.NDArray[Any]
-
-
-class BrokenEntry(Struct, frozen=True):
-    """An entry of the list that could not be used, and why."""
-
-    row: int
-    name: str
-    reason: str
-
-
-class TableBlock(Struct, frozen=True):
-    """Rows whose hashes are in one folder of tables."""
-
-    first: int
-    rows: int
 
 
 class IndexInfo(Struct, frozen=True):
@@ -67,7 +46,6 @@ class IndexInfo(Struct, frozen=True):
     complete: bool = False
     shards: tuple[int, ...] = ()
     """Entries of each shard, once the index is complete."""
-    blocks: tuple[TableBlock, ...] = ()
     pictures: int = 0
     """Entries with a hash or digest of a picture."""
     flat: int = 0
@@ -81,27 +59,84 @@ class IndexInfo(Struct, frozen=True):
         return sum(self.shards)
 
 
-@dataclass(frozen=True, slots=True)
-class StringColumn:
-    """Texts one after the other, with where each ends: any of ten million is read alone."""
+class Shard:
+    """Columns of a shard, mapped into memory. Raises DataError for a file that is damaged."""
 
-    data: Array
-    """UTF-8 bytes."""
-    ends: Array
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._batch = pyarrow.ipc.open_file(pyarrow.memory_map(str(path))).get_batch(0)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataError(f"{path} cannot be read: {error}; write the index again") from error
 
     def __len__(self) -> int:
-        return len(self.ends)
+        return len(self._batch)
 
-    def __getitem__(self, row: int) -> str:
-        start = int(self.ends[row - 1]) if row else 0
-        return bytes(self.data[start : int(self.ends[row])]).decode("utf-8", "surrogateescape")
+    def get(self, name: str) -> Array | None:
+        """A column of numbers; None if the shard does not have it."""
+        if name not in self._batch.schema.names:
+            return None
+        column = self._batch.column(name)
+        if isinstance(column, pyarrow.FixedShapeTensorArray):
+            array: Array = column.to_numpy_ndarray()
+            return array
+        return np.asarray(column)
 
-    @staticmethod
-    def arrays(name: str, texts: Sequence[str]) -> dict[str, Array]:
-        encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
-        ends = np.cumsum([len(text) for text in encoded], dtype=np.int64)
-        joined = np.frombuffer(b"".join(encoded), np.uint8)
-        return {name: joined, f"{name}-ends": ends}
+    def __getitem__(self, name: str) -> Array:
+        array = self.get(name)
+        if array is None:
+            raise DataError(f"{self._path} lacks its column {name}; write the index again")
+        return array
+
+    def text(self, name: str, row: int) -> str:
+        """One text of a column; empty if the shard does not have the column."""
+        if name not in self._batch.schema.names:
+            return ""
+        data: bytes = self._batch.column(name)[row].as_py()
+        return data.decode("utf-8", "surrogateescape")
+
+    def has_texts(self, name: str, texts: Sequence[str]) -> bool:
+        """Whether a column holds just these texts."""
+        return bool(self._batch.column(name).equals(_text_column(texts)))
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    return folder / "shards" / f"{number:06}.arrow"
+
+
+def write_shard(path: Path, columns: Mapping[str, Array | Sequence[str]]) -> None:
+    """Write a shard: columns of texts, and arrays of one dimension or more.
+
+    Raises StorageError."""
+    arrays = [_column(values) for values in columns.values()]
+    batch = pyarrow.record_batch(arrays, names=list(columns))
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with (
+            atomic_file(path, sync=True) as part,
+            pyarrow.OSFile(str(part), "wb") as file,
+            pyarrow.ipc.new_file(file, batch.schema) as writer,
+        ):
+            writer.write_batch(batch)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {path}: {error.strerror or error}; what is finished is kept: the same "
+            "command goes on from there"
+        ) from error
+
+
+def _column(values: Array | Sequence[str]) -> pyarrow.Array:
+    if not isinstance(values, np.ndarray):
+        return _text_column(values)
+    if values.ndim == 1:
+        return pyarrow.array(values)
+    return pyarrow.FixedShapeTensorArray.from_numpy_ndarray(values)
+
+
+def _text_column(texts: Sequence[str]) -> pyarrow.Array:
+    # Names of files need not be valid UTF-8.
+    encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
+    return pyarrow.array(encoded, pyarrow.binary())
 
 
 def read_info(folder: Path) -> IndexInfo:
@@ -131,61 +166,3 @@ def read_info(folder: Path) -> IndexInfo:
 
 def save_info(folder: Path, info: IndexInfo) -> None:
     save(folder / INDEX_FILE, msgspec.json.format(msgspec.json.encode(info), indent=2) + b"\n")
-
-
-def shard_folder(folder: Path, number: int) -> Path:
-    return folder / SHARDS / f"{number:06}"
-
-
-def write_arrays(
-    target: Path, arrays: Mapping[str, Array], broken: Iterable[BrokenEntry] = ()
-) -> None:
-    """Write arrays as files of a new folder, which appears once all are on disk.
-
-    Raises StorageError."""
-    part = target.with_name(target.name + ".part")
-    try:
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        for name, array in arrays.items():
-            with (part / f"{name}.npy").open("wb") as file:
-                np.save(file, array, allow_pickle=False)
-                file.flush()
-                os.fsync(file.fileno())
-        lines = b"".join(msgspec.json.encode(one) + b"\n" for one in broken)
-        if lines:
-            (part / "broken.jsonl").write_bytes(lines)
-        part.rename(target)
-    except OSError as error:
-        raise StorageError(
-            f"cannot write {target}: {error.strerror or error}; what is finished is kept: the same "
-            "command goes on from there"
-        ) from error
-
-
-def read_broken(folder: Path) -> list[BrokenEntry]:
-    file = folder / "broken.jsonl"
-    if not file.exists():
-        return []
-    return [msgspec.json.decode(line, type=BrokenEntry) for line in file.read_bytes().splitlines()]
-
-
-def map_array(folder: Path, name: str) -> Array | None:
-    """A column of a shard, mapped into memory; None if the shard does not have it.
-
-    Raises DataError for a file that is damaged."""
-    file = folder / f"{name}.npy"
-    if not file.exists():
-        return None
-    try:
-        # An empty array cannot be mapped.
-        mapped: Array = np.load(file, mmap_mode="r" if file.stat().st_size > 256 else None,
-                                allow_pickle=False)  # fmt: skip
-        return mapped.view(np.ndarray)
-    except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{file} cannot be read: {error}; write the index again") from error
-
-
-def read_strings(folder: Path, name: str) -> StringColumn | None:
-    data, ends = map_array(folder, name), map_array(folder, f"{name}-ends")
-    return None if data is None or ends is None else StringColumn(data, ends)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 
-from snellen.core.media import Source
 from snellen.core.sample import MediaRef
-from snellen.curate.duplicates.listing import Batch, Listing
+from snellen.curate.duplicates.listing import ListEntry, Listing
 from snellen.curate.duplicates.question_words import Words, content_words
 from snellen.curate.duplicates.texts import normalise_text, shared_ends, shingles
 from snellen.curate.items import Item, ItemTable
@@ -65,18 +62,10 @@ class ReadItems:
 
     def listing(self) -> Listing:
         """The images as a list to be hashed, named by their digests."""
-        return Listing(self.table.spec, "items", self._batches)
-
-    def _batches(self, size: int) -> Iterator[Batch]:
-        refs = iter(self.images.values())
-        while some := list(islice(refs, size)):
-            batch = Batch()
-            for ref in some:
-                batch.add(ref.digest, ref.source)
-            yield batch
-
-    def sources(self, digests: Sequence[str]) -> list[Source]:
-        return [self.images[digest].source for digest in digests]
+        refs = self.images.values()
+        return Listing(
+            self.table.spec, "items", lambda: (ListEntry(ref.digest, ref.source) for ref in refs)
+        )
 
 
 def read_items(table: ItemTable) -> ReadItems:

@@ -1,8 +1,8 @@
 """Lists of pictures: a folder, webdataset tars, or the manifest of a training set.
 
 A manifest is a Parquet, JSON Lines or CSV file with a row for each picture: a path to hash, or the
-hashes themselves, and a caption if there is one. Lists are read as batches of columns, so that ten
-million rows fit through; pictures are read when they are hashed.
+hashes themselves, and a caption if there is one. Lists are read in batches, so that ten million
+rows fit through; pictures are read when they are hashed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,8 @@ from snellen.data.media.sources import BrokenSource, DataFile
 
 MANIFEST_SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
 _CAPTION_SUFFIXES = (".txt", ".caption")
+_READ_ROWS = 1024
+"""Rows of a Parquet file that are read at once, with the pictures in their cells."""
 
 COLUMNS = {
     "name": ("key", "id", "uid", "name", "image_id", "index", "sample_id"),
@@ -52,40 +54,18 @@ _MATCHED = ("path", "url", "sha256", "phash", "caption")
 """A manifest must have one of these."""
 
 
-@dataclass(slots=True)
-class Batch:
-    """Consecutive entries of a list, as columns of equal length."""
+class ListEntry(NamedTuple):
+    """An entry of a list."""
 
-    names: list[str] = field(default_factory=list)
-    sources: list[Source | None] = field(default_factory=list)
+    name: str
+    source: Source | None = None
     """Where a picture that is to be hashed lies; None where nothing is to be read."""
-    sha256: list[bytes | None] = field(default_factory=list)
-    phash: list[int | None] = field(default_factory=list)
-    dhash: list[int | None] = field(default_factory=list)
-    captions: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    """What is wrong with an entry; empty where nothing is."""
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def add(
-        self,
-        name: str,
-        source: Source | None = None,
-        caption: str = "",
-        sha256: bytes | None = None,
-        phash: int | None = None,
-        dhash: int | None = None,
-        problem: str = "",
-    ) -> None:
-        self.names.append(name)
-        self.sources.append(source)
-        self.captions.append(caption)
-        self.sha256.append(sha256)
-        self.phash.append(phash)
-        self.dhash.append(dhash)
-        self.problems.append(problem)
+    caption: str = ""
+    sha256: bytes | None = None
+    phash: int | None = None
+    dhash: int | None = None
+    problem: str = ""
+    """What is wrong with the entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +75,13 @@ class Listing:
     spec: str
     kind: str
     """`folder`, `tars` or `manifest`."""
-    batches: Callable[[int], Iterator[Batch]]
-    """Batches of so many entries; the last may be shorter."""
+    entries: Callable[[], Iterator[ListEntry]]
+
+    def batches(self, size: int) -> Iterator[list[ListEntry]]:
+        """Batches of so many entries; the last may be shorter."""
+        entries = self.entries()
+        while batch := list(islice(entries, size)):
+            yield batch
 
 
 class TarSample(NamedTuple):
@@ -133,17 +118,17 @@ def open_listing(spec: str | Path) -> Listing:
     if path.is_dir():
         tars = list(find_files(path, (".tar",)))
         if tars:
-            return Listing(str(spec), "tars", lambda size: _tar_batches(tars, size))
+            return Listing(str(spec), "tars", lambda: _tar_entries(tars))
         if not any(find_files(path, PICTURE_SUFFIXES)):
             raise DataError(
                 f"{spec} holds no picture; expected files such as .jpg and .png, or .tar files of "
                 "a webdataset"
             )
-        return Listing(str(spec), "folder", lambda size: _folder_batches(path, size))
+        return Listing(str(spec), "folder", lambda: _folder_entries(path))
     if not path.is_file():
         raise UsageError(f"there is no file or folder {spec}")
     if path.suffix == ".tar":
-        return Listing(str(spec), "tars", lambda size: _tar_batches([path], size))
+        return Listing(str(spec), "tars", lambda: _tar_entries([path]))
     if path.suffix not in MANIFEST_SUFFIXES:
         raise UsageError(
             f"{spec} is no list of pictures; expected a folder, a .tar file, or a manifest "
@@ -156,7 +141,7 @@ def open_listing(spec: str | Path) -> Listing:
             f"{spec} has no column by which pictures or captions can be compared; it has "
             f"{', '.join(columns) or 'none'}; expected one of path, url, sha256, phash, caption"
         )
-    return Listing(str(spec), "manifest", lambda size: _manifest_batches(path, found, size))
+    return Listing(str(spec), "manifest", lambda: _manifest_entries(path, found))
 
 
 def manifest_columns(path: Path) -> list[str]:
@@ -186,26 +171,16 @@ def find_columns(columns: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _folder_batches(folder: Path, size: int) -> Iterator[Batch]:
-    paths = find_files(folder, PICTURE_SUFFIXES)
-    while some := list(islice(paths, size)):
-        batch = Batch()
-        for path in some:
-            batch.add(path.relative_to(folder).as_posix(), FileSource(str(path)))
-        yield batch
+def _folder_entries(folder: Path) -> Iterator[ListEntry]:
+    for path in find_files(folder, PICTURE_SUFFIXES):
+        yield ListEntry(path.relative_to(folder).as_posix(), FileSource(str(path)))
 
 
-def _tar_batches(tars: Sequence[Path], size: int) -> Iterator[Batch]:
+def _tar_entries(tars: Sequence[Path]) -> Iterator[ListEntry]:
     """Members of the same stem are one sample (webdataset): a picture, and a caption beside it."""
-    batch = Batch()
     for path in tars:
         for sample in tar_samples(path):
-            batch.add(sample.name, sample.source, sample.caption)
-            if len(batch) == size:
-                yield batch
-                batch = Batch()
-    if len(batch):
-        yield batch
+            yield ListEntry(sample.name, sample.source, sample.caption)
 
 
 def tar_samples(path: Path) -> Iterator[TarSample]:
@@ -259,22 +234,17 @@ def _json_cells(text: str) -> dict[str, str]:
     return {name: str(value) for name, value in pairs if isinstance(value, str | int | float)}
 
 
-def _manifest_batches(path: Path, columns: Mapping[str, str], size: int) -> Iterator[Batch]:
+def _manifest_entries(path: Path, columns: Mapping[str, str]) -> Iterator[ListEntry]:
     """Raises DataError for a row that cannot be read as one."""
-    rows = _parquet_rows(path, columns, size) if path.suffix == ".parquet" else _text_rows(path)
-    number = 0
-    while some := list(islice(rows, size)):
-        batch = Batch()
-        for number, row, problem in some:
-            _add_row(batch, path, number, row, columns, problem)
-        yield batch
+    rows = _parquet_rows(path, columns) if path.suffix == ".parquet" else _text_rows(path)
+    for number, row, problem in rows:
+        yield _row_entry(path, number, row, columns, problem)
 
 
-def _add_row(
-    batch: Batch, path: Path, number: int, row: Mapping[str, Any], columns: Mapping[str, str],
-    problem: str,
-) -> None:  # fmt: skip
-    """Add a row of a manifest. What is wrong with it is recorded with it."""
+def _row_entry(
+    path: Path, number: int, row: Mapping[str, Any], columns: Mapping[str, str], problem: str
+) -> ListEntry:
+    """A row of a manifest. What is wrong with it is recorded with it."""
     cells = {role: row.get(name) for role, name in columns.items()}
     sha256 = phash = dhash = source = None
     try:
@@ -298,8 +268,10 @@ def _add_row(
     if not problem and source is None and phash is None and sha256 is None:
         reason = "only an address: it is not downloaded" if cells.get("url") else "no picture"
         problem = "" if cells.get("caption") else f"it has {reason}"
-    batch.add(where, source, str(cells.get("caption") or ""), sha256, phash, dhash,
-              f"{path.name}, row {number}: {problem}" if problem else "")  # fmt: skip
+    return ListEntry(
+        where, source, str(cells.get("caption") or ""), sha256, phash, dhash,
+        f"{path.name}, row {number}: {problem}" if problem else "",
+    )  # fmt: skip
 
 
 def _row_source(path: Path, place: str, embedded: bytes | None) -> Source:
@@ -328,14 +300,14 @@ _Row = tuple[int, Mapping[str, Any], str]
 """Number from 1, cells, and what is wrong with the row."""
 
 
-def _parquet_rows(path: Path, columns: Mapping[str, str], size: int) -> Iterator[_Row]:
+def _parquet_rows(path: Path, columns: Mapping[str, str]) -> Iterator[_Row]:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     number = 0
     try:
         with ParquetFile(path) as file:
-            for batch in file.iter_batches(min(size, 8192), columns=list(columns.values())):
+            for batch in file.iter_batches(_READ_ROWS, columns=list(columns.values())):
                 names = batch.schema.names
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     number += 1

@@ -7,13 +7,14 @@ import base64
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from snellen.core.atomic_write import save
 from snellen.core.errors import MediaError
 from snellen.core.media import FileSource, Source, decode_image
 from snellen.curate.duplicates.descriptions import (
-    describe_keep,
+    KEEP,
+    describe_entries,
     describe_overlap,
     describe_picture_match,
     describe_rules,
@@ -33,6 +34,9 @@ from snellen.curate.duplicates.report import (
 from snellen.report import format as fmt
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.settings import max_image_pixels
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as PILImage
 
 PAGE_FILE = "duplicates.html"
 _HOME = "snellen.curate.duplicates"
@@ -74,19 +78,6 @@ class Cards(NamedTuple):
     left_out: int
 
 
-class PictureUrls:
-    """Pictures as data URLs, each decoded once."""
-
-    def __init__(self) -> None:
-        self._urls: dict[str, str] = {}
-
-    def url(self, digest: str, source: Source | None) -> str:
-        """A JPEG of at most `_SIDE` pixels; empty if there is none or it is broken."""
-        if digest not in self._urls:
-            self._urls[digest] = "" if source is None else _small_jpeg(source)
-        return self._urls[digest]
-
-
 def write_page(found: DuplicateSearchResult, path: Path) -> Path:
     """Write the page and return its path. Raises StorageError."""
     save(path, page_text(found))
@@ -118,7 +109,7 @@ def page_text(found: DuplicateSearchResult) -> str:
         report=report,
         links=links,
         counts=_counts(report, len(alike)),
-        keep=describe_keep(report.settings),
+        keep=KEEP[report.settings.keep],
         against=against,
         shared=[
             writer.shared_row(one.picture, one.items) for one in report.shared_pictures[:_MAX_ROWS]
@@ -166,7 +157,7 @@ class _CardWriter:
     def __init__(self, found: DuplicateSearchResult) -> None:
         self._found = found
         self._items = {item.id: item for item in found.read.items}
-        self._pictures = PictureUrls()
+        self._urls: dict[str, str] = {}
         clusters = found.report.clusters
         self._marks = {
             name: "kept" if name == cluster.kept else "on the exclusion list"
@@ -216,15 +207,9 @@ class _CardWriter:
             else:
                 right = self._side(theirs[match.other], other, "", match.other_picture or None)
             cards.append(Card(left, right, describe_overlap(match)))
-        what = (
-            fmt.plural(report.entries, "item")
-            if report.kind == "benchmark"
-            else fmt.plural(report.entries, "entry", "entries")
-        )
         return {
             "name": report.name,
-            "what": f"{what}, {fmt.plural(report.pictures, 'picture')}, "
-            f"{fmt.plural(report.captions, 'caption')}",
+            "what": describe_entries(report),
             "rows": [share_row(share) for share in report.shares],
             "notes": report.notes,
             "list": Cards(tuple(cards), len(report.matches) - len(cards) + report.left_out),
@@ -240,8 +225,11 @@ class _CardWriter:
         return Side(item.id, item.raw_question, item.raw_key, url, alt, mark)
 
     def _url(self, read: ReadItems, digest: str) -> str:
-        ref = read.images.get(digest)
-        return self._pictures.url(digest, ref.source if ref else None)
+        """A picture as a data URL, decoded once; empty if there is none or it is broken."""
+        if digest not in self._urls:
+            ref = read.images.get(digest)
+            self._urls[digest] = _small_jpeg(ref.source) if ref else ""
+        return self._urls[digest]
 
 
 def _list_side(match: OverlapMatch, index: HashIndex) -> Side:
@@ -266,19 +254,22 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _small_jpeg(source: Source) -> str:
+    """A JPEG of at most `_SIDE` pixels; empty if the picture is broken."""
     try:
         image = decode_image(source.read(), max_image_pixels())
     except MediaError:
         return ""
     image.thumbnail((_SIDE, _SIDE))
-    data = io.BytesIO()
-    image.save(data, "JPEG", quality=75)
-    return f"data:image/jpeg;base64,{base64.b64encode(data.getvalue()).decode()}"
+    return _data_url(image, "jpeg")
 
 
 def _copy_png(copy: Array) -> str:
     from PIL import Image
 
+    return _data_url(Image.fromarray(copy), "png")
+
+
+def _data_url(image: PILImage, form: str) -> str:
     data = io.BytesIO()
-    Image.fromarray(copy).save(data, "PNG")
-    return f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"
+    image.save(data, form)
+    return f"data:image/{form};base64,{base64.b64encode(data.getvalue()).decode()}"

@@ -6,13 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
-import numpy as np
-
 from snellen.curate.duplicates.compare_items import TextThresholds, relate
-from snellen.curate.duplicates.hash_index import HashIndex, PictureMatches
-from snellen.curate.duplicates.index_format import HAS_PIXELS
 from snellen.curate.duplicates.item_facts import ItemFacts, ReadItems
-from snellen.curate.duplicates.picture_rule import UNKNOWN, PictureRule
+from snellen.curate.duplicates.match_pictures import EXACT, PictureGraph
 from snellen.curate.duplicates.question_words import Words
 from snellen.curate.duplicates.report import (
     DuplicateCluster,
@@ -27,64 +23,6 @@ from snellen.curate.duplicates.texts import near_pairs
 _MAX_PAIRED = 64
 """Items about one picture that are compared each with each; further ones are found by MinHash."""
 _NO_MEDIA = ""
-SAME_BYTES, SAME_PIXELS = PictureMatch("bytes"), PictureMatch("pixels", 0, 0, 1.0)
-
-
-class PictureGraph:
-    """Which pictures of a data set are the same, and which are near duplicates."""
-
-    def __init__(
-        self, digests: Sequence[str], index: HashIndex | None, rule: PictureRule,
-        missing: frozenset[str] = frozenset(),
-    ) -> None:  # fmt: skip
-        self._missing = missing
-        self.node_of: dict[str, str] = {digest: digest for digest in digests}
-        """Digest of a picture to that of the first picture with the same pixels."""
-        self.near: dict[str, dict[str, PictureMatch]] = defaultdict(dict)
-        """Node to its near duplicates."""
-        if index is None:
-            return
-        self._join_pixels(digests, index)
-        self._add_near(digests, index.search(index.queries(), rule))
-
-    def add(self, left: str, right: str, match: PictureMatch) -> None:
-        """Add a near pair, unless the pictures are known to match more nearly."""
-        one, other = self.node_of[left], self.node_of[right]
-        if one != other and other not in self.near[one]:
-            self.near[one][other] = match
-            self.near[other][one] = match
-
-    def node(self, digest: str) -> str:
-        return self.node_of.get(digest, digest)
-
-    def match(self, left: str, right: str) -> PictureMatch | None:
-        """How two pictures match; None if they do not, or if there is none to compare."""
-        if left == right:
-            return None if left in self._missing else SAME_BYTES
-        one, other = self.node(left), self.node(right)
-        return SAME_PIXELS if one == other else self.near.get(one, {}).get(other)
-
-    def _join_pixels(self, digests: Sequence[str], index: HashIndex) -> None:
-        pixels, flags = index.column("pixels"), index.column("flags")
-        first: dict[bytes, str] = {}
-        for row in np.flatnonzero(flags & HAS_PIXELS).tolist():
-            self.node_of[digests[row]] = first.setdefault(pixels[row].tobytes(), digests[row])
-
-    def _add_near(self, digests: Sequence[str], found: PictureMatches) -> None:
-        for place in np.flatnonzero(found.query < found.row).tolist():
-            left, right = int(found.query[place]), int(found.row[place])
-            self.add(digests[left], digests[right], picture_match(found, place))
-
-
-def picture_match(found: PictureMatches, place: int) -> PictureMatch:
-    """One pair of a search as a match."""
-    dhash, alike = int(found.dhash[place]), float(found.likeness[place])
-    return PictureMatch(
-        "turned" if found.way[place] else "near",
-        int(found.phash[place]),
-        None if dhash == UNKNOWN else dhash,
-        None if np.isnan(alike) else round(alike, 4),
-    )
 
 
 def find_item_pairs(
@@ -98,7 +36,7 @@ def find_item_pairs(
         if matches is None:
             continue
         worst = max(matches, key=lambda match: match.distance, default=None)
-        same_pixels = all(match.how in ("bytes", "pixels") for match in matches)
+        same_pixels = all(match.how in EXACT for match in matches)
         relation = relate(one, other, same_pixels, thresholds)
         # What is left and what is right in a mirrored picture may well have another answer.
         is_turned = any(match.how == "turned" for match in matches)

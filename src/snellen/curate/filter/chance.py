@@ -7,15 +7,15 @@ right under CircularEval one time in four, and of three such guesses two are rig
 from __future__ import annotations
 
 from math import comb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy import float64, intp
+from numpy.typing import NDArray
 
 from snellen.core.sample import Sample
 from snellen.curate.filter.rules import Rule
 from snellen.prompts.rotation import is_rotatable
-
-if TYPE_CHECKING:
-    from numpy import float64, intp
-    from numpy.typing import NDArray
 
 _LEVEL = 0.95
 
@@ -36,12 +36,6 @@ class Guess(NamedTuple):
     """From 0 to 1; 0 for open questions, which nobody guesses; NaN if the options are unknown."""
     passes: int
 
-    @property
-    def independent(self) -> float:
-        """The chance that independent guesses are right in every pass, as in
-        `scoring.accuracy.chance_of`."""
-        return float(self.once**self.passes)
-
 
 def guess_of(sample: Sample, circular: bool) -> Guess:
     """What guessing scores on a question, asked in all rotations if `circular`."""
@@ -52,22 +46,17 @@ def guess_of(sample: Sample, circular: bool) -> Guess:
     if not sample.options:
         return Guess(float("nan"), 1)
     accepted = max(1, len(set(sample.options) & set(sample.gold)))
-    return Guess(accepted / len(sample.options), _passes(sample) if circular else 1)
-
-
-def _passes(sample: Sample) -> int:
-    """Number of passes under CircularEval, as in `protocol.flows.planned_passes`, which makes
-    them."""
-    if sample.rotations:
-        return 1 + len(sample.rotations)
-    return len(sample.options) if is_rotatable(sample.options) else 1
+    passes = 1
+    if circular:
+        # As many as `protocol.flows.planned_passes` makes.
+        passes = len(sample.options) if is_rotatable(sample.options) else 1
+        passes = 1 + len(sample.rotations) if sample.rotations else passes
+    return Guess(accepted / len(sample.options), passes)
 
 
 def flag_probabilities(rule: Rule, right: NDArray[float64], models: int) -> NDArray[float64]:
     """The probability that the rule flags each item if every one of `models` models is right with
     probability `right` (items,), independently. NaN stays NaN."""
-    import numpy as np
-
     threshold = rule.threshold(models)
     counts = range(threshold, models + 1) if rule.flags_right_answers else range(threshold + 1)
     values, inverse = np.unique(right, return_inverse=True)
@@ -84,21 +73,20 @@ def expected_flags(probabilities: NDArray[float64], units: NDArray[intp]) -> Exp
     `units` (items,) numbers the units: the items of a unit (a pair) are flagged together, others
     independently. Items with an unknown probability are left out.
     """
-    import numpy as np
-
     known = ~np.isnan(probabilities)
     _, first, sizes = np.unique(units[known], return_index=True, return_counts=True)
     of_unit = probabilities[known][first]
     mean = float((of_unit * sizes).sum())
-    low, high = _range(_distribution(of_unit, sizes))
-    return ExpectedFlags(mean, low, high)
+    # Rounding of the transform: a sum of 0.97499999 is 0.975.
+    below = np.cumsum(_distribution(of_unit, sizes)) + 1e-9
+    tail = (1 - _LEVEL) / 2
+    low, high = np.searchsorted(below, (tail, 1 - tail)).tolist()
+    return ExpectedFlags(mean, low, min(high, len(below) - 1))
 
 
 def _distribution(probabilities: NDArray[float64], sizes: NDArray[intp]) -> NDArray[float64]:
     """The probabilities of 0, 1, ... flagged items: Poisson binomial, through its characteristic
     function (Hong 2013), units of one probability and size taken together."""
-    import numpy as np
-
     total = int(sizes.sum())
     angles = 2 * np.pi * np.arange(total + 1) / (total + 1)
     pairs, counts = np.unique(np.stack([probabilities, sizes]), axis=1, return_counts=True)
@@ -106,14 +94,3 @@ def _distribution(probabilities: NDArray[float64], sizes: NDArray[intp]) -> NDAr
     for (p, size), count in zip(pairs.T.tolist(), counts.tolist(), strict=True):
         values *= (1 - p + p * np.exp(1j * angles * size)) ** count
     return np.clip(np.fft.fft(values).real / (total + 1), 0, 1)
-
-
-def _range(distribution: NDArray[float64]) -> tuple[int, int]:
-    import numpy as np
-
-    below = np.cumsum(distribution)
-    # Rounding of the transform: a sum of 0.97499999 is 0.975.
-    tail = (1 - _LEVEL) / 2
-    low = int(np.searchsorted(below, tail - 1e-9))
-    high = int(np.searchsorted(below, 1 - tail - 1e-9))
-    return low, min(high, len(distribution) - 1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import BinaryIO
 
 import msgspec
 
@@ -16,10 +17,6 @@ from snellen.curate.decisions import Evidence
 from snellen.curate.filter.verdicts import ItemVerdict, RunVerdicts, decode_line
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE
 
-if TYPE_CHECKING:
-    from numpy import int8
-    from numpy.typing import NDArray
-
 _MAX_REPLY = 2_000
 """Characters of a reply that a decision records; the run has all of it."""
 _NO_REPLY = "no reply"
@@ -27,26 +24,15 @@ _WORDS = {ItemVerdict.RIGHT: "right", ItemVerdict.WRONG: "wrong", ItemVerdict.SI
 _decode = msgspec.json.Decoder(Record).decode
 
 
-class EvidenceReader:
+class EvidenceReader(ExitStack):
     """Reads again what the models of runs replied about single items. A context manager, which
     holds the runs' files open."""
 
     def __init__(self, runs: Sequence[RunVerdicts]) -> None:
+        super().__init__()
         self._runs = tuple(runs)
         self._files: dict[Path, BinaryIO] = {}
         self._texts: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        for file in self._files.values():
-            file.close()
 
     def read(self, position: int) -> tuple[Evidence, ...]:
         """What each model replied about an item, and what was made of it. Of several rotations it
@@ -65,7 +51,7 @@ class EvidenceReader:
         path = run.path / name
         try:
             if path not in self._files:
-                self._files[path] = path.open("rb")
+                self._files[path] = self.enter_context(path.open("rb"))
             self._files[path].seek(offset)
             line = self._files[path].readline()
         except OSError as error:
@@ -106,19 +92,13 @@ def _verdict_text(record: Record, wrong: int | None) -> str:
     return f"wrong in rotation {wrong + 1} of {count}: {why}" if count > 1 else f"wrong: {why}"
 
 
-class BriefEvidence:
-    """Verdicts without replies, for items that no rule flags; equal combinations are shared."""
+def brief_evidence(names: Sequence[str]) -> Callable[[tuple[int, ...]], tuple[Evidence, ...]]:
+    """Makes evidence of an item's verdicts, without replies, for items that no rule flags; equal
+    combinations are shared."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
-        self._made: dict[bytes, tuple[Evidence, ...]] = {}
+    @cache
+    def evidence_of(verdicts: tuple[int, ...]) -> tuple[Evidence, ...]:
+        words = [_WORDS[ItemVerdict(verdict)] for verdict in verdicts]
+        return tuple(Evidence(name, verdict=word) for name, word in zip(names, words, strict=True))
 
-    def of(self, verdicts: NDArray[int8]) -> tuple[Evidence, ...]:
-        """The evidence of an item's verdicts, shape (runs,)."""
-        key = verdicts.tobytes()
-        if key not in self._made:
-            words = [_WORDS[ItemVerdict(verdict)] for verdict in verdicts.tolist()]
-            self._made[key] = tuple(
-                Evidence(name, verdict=word) for name, word in zip(self._names, words, strict=True)
-            )
-        return self._made[key]
+    return evidence_of

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from snellen.core.errors import UnknownName, UsageError
 from snellen.core.model import AnyModel, Identity
 from snellen.curate.decisions import FAILED, Action, Decision
-from snellen.curate.filter.evidence import BriefEvidence, EvidenceReader
+from snellen.curate.filter.evidence import EvidenceReader, brief_evidence
 from snellen.curate.filter.judging import JudgedItems, judge_items
 from snellen.curate.filter.model_runs import Reports, run_models
 from snellen.curate.filter.options import FilterOptions
@@ -210,11 +212,9 @@ def _decisions(
     judged: JudgedItems, rules: FilterRules, reader: EvidenceReader
 ) -> Iterator[Decision]:
     """A decision about every item, in the order of the data."""
-    import numpy as np
-
     index = judged.index
     verdicts = np.stack([run.verdicts for run in judged.runs], axis=1)  # (items, runs)
-    brief = BriefEvidence([run.name for run in judged.runs])
+    brief_of = brief_evidence([run.name for run in judged.runs])
     passed = f"passes {', '.join(each.rule.name for each in judged.applied)}"
     flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
     dropped = judged.flagged_mask(rules.drop)
@@ -228,7 +228,8 @@ def _decisions(
         elif undecided[position]:
             yield _raise_flag(judged, position, Judgement.UNDECIDED, "flag", reader)
         else:
-            evidence = brief.of(verdicts[position]) if rules.brief else reader.read(position)
+            brief = brief_of(tuple(verdicts[position].tolist())) if rules.brief else None
+            evidence = brief or reader.read(position)
             yield Decision(name, "keep", STEP, NOT_FLAGGED, passed, evidence)
 
 

@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy import bool_, float64, int8, intp
+from numpy.typing import NDArray
 
 from snellen.core.errors import UsageError
 from snellen.curate.filter.chance import flag_probabilities
@@ -27,11 +31,6 @@ from snellen.curate.filter.verdicts import (
     RunVerdicts,
     join_pairs,
 )
-
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int8, intp
-    from numpy.typing import NDArray
-
 
 UNREADABLE, NO_PICTURE, NO_ANSWER = "unreadable", "no picture", "no answer"
 _MIN_MEDIA_SHARE = 0.9
@@ -102,8 +101,6 @@ class JudgedItems:
     def _some_rule_says(
         self, judgement: Judgement, kinds: Sequence[ModelKind] = KINDS
     ) -> NDArray[bool_]:
-        import numpy as np
-
         says = [(each.judgements == judgement) & (each.rule.kind in kinds) for each in self.applied]
         result: NDArray[bool_] = np.logical_or.reduce(says) & self.askable
         return result
@@ -116,8 +113,6 @@ def judge_items(
     min_replies: int | None = None,
 ) -> JudgedItems:
     """Judge every item by the chosen rules, and by the papers' others to compare."""
-    import numpy as np
-
     problems = find_problems(index, runs)
     askable = np.ones(len(index), dtype=np.bool_)
     askable[list(problems)] = False
@@ -177,8 +172,6 @@ def _judge_rule(
 ) -> JudgedRule:
     """Apply a rule to the verdicts of the models of its kind, with the chance that guesses are
     flagged. `joined` has verdicts of shape (items,)."""
-    import numpy as np
-
     verdicts = np.stack([each for kind, each in joined if kind == rule.kind])  # (models, items)
     right = (verdicts == ItemVerdict.RIGHT).sum(axis=0)
     silent = (verdicts == ItemVerdict.SILENT).sum(axis=0)

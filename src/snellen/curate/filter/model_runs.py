@@ -8,7 +8,7 @@ They are ordinary runs, in the folder `runs` of the step: resumed, budgeted and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from snellen.api.evaluation import evaluate
@@ -64,11 +64,15 @@ def run_models(
             continue
         before = _spending(runs_folder, budget)
         others = [name for other in models if other != kind for name in models[other]]
-        priced = replace(options, prices=_prices_for(options.prices, others))
+        control = "blind" if kind == "text-only" else None
+        names_of_own = {field.name for field in fields(options)} - {"circular", "columns"}
+        own = {name: getattr(options, name) for name in names_of_own}
+        own |= {"budget": budget, "prices": _prices_for(options.prices, others)}
+        variant = Variant(circular=options.circular, control=control, columns=columns)
         results = evaluate(
             list(names),
             data,
-            _run_options(priced, kind, runs_folder, budget, columns),
+            RunOptions(out=runs_folder, html=False, variant=variant, **own),
             command=reports.command,
             progress=reports.progress,
             fetching=reports.fetching,
@@ -89,34 +93,6 @@ def _prices_for(prices: Sequence[str], others: Sequence[AnyModel]) -> list[str]:
     """The prices without those of models that are asked in other runs."""
     elsewhere = " ".join(map(str, others))
     return [price for price in prices if price.rpartition(":")[0] not in elsewhere]
-
-
-def _run_options(
-    options: FilterOptions,
-    kind: ModelKind,
-    folder: Path,
-    budget: str | None,
-    columns: dict[str, str],
-) -> RunOptions:
-    """The options of a run by one kind of model; text-only models get the control `blind`."""
-    return RunOptions(
-        load=options.load,
-        serve_timeout=options.serve_timeout,
-        retries=options.retries,
-        max_failures=options.max_failures,
-        budget=budget,
-        prices=options.prices,
-        out=folder,
-        store=options.store,
-        fresh=options.fresh,
-        extractors=options.extractors,
-        html=False,
-        variant=Variant(
-            circular=options.circular,
-            control="blind" if kind == "text-only" else None,
-            columns=columns,
-        ),
-    )
 
 
 def _spending(runs: Path, budget: str | None) -> float:

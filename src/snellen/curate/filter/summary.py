@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct
+from numpy import float64, intp
+from numpy.typing import NDArray
 
 from snellen.curate.filter.chance import expected_flags
 from snellen.curate.filter.judging import JudgedItems, JudgedRule
 from snellen.curate.filter.rules import Judgement, ModelKind
 from snellen.curate.filter.verdicts import ItemVerdict, RunVerdicts
 from snellen.curate.step import Status
-
-if TYPE_CHECKING:
-    from numpy import bool_, float64, intp
-    from numpy.typing import NDArray
 
 
 class ModelCount(Struct, frozen=True):
@@ -116,6 +116,7 @@ def summarise(
     flagged, undecided = int(judged.flagged_mask().sum()), int(judged.undecided_mask().sum())
     dropped = int(judged.flagged_mask(drop).sum())
     askable = int(judged.askable.sum())
+    models = tuple(_count_model(run, judged) for run in judged.runs)
     return FilterResult(
         data=data,
         folder=folder,
@@ -131,9 +132,9 @@ def summarise(
             *(_count_rule(each, judged, True) for each in judged.applied),
             *(_count_rule(each, judged, False) for each in judged.others),
         ),
-        models=tuple(_count_model(run, judged) for run in judged.runs),
+        models=models,
         groups=tuple(_count_groups(judged)),
-        notices=(*notices, *_guessing_notices(judged)),
+        notices=(*notices, *_guessing_notices(models)),
     )
 
 
@@ -163,14 +164,10 @@ def _count_rule(each: JudgedRule, judged: JudgedItems, is_applied: bool) -> Rule
 
 
 def _is_known(probabilities: NDArray[float64]) -> bool:
-    import numpy as np
-
     return not bool(np.isnan(probabilities).all())
 
 
 def _count_model(run: RunVerdicts, judged: JudgedItems) -> ModelCount:
-    import numpy as np
-
     index = judged.index
     verdicts = run.verdicts[judged.askable]
     replied = judged.askable & (run.verdicts != ItemVerdict.SILENT)
@@ -188,61 +185,45 @@ def _count_model(run: RunVerdicts, judged: JudgedItems) -> ModelCount:
 
 def _count_groups(judged: JudgedItems) -> Iterator[GroupCount]:
     """A row for each value of each column, in the order of the data."""
-    flagged, undecided = judged.flagged_mask(), judged.undecided_mask()
+    applied = judged.applied
+    every = {
+        "items": judged.askable,
+        "by_any": judged.flagged_mask(),
+        "undecided": judged.undecided_mask(),
+    }
+    flagged = {each.rule.name: (each.judgements == Judgement.FLAG) & judged.askable
+               for each in applied}  # fmt: skip
+    expected = {each.rule.name: np.nan_to_num(each.guess_independent) * judged.askable
+                for each in applied}  # fmt: skip
     for column, (codes, values) in judged.index.groups.items():
-        size = len(values)
-
-        def count(
-            items: NDArray[bool_], codes: NDArray[intp] = codes, size: int = size
-        ) -> list[int]:
-            return _sums(codes, size, items.astype(float), int)
-
-        members, any_rule, unclear = count(judged.askable), count(flagged), count(undecided)
-        by_rule = {
-            each.rule.name: count((each.judgements == Judgement.FLAG) & judged.askable)
-            for each in judged.applied
-        }
-        expected = {
-            each.rule.name: _sums(
-                codes, size, _zero_unknown(each.guess_independent) * judged.askable
-            )
-            for each in judged.applied
-        }
+        sums = partial(_sums, codes, len(values))
+        counts, by_rule = sums(every), sums(flagged)
+        guessed = sums(expected)
         for code, value in enumerate(values):
             yield GroupCount(
-                column=column,
-                value=value,
-                items=members[code],
-                flagged={name: counts[code] for name, counts in by_rule.items()},
-                expected={name: round(sums[code], 4) for name, sums in expected.items()},
-                by_any=any_rule[code],
-                undecided=unclear[code],
+                column,
+                value,
+                flagged={name: int(each[code]) for name, each in by_rule.items()},
+                expected={name: round(each[code], 4) for name, each in guessed.items()},
+                **{name: int(each[code]) for name, each in counts.items()},
             )
 
 
 def _sums(
-    codes: NDArray[intp], size: int, weights: NDArray[float64], kind: type = float
-) -> list[Any]:
+    codes: NDArray[intp], size: int, weights: Mapping[str, NDArray[Any]]
+) -> dict[str, list[float]]:
     """The sum of the weights of each code, 0 to `size`."""
-    import numpy as np
-
-    return [kind(each) for each in np.bincount(codes, weights=weights, minlength=size)]
-
-
-def _zero_unknown(probabilities: NDArray[float64]) -> NDArray[float64]:
-    import numpy as np
-
-    return np.nan_to_num(probabilities, nan=0.0)
+    return {name: np.bincount(codes, weights=each, minlength=size).tolist()
+            for name, each in weights.items()}  # fmt: skip
 
 
-def _guessing_notices(judged: JudgedItems) -> Iterator[str]:
+def _guessing_notices(models: Sequence[ModelCount]) -> Iterator[str]:
     """A sentence for each vision model that is no better than chance: what it misses says nothing
     about an item."""
-    for run in judged.runs:
-        count = _count_model(run, judged)
+    for count in models:
         replied = count.right + count.wrong
-        if run.kind == "vision" and replied and count.right <= count.chance:
+        if count.kind == "vision" and replied and count.right <= count.chance:
             yield (
-                f"{run.name} is right on {count.right} of {replied} items, and guessing on "
+                f"{count.model} is right on {count.right} of {replied} items, and guessing on "
                 f"{count.chance:.0f}: what it misses says little about an item"
             )

@@ -1,18 +1,14 @@
-"""The output of `snellen curate filter`: tables, JSON, Markdown."""
+"""What `snellen curate filter` prints: sentences and tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from snellen.curate.filter.judging import NO_ANSWER, NO_PICTURE, UNREADABLE
 from snellen.curate.filter.summary import FilterResult, GroupCount, ModelCount, RuleCount
+from snellen.curate.step_report import StepReport
 from snellen.report import format as fmt
-from snellen.report.markdown import bullets
-from snellen.report.terminal.comparison import TextTable, markdown_lines, print_table
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from snellen.report.result_tables import ResultTable
 
 _NO_VALUE = "(none)"
 _PROBLEMS = {
@@ -22,14 +18,20 @@ _PROBLEMS = {
 }
 
 
-def filter_tables(result: FilterResult, max_rows: int) -> Iterator[TextTable]:
-    """Tables of rules, of models, and of the shares by each column."""
+def filter_report(result: FilterResult, max_rows: int) -> StepReport:
+    """Counts and rules as sentences, and tables of rules, of models, and of the shares by column,
+    of which each has at most `max_rows` rows."""
+    tables = tuple(_tables(result, max_rows))
+    return StepReport(result.notices, tuple(filter_lines(result)), tables, GUESSING)
+
+
+def _tables(result: FilterResult, max_rows: int) -> Iterator[ResultTable]:
     headings = ("rule", "flagged", "share", "undecided", "by guessing", "same text")
-    yield TextTable("flagged by rule", 1, headings, [_rule_cells(rule) for rule in result.rules])
+    yield ResultTable("flagged by rule", headings, tuple(map(_rule_cells, result.rules)))
     for kind, title in _KINDS.items():
-        rows = [_model_cells(count) for count in result.models if count.kind == kind]
+        rows = tuple(_model_cells(count) for count in result.models if count.kind == kind)
         if rows:
-            yield TextTable(title, 1, ("model", "right", "share", "no reply", "by guessing"), rows)
+            yield ResultTable(title, ("model", "right", "share", "no reply", "by guessing"), rows)
     applied = [rule for rule in result.rules if rule.is_applied]
     for column in dict.fromkeys(group.column for group in result.groups):
         groups = [group for group in result.groups if group.column == column]
@@ -38,8 +40,8 @@ def filter_tables(result: FilterResult, max_rows: int) -> Iterator[TextTable]:
         more = len(groups) - max_rows
         title = f"flagged by {fmt.display_name(column)}"
         title += f", {more} more in --json" if more > 0 else ""
-        rows = [_group_cells(group, applied) for group in groups[:max_rows]]
-        yield TextTable(title, 1, _group_headings(applied), rows)
+        rows = tuple(_group_cells(group, applied) for group in groups[:max_rows])
+        yield ResultTable(title, _group_headings(applied), rows)
 
 
 _KINDS = {"text-only": "models without pictures", "vision": "models with pictures"}
@@ -115,30 +117,7 @@ def filter_lines(result: FilterResult) -> Iterator[str]:
     yield f"items: {result.folder}/items.jsonl"
 
 
-def print_filter(result: FilterResult, console: Console, *, max_rows: int) -> None:
-    from rich.text import Text
-
-    for notice in result.notices:
-        console.print(Text(f"! {notice}", style="yellow"))
-    for line in filter_lines(result):
-        console.print(Text(line), soft_wrap=True)
-    for grid in filter_tables(result, max_rows):
-        console.print()
-        console.print(Text(grid.title, style="bold"))
-        print_table(grid, console)
-    console.print()
-    console.print(Text(GUESSING))
-
-
 GUESSING = (
     "by guessing: items that the rule would flag if every model guessed independently in every "
     "pass (in 95 of 100 such data sets from-to); same text: if it kept to the option it drew first"
 )
-
-
-def filter_markdown(result: FilterResult, *, max_rows: int) -> str:
-    """The sentences and tables as Markdown."""
-    lines = [*bullets(result.notices), *filter_lines(result), ""]
-    for grid in filter_tables(result, max_rows):
-        lines += [*markdown_lines(grid), ""]
-    return "\n".join([*lines, GUESSING, ""])

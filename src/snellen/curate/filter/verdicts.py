@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
+import numpy as np
 from msgspec import Struct
+from numpy import bool_, float64, int8, int64, intp
+from numpy.typing import NDArray
 
 from snellen.benchmarks.protocol.control import OPTION as CONTROL
 from snellen.core.errors import DataError, StorageError, UsageError
@@ -25,10 +28,6 @@ from snellen.curate.filter.chance import guess_of
 from snellen.curate.filter.rules import ModelKind
 from snellen.curate.items import ItemTable, item_kind
 from snellen.store.runs import FAILURES_FILE, SAMPLES_FILE, RunFolder
-
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int8, int64, intp
-    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
@@ -108,39 +107,27 @@ def index_items(
 ) -> ItemIndex:
     """Read all items once. `columns` are those that shares are reported by; with `pairs`, two
     yes/no questions of one unit are judged as one. Raises DataError, UsageError."""
-    import numpy as np
-
-    ids: list[str] = []
-    units: list[str] = []
-    guesses: list[float] = []
-    passes: list[int] = []
-    has_gold: list[bool] = []
-    has_media: list[bool] = []
-    contents: list[int] = []
-    values: dict[str, list[int]] = {column: [] for column in columns}
+    rows: list[tuple[str, float, int, bool, bool, int, str]] = []
+    codes: dict[str, list[int]] = {column: [] for column in columns}
     labels: dict[str, dict[str, int]] = {column: {} for column in columns}
     problems: dict[int, str] = {}
     for position, item in enumerate(table):
         sample = item.sample
-        ids.append(item.id)
-        guess = guess_of(sample, circular)
-        guesses.append(guess.once)
-        passes.append(guess.passes)
-        has_gold.append(bool(sample.gold))
-        has_media.append(bool(sample.media))
-        in_form = item_kind(item) == sample.kind
-        contents.append(content_hash(sample) if in_form else 0)
-        units.append(sample.unit if pairs and sample.kind == "yes_no" else "")
-        for column in columns:
-            known = labels[column]
-            values[column].append(known.setdefault(item.label(column), len(known)))
+        # A run holds questions of another kind in another form.
+        content = content_hash(sample) if item_kind(item) == sample.kind else 0
+        unit = sample.unit if pairs and sample.kind == "yes_no" else ""
+        rows.append((item.id, *guess_of(sample, circular), bool(sample.gold), bool(sample.media),
+                     content, unit))  # fmt: skip
+        for column, known in labels.items():
+            codes[column].append(known.setdefault(item.label(column), len(known)))
         if item.problem:
             problems[position] = item.problem
-    if not ids:
+    if not rows:
         raise DataError(f"{table.path} has no items")
+    ids, guesses, passes, has_gold, has_media, contents, units = zip(*rows, strict=True)
     numbers = _pair_numbers(units)
     return ItemIndex(
-        ids=ids,
+        ids=list(ids),
         positions={name: position for position, name in enumerate(ids)},
         units=numbers,
         sizes=np.bincount(numbers, minlength=len(ids))[numbers],
@@ -150,18 +137,16 @@ def index_items(
         has_media=np.array(has_media, dtype=np.bool_),
         contents=np.array(contents, dtype=np.int64),
         groups={
-            column: (np.array(values[column], dtype=np.intp), list(labels[column]))
+            column: (np.array(codes[column], dtype=np.intp), list(labels[column]))
             for column in columns
         },
         problems=problems,
     )
 
 
-def _pair_numbers(units: list[str]) -> NDArray[intp]:
+def _pair_numbers(units: Sequence[str]) -> NDArray[intp]:
     """A number for each item; the two members of a pair share that of the first. A unit of any
     other size is no pair, so that its items stand for themselves."""
-    import numpy as np
-
     members: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
         if unit:
@@ -221,8 +206,6 @@ def read_verdicts(
     UsageError for a run that did not rotate the options although `protocol` asks for it, or that
     shares no question with the data.
     """
-    import numpy as np
-
     verdicts = np.full(len(index), int(ItemVerdict.SILENT), dtype=np.int8)
     places = np.full(len(index), -1, dtype=np.int64)
     check_content = run.info.config.data != data
@@ -286,8 +269,6 @@ def _verdict(record: _JudgedRecord, protocol: Protocol, right_above: float) -> I
 def join_pairs(verdicts: NDArray[int8], units: NDArray[intp]) -> NDArray[int8]:
     """The verdicts with each pair judged as one, as MME's accuracy+ does: wrong if either question
     is wrong, else silent if either is, else right."""
-    import numpy as np
-
     if len(np.unique(units)) == len(units):
         return verdicts
     # The worst of both: wrong (0) before silent (1) before right (2).

@@ -7,14 +7,14 @@ overestimates guessing on few questions; the cross-fitted one takes it from the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy import bool_, int64, uint64
+from numpy.typing import NDArray
 
 from snellen.curate.statistics.results import Baselines
 from snellen.stats.resampling import seeded_generator
-
-if TYPE_CHECKING:
-    from numpy import bool_, int64, uint64
-    from numpy.typing import NDArray
 
 SPLITS = 20
 """Random halves over which the most frequent place is averaged."""
@@ -44,8 +44,6 @@ class AnswerArrays(NamedTuple):
 
 def guess_baselines(answers: AnswerArrays) -> Baselines:
     """The scores of guessing on these items."""
-    import numpy as np
-
     n = len(answers.options)
     if not n:
         return Baselines(0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -75,8 +73,6 @@ def _cross_fitted(right: NDArray[int64], clusters: NDArray[uint64], kind: str) -
     halves used both ways; places that are equally frequent share the answer. Items of one cluster
     stay in the same half: if each image has as many questions with yes as with no, so has each
     half."""
-    import numpy as np
-
     places = int(right.max()) + 1
     _, index = np.unique(clusters, return_inverse=True)
     groups = int(index.max()) + 1

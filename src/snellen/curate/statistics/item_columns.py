@@ -4,12 +4,12 @@ are summarised as arrays in some 100 MB."""
 from __future__ import annotations
 
 import heapq
+import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from snellen.core.errors import MediaError, UsageError
 from snellen.core.sample import MediaRef, Sample, sampling_key
@@ -30,10 +30,6 @@ from snellen.curate.statistics.shortcut_rules import (
 from snellen.curate.statistics.words import count_words, is_unspaced, split_terms
 from snellen.data.media.sources import BrokenSource
 
-if TYPE_CHECKING:
-    from numpy import uint64
-    from numpy.typing import NDArray
-
 KINDS = ("choice", "multi", "yes_no", "open")
 """Kinds of questions; their index is their code."""
 SOURCE_COLUMN = "source"
@@ -45,31 +41,6 @@ MISSING = (
 MAX_LABELS = 10_000
 """Groups of a column above which it is no grouping."""
 _NOTHING = 255
-_COMPACT = 1 << 22
-"""Hashes after which those that occur twice are dropped."""
-
-
-class DistinctHashes:
-    """Number of distinct values, by hashes of 64 bits: two of a million are equal with a
-    probability of 3 in 100 million."""
-
-    def __init__(self) -> None:
-        self._hashes = array("q")
-        self._limit = _COMPACT
-
-    def add(self, values: Iterable[object]) -> None:
-        self._hashes.extend(map(hash, values))
-        if len(self._hashes) > self._limit:
-            self._hashes = array("q", self._unique().tobytes())
-            self._limit = max(_COMPACT, 2 * len(self._hashes))
-
-    def count(self) -> int:
-        return len(self._unique())
-
-    def _unique(self) -> NDArray[uint64]:
-        import numpy as np
-
-        return np.unique(np.frombuffer(self._hashes, dtype=np.uint64))
 
 
 class GroupLabels:
@@ -93,73 +64,61 @@ class SampledQuestion(NamedTuple):
     cluster: int
 
 
-@dataclass
+_NUMBERS = {
+    "kinds": "B",  # Index in `KINDS`.
+    "question_words": "I",
+    "hint_words": "I",
+    "answer_words": "i",  # -1 without an answer.
+    "options": "B",  # Number of options.
+    "length_ratios": "f",  # NaN without options.
+    "orders": "b",  # See `sorted_order`.
+    "accepted": "B",  # Number of accepted options; 0 without an answer.
+    "right": "B",  # Index of the right option, of yes/no questions 0 for yes; 255 if not one.
+    "images": "H",
+    "videos": "H",
+    "clusters": "Q",  # Equal for items of one unit, or with the same images and videos.
+}
+"""What is kept of each item, and the type code of its array."""
+
+
 class ItemColumns:
     """Numbers of each item, appended one by one; see `add`."""
 
-    by: Sequence[str] | None = None
-    """Columns to group by; None takes the groups of the samples, sources and licences."""
-    read_media: bool = True
-    """Whether the headers of images and videos are read."""
-    sample_size: int = 0
-    """Closed questions to keep for the text probe, drawn by their ids."""
-    kinds: array[int] = field(default_factory=lambda: array("B"))
-    question_words: array[int] = field(default_factory=lambda: array("I"))
-    hint_words: array[int] = field(default_factory=lambda: array("I"))
-    answer_words: array[int] = field(default_factory=lambda: array("i"))
-    """-1 without an answer."""
-    options: array[int] = field(default_factory=lambda: array("B"))
-    """Number of options."""
-    option_words: array[int] = field(default_factory=lambda: array("I"))
-    """Of every option of every item, one after the other."""
-    length_ratios: array[float] = field(default_factory=lambda: array("f"))
-    """NaN without options."""
-    orders: array[int] = field(default_factory=lambda: array("b"))
-    """See `sorted_order`."""
-    accepted: array[int] = field(default_factory=lambda: array("B"))
-    """Number of accepted options; 0 without an answer."""
-    right: array[int] = field(default_factory=lambda: array("B"))
-    """Index of the right option, of yes/no questions 0 for yes; 255 if there is not one."""
-    images: array[int] = field(default_factory=lambda: array("H"))
-    videos: array[int] = field(default_factory=lambda: array("H"))
-    clusters: array[int] = field(default_factory=lambda: array("Q"))
-    """Equal for items of one unit, or with the same images and videos."""
-    picked: dict[str, array[int]] = field(
-        default_factory=lambda: {rule: array("B") for rule in SHORTCUT_RULES}
-    )
-    """By rule: number of options that it picks; 0 where it does not apply."""
-    picks_right: dict[str, array[int]] = field(
-        default_factory=lambda: {rule: array("B") for rule in SHORTCUT_RULES}
-    )
-    groups: dict[str, GroupLabels] = field(default_factory=dict)
-    missing: Counter[str] = field(default_factory=Counter)
-    equal_options: int = 0
-    unspaced: int = 0
-    closed: int = 0
-    """Questions with one right option, from which the sample is drawn."""
-    image_facts: list[array[int]] = field(default_factory=lambda: [array("Q") for _ in range(3)])
-    """Width, height and bytes of each distinct image."""
-    formats: Counter[str] = field(default_factory=Counter)
-    video_facts: list[StoredVideo] = field(default_factory=list)
-    distinct_images: int = 0
-    distinct_videos: int = 0
-    unreadable_images: int = 0
-    unreadable_videos: int = 0
-    words: DistinctHashes = field(default_factory=DistinctHashes)
-    questions: DistinctHashes = field(default_factory=DistinctHashes)
-
-    def __post_init__(self) -> None:
-        self._seen_media: dict[int, bool] = {}
-        self._sample: list[tuple[int, int, SampledQuestion]] = []
-        for name in self.by or ():
-            self.groups[name] = GroupLabels()
+    def __init__(
+        self, by: Sequence[str] | None = None, read_media: bool = True, sample_size: int = 0
+    ) -> None:
+        """`by`: columns to group by; None takes the groups of the samples, sources and licences.
+        `read_media`: whether the headers of images and videos are read. `sample_size`: closed
+        questions to keep for the text probe, drawn by their ids."""
+        self.by, self.read_media, self.sample_size = by, read_media, sample_size
+        self.numbers: dict[str, array[Any]] = {name: array(code) for name, code in _NUMBERS.items()}
+        self.option_words = array("I")
+        """Of every option of every item, one after the other."""
+        self.picked = {rule: array("B") for rule in SHORTCUT_RULES}
+        """By rule: number of options that it picks; 0 where it does not apply."""
+        self.picks_right = {rule: array("B") for rule in SHORTCUT_RULES}
+        self.groups: dict[str, GroupLabels] = {name: GroupLabels() for name in by or ()}
+        self.missing: Counter[str] = Counter()
+        self.equal_options = self.unspaced = self.closed = 0
+        """`closed`: questions with one right option, from which the sample is drawn."""
+        self.images: list[ImageFacts] = []
+        self.videos: list[StoredVideo] = []
+        """Facts of each distinct image and video."""
+        self.distinct: Counter[str] = Counter()
+        self.unreadable: Counter[str] = Counter()
+        """Distinct images and videos by kind."""
+        self.words: set[int] = set()
+        self.questions: set[int] = set()
+        """Hashes of 64 bits: two of a million are equal with a probability of 3 in 100 million."""
         self._rules = [
             (function, self.picked[rule].append, self.picks_right[rule].append)
             for rule, function in SHORTCUT_RULES.items()
         ]
+        self._seen_media: dict[int, bool] = {}
+        self._sample: list[tuple[int, int, SampledQuestion]] = []
 
     def __len__(self) -> int:
-        return len(self.kinds)
+        return len(self.numbers["kinds"])
 
     @property
     def sample(self) -> list[SampledQuestion]:
@@ -168,32 +127,35 @@ class ItemColumns:
 
     def add(self, item: Item) -> None:
         """Append an item. Raises UsageError for a grouping with too many groups."""
-        sample = item.sample
-        number = len(self.kinds)
+        sample, number = item.sample, len(self)
         self._add_groups(item, number)
         # A row whose answer is none of its options stays a choice.
         kind = "choice" if item.problem and sample.options else item_kind(item)
-        self.kinds.append(KINDS.index(kind))
         options = list(sample.options.values())
         texts = choice_texts(sample.question, options)
-        self._add_words(sample, texts)
-        self.words.add(chain(texts.question_terms, *texts.option_terms))
-        if sample.hint:
-            self.words.add(split_terms(sample.hint))
-        self.questions.add((sample.question,))
-        self._add_media(sample)
+        self._add_texts(sample, texts)
         self._add_missing(item, kind, options)
-        cluster = _cluster(sample, number)
-        self.clusters.append(cluster)
-        self.options.append(min(len(options), _NOTHING))
-        self.length_ratios.append(
-            max(1, *texts.lengths) / max(1, min(texts.lengths)) if options else float("nan")
-        )
-        self.orders.append(sorted_order(texts))
-        self.equal_options += len(set(options)) < len(options)
         right, accepted = _right_option(sample, kind)
-        self.right.append(right)
-        self.accepted.append(accepted)
+        cluster = _cluster(sample, number)
+        gold = sample.gold[0] if sample.gold else ""
+        media = [ref.kind for ref in sample.media]
+        lengths = texts.lengths
+        values = {
+            "kinds": KINDS.index(kind),
+            "question_words": count_words(sample.question),
+            "hint_words": count_words(sample.hint) if sample.hint else 0,
+            "answer_words": count_words(sample.options.get(gold, gold)) if sample.gold else -1,
+            "options": min(len(options), _NOTHING),
+            "length_ratios": max(1, *lengths) / max(1, min(lengths)) if options else math.nan,
+            "orders": sorted_order(texts),
+            "accepted": accepted,
+            "right": right,
+            "images": media.count("image"),
+            "videos": media.count("video"),
+            "clusters": cluster,
+        }
+        for name, value in values.items():
+            self.numbers[name].append(value)
         applies = kind == "choice" and right != _NOTHING and len(options) > 1
         for function, add_picked, add_right in self._rules:
             picks = function(texts) if applies else ()
@@ -202,21 +164,15 @@ class ItemColumns:
         if self.sample_size and (applies or (kind == "yes_no" and right != _NOTHING)):
             self._draw(sample, options if applies else ["Yes", "No"], right, cluster)
 
-    def _add_words(self, sample: Sample, texts: ChoiceTexts) -> None:
-        self.question_words.append(count_words(sample.question))
-        self.hint_words.append(count_words(sample.hint) if sample.hint else 0)
-        options = texts.options
-        if texts.lines.isascii():
-            self.option_words.extend([len(option.split()) for option in options])
-        else:
-            self.option_words.extend(map(count_words, options))
-        answer = -1
-        if sample.gold:
-            first = sample.gold[0]
-            answer = count_words(sample.options.get(first, first))
-        self.answer_words.append(answer)
-        if is_unspaced(sample.question) or is_unspaced(texts.lines):
-            self.unspaced += 1
+    def _add_texts(self, sample: Sample, texts: ChoiceTexts) -> None:
+        """Add the words and texts that are counted over all items."""
+        self.option_words.extend(map(count_words, texts.options))
+        self.equal_options += len(set(texts.options)) < len(texts.options)
+        self.unspaced += is_unspaced(sample.question) or is_unspaced(texts.lines)
+        self.questions.add(hash(sample.question))
+        self.words.update(map(hash, chain(texts.question_terms, *texts.option_terms)))
+        if sample.hint:
+            self.words.update(map(hash, split_terms(sample.hint)))
 
     def _add_groups(self, item: Item, number: int) -> None:
         """Add the labels of item `number`, counted from 0. Raises UsageError for a column of `by`
@@ -242,64 +198,42 @@ class ItemColumns:
                 column.codes = array("I", bytes(4 * (number + 1)))
 
     def _add_missing(self, item: Item, kind: str, options: Sequence[str]) -> None:
-        sample, missing = item.sample, self.missing
-        if not sample.question:
-            missing["question"] += 1
-        if kind == "choice" and not options:
-            missing["options"] += 1
-        if options and not all(options):
-            missing["option text"] += 1
-        if not sample.gold:
-            missing["answer"] += 1
-        if not sample.media:
-            missing["image or video"] += 1
-        if not item.label(SOURCE_COLUMN):
-            missing["source"] += 1
-        if not own_licence(item.cells):
-            missing["licence"] += 1
-        if item.problem:
-            missing["valid row"] += 1
+        sample = item.sample
+        # All are looked at: each distinct medium is counted.
+        readable = [self._is_readable(ref) for ref in sample.media]
+        lacking = {
+            "question": not sample.question,
+            "options": kind == "choice" and not options,
+            "option text": bool(options) and not all(options),
+            "answer": not sample.gold,
+            "image or video": not sample.media,
+            "source": not item.label(SOURCE_COLUMN),
+            "licence": not own_licence(item.cells),
+            "readable image or video": not all(readable),
+            "valid row": bool(item.problem),
+        }
+        self.missing.update(what for what, lacks in lacking.items() if lacks)
 
-    def _add_media(self, sample: Sample) -> None:
-        images = videos = 0
-        readable = True
-        for ref in sample.media:
-            images += ref.kind == "image"
-            videos += ref.kind == "video"
-            key = int(ref.digest[:16], 16)
-            known = self._seen_media.get(key)
-            if known is None:
-                known = self._seen_media[key] = self._add_medium(ref)
-            readable = readable and known
-        self.images.append(images)
-        self.videos.append(videos)
-        if not readable:
-            self.missing["readable image or video"] += 1
+    def _is_readable(self, ref: MediaRef) -> bool:
+        """Whether a medium can be read, as far as that is known; a new one is added."""
+        key = int(ref.digest[:16], 16)
+        if key not in self._seen_media:
+            self.distinct[ref.kind] += 1
+            self._seen_media[key] = self._add_facts(ref)
+            self.unreadable[ref.kind] += not self._seen_media[key]
+        return self._seen_media[key]
 
-    def _add_medium(self, ref: MediaRef) -> bool:
-        """Add a medium that was not seen yet; whether it can be read, as far as that is known."""
-        is_video = ref.kind == "video"
-        self.distinct_videos += is_video
-        self.distinct_images += ref.kind == "image"
+    def _add_facts(self, ref: MediaRef) -> bool:
         try:
             if isinstance(ref.source, BrokenSource):
                 raise MediaError(ref.source.reason)
-            if self.read_media and is_video:
-                self.video_facts.append(read_video_facts(ref))
+            if self.read_media and ref.kind == "video":
+                self.videos.append(read_video_facts(ref))
             elif self.read_media and ref.kind == "image":
-                self._add_image(read_image_facts(ref))
+                self.images.append(read_image_facts(ref))
         except MediaError:
-            self.unreadable_videos += is_video
-            self.unreadable_images += not is_video
             return False
         return True
-
-    def _add_image(self, facts: ImageFacts) -> None:
-        for column, value in zip(
-            self.image_facts, (facts.width, facts.height, facts.size), strict=True
-        ):
-            column.append(value)
-        self.formats[facts.format] += 1
 
     def _draw(self, sample: Sample, options: Sequence[str], right: int, cluster: int) -> None:
         """Keep the questions whose keys are the smallest, on a heap with the greatest on top."""
@@ -321,15 +255,17 @@ def _with_hint(sample: Sample) -> str:
 
 
 def _cluster(sample: Sample, number: int) -> int:
-    """A number that items of one unit share, or else those with the same media; odd for them, even
-    and of its own for any other item."""
+    """Cluster id: shared by items of one unit, or else with the same media (odd), or unique
+    (even)."""
     if sample.unit:
-        return hash(sample.unit) & 0xFFFF_FFFF_FFFF_FFFF | 1
-    if not sample.media:
+        shared = hash(sample.unit)
+    elif len(sample.media) == 1:
+        shared = int(sample.media[0].digest[:16], 16)
+    elif sample.media:
+        shared = hash(frozenset(ref.digest for ref in sample.media))
+    else:
         return 2 * number
-    if len(sample.media) == 1:
-        return int(sample.media[0].digest[:16], 16) | 1
-    return hash(frozenset(ref.digest for ref in sample.media)) & 0xFFFF_FFFF_FFFF_FFFF | 1
+    return shared & 0xFFFF_FFFF_FFFF_FFFF | 1
 
 
 def _right_option(sample: Sample, kind: str) -> tuple[int, int]:

@@ -43,11 +43,10 @@ def measure_data(
     for name in options.by or ():
         if set(columns.groups[name].codes) <= {0}:
             raise UnknownName("column", name, _groupings(table))
-    statistics = summarise_columns(columns, table.name, options.probe)
-    return _with_source(statistics, table, total)
+    return _summarise(columns, table, options.probe)
 
 
-def summarise_columns(columns: ItemColumns, name: str, probe: int) -> DatasetStatistics:
+def _summarise(columns: ItemColumns, table: ItemTable, probe: int) -> DatasetStatistics:
     """The statistics of the items that were added."""
     arrays = ItemArrays(columns)
     every = arrays.every()
@@ -55,14 +54,14 @@ def summarise_columns(columns: ItemColumns, name: str, probe: int) -> DatasetSta
     sample = columns.sample
     probed = probe_texts(sample, columns.closed) if probe and len(sample) >= MIN_PROBED else None
     return DatasetStatistics(
-        name=name,
-        path="",
-        digest="",
-        rows=len(columns),
+        name=table.name,
+        path=table.path,
+        digest=table.digest,
+        rows=len(table),
         items=len(columns),
         kinds=arrays.kind_counts(),
-        distinct_questions=columns.questions.count(),
-        distinct_words=columns.words.count(),
+        distinct_questions=len(columns.questions),
+        distinct_words=len(columns.words),
         unspaced=columns.unspaced,
         missing=arrays.missing_counts(),
         words=arrays.words(every),
@@ -95,12 +94,6 @@ def _notices(columns: ItemColumns, probe: int, sampled: int) -> list[str]:
             f"needs {MIN_PROBED}"
         )
     return notices
-
-
-def _with_source(statistics: DatasetStatistics, table: ItemTable, rows: int) -> DatasetStatistics:
-    from msgspec.structs import replace
-
-    return replace(statistics, path=table.path, digest=table.digest, rows=rows)
 
 
 def _groupings(table: ItemTable) -> list[str]:

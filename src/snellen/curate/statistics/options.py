@@ -1,7 +1,6 @@
 """What is measured, and how models are asked without the images."""
 
 # A field is what `option` returns, and never shared.
-# ruff: noqa: RUF009
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from snellen.api.flags import option
-from snellen.api.options import DEFAULT_OUT, RequestOptions, RunOptions
+from snellen.api.options import DEFAULT_OUT, RunOptions
+from snellen.curate.step_options import StepOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,18 +27,11 @@ class StatisticsOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlindOptions(RequestOptions):
+class BlindOptions(StepOptions):
     """How models are asked without the images."""
 
     out: Path | str = DEFAULT_OUT
     """Folder for runs."""
-    store: Path | str | None = option(
-        None, "--store", "response store (default: OUT/store.sqlite)", metavar="FILE"
-    )
-    fresh: str | None = option(
-        None, "--fresh", "ask again under this name, even if replies are stored; the same name "
-        "resumes", metavar="NAME",
-    )  # fmt: skip
     limit: int | None = option(
         None, "--limit", "ask only N samples, selected at random", metavar="N", parse=int
     )

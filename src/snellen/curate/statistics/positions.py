@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -52,25 +51,8 @@ class PositionBalance(Struct, frozen=True):
         return self.p_adjusted <= level
 
 
-def measure_positions(right: Iterable[tuple[int, int]]) -> PositionBalance:
-    """Test the balance of right options, each given as its index and its number of options.
-
-    Questions with fewer than two options are ignored. Raises ValueError for an index outside of
-    the options.
-    """
-    counts: dict[int, Counter[int]] = defaultdict(Counter)
-    for index, options in right:
-        if not 0 <= index < options:
-            raise ValueError(f"expected an index below {options}, got {index}")
-        if options > 1:
-            counts[options][index] += 1
-    return balance_of_counts(
-        {options: [row[index] for index in range(options)] for options, row in counts.items()}
-    )
-
-
 def balance_of_counts(counts: Mapping[int, Iterable[int]]) -> PositionBalance:
-    """The same from counts by number of options."""
+    """Test the balance of right options, by number of options: how many stand first, second, ..."""
     rows = {options: tuple(row) for options, row in sorted(counts.items())}
     strata = [(row, [1 / options] * options) for options, row in rows.items()]
     result = exact_pearson(*strata[0]) if len(strata) == 1 else pearson(strata)

@@ -36,37 +36,19 @@ class WordStatistics(Struct, frozen=True):
     hint: Distribution | None = None
 
 
-class ImageStatistics(Struct, frozen=True):
-    """Images of all items; sizes, formats and bytes count each distinct image once."""
+class MediaStatistics(Struct, frozen=True):
+    """Images, or videos, of all items; what is measured counts each distinct one once."""
 
-    images: int
+    uses: int
     """Each as often as an item has it."""
     distinct: int
     unreadable: int
-    """Distinct images that are missing, or whose header cannot be read."""
-    width: Distribution | None
-    height: Distribution | None
-    aspect: Distribution | None
-    """Width divided by height."""
-    megapixels: Distribution | None
-    file_bytes: Distribution | None
-    formats: Mapping[str, int]
-
-
-class VideoStatistics(Struct, frozen=True):
-    """Videos of all items, by their headers; each distinct video once."""
-
-    videos: int
-    distinct: int
-    unreadable: int
-    seconds: Distribution | None
-    """Of the part that is asked about, where rows name one."""
-    fps: Distribution | None
-    frames: Distribution | None
-    """Duration times rate, or the files of a folder of frames."""
-    width: Distribution | None
-    height: Distribution | None
-    file_bytes: Distribution | None
+    """Distinct ones that are missing, or whose header cannot be read."""
+    measures: Mapping[str, Distribution]
+    """Of images `width`, `height`, `width / height`, `megapixels` and `bytes`; of videos `seconds`
+    (of the part that is asked about), `frames a second`, `frames` (duration times rate, or the
+    files of a folder), `width`, `height` and `bytes`. Empty if headers were not read."""
+    formats: Mapping[str, int] = {}
 
 
 class MediaCounts(Struct, frozen=True):
@@ -207,8 +189,8 @@ class DatasetStatistics(Struct, frozen=True):
     words: WordStatistics
     options: OptionStatistics
     media: MediaCounts
-    images: ImageStatistics | None
-    videos: VideoStatistics | None
+    images: MediaStatistics | None
+    videos: MediaStatistics | None
     positions: PositionBalance
     yes_no: YesNoBalance | None
     baselines: Baselines

@@ -9,20 +9,19 @@ shares: questions about one image are one cluster.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy import bool_, int64, uint64
+from numpy.typing import NDArray
 
 from snellen.core.summary import Interval
 from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_texts
 from snellen.stats.array_intervals import share_interval
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.paired import holm
-
-if TYPE_CHECKING:
-    from numpy import bool_, int64, uint64
-    from numpy.typing import NDArray
 
 
 class ChoiceQuestion(NamedTuple):
@@ -101,8 +100,6 @@ def pick_tables(
     questions: Iterable[ChoiceQuestion], rules: Sequence[str] = tuple(SHORTCUT_RULES)
 ) -> Mapping[str, PickTable]:
     """What each rule picks of each question with two options or more."""
-    import numpy as np
-
     functions = [SHORTCUT_RULES[rule] for rule in rules]
     options: list[int] = []
     clusters: list[int] = []
@@ -133,8 +130,6 @@ def pick_tables(
 
 def measure_picks(rule: str, table: PickTable) -> ShortcutTest:
     """Test what one rule picks; `p_adjusted` is `p`."""
-    import numpy as np
-
     applies = table.picked > 0
     options, picked, right = table.options[applies], table.picked[applies], table.right[applies]
     n = len(options)

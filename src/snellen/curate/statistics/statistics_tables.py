@@ -1,61 +1,88 @@
-"""The statistics of a data set as tables of texts, for every format alike."""
+"""The statistics of a data set as sentences and tables, for every format alike, and as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+import msgspec
+
+from snellen.core.csv_cells import text_cells
 from snellen.core.summary import Interval
 from snellen.curate.statistics.positions import PositionBalance
-from snellen.curate.statistics.results import (
-    DatasetStatistics,
-    Distribution,
-    GroupStatistics,
-    ImageStatistics,
-    VideoStatistics,
-)
+from snellen.curate.statistics.results import DatasetStatistics, Distribution, GroupStatistics
 from snellen.curate.statistics.shortcuts import ShortcutTest
+from snellen.curate.step_report import (
+    StepReport,
+    print_report,
+    report_latex,
+    report_markdown,
+)
 from snellen.report import format as fmt
 from snellen.report.result_tables import ResultTable
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 KIND_NAMES = {"choice": "multiple choice", "multi": "several right", "yes_no": "yes or no",
               "open": "open"}  # fmt: skip
-_QUANTILE_HEADS = ("5 %", "25 %", "median", "75 %", "95 %")
-_DISTRIBUTION_HEADS = ("n", "mean", "sd", "min", *_QUANTILE_HEADS, "max")
+_DISTRIBUTION_HEADS = (
+    "of", "n", "mean", "sd", "min", "5 %", "25 %", "median", "75 %", "95 %", "max",
+)  # fmt: skip
 NO_LABEL = "(none)"
 _MAX_NAMED = 8
 """Groups that a finding names."""
+MAX_GROUPS = 25
+"""Groups of a column on the terminal; the other formats have all."""
+CSV_COLUMNS = ("column", "group", "measure", "of", "value")
 
 
-def statistics_tables(
-    statistics: DatasetStatistics, max_groups: int | None = None
-) -> Iterator[ResultTable]:
-    """Every table; of each grouping at most `max_groups` groups."""
+def statistics_report(statistics: DatasetStatistics, max_groups: int | None = None) -> StepReport:
+    """Notices, findings and every table; of each grouping at most `max_groups` groups."""
+    notices = (*statistics.notices, *findings(statistics))
+    return StepReport(notices, (), tuple(_tables(statistics, max_groups)))
+
+
+def print_statistics(statistics: DatasetStatistics, console: Console) -> None:
+    print_report(statistics_report(statistics, MAX_GROUPS), console)
+
+
+def _tables(statistics: DatasetStatistics, max_groups: int | None) -> Iterator[ResultTable]:
     yield _overview(statistics)
-    yield _words(statistics)
+    words = statistics.words
+    rows = {"question": words.question, "hint": words.hint, "option": words.option,
+            "answer": words.answer,
+            "longest / shortest option, characters": statistics.options.length_ratio}  # fmt: skip
+    yield _distributions("words", rows)
     if statistics.options.counts:
         yield _option_counts(statistics)
     yield _media_counts(statistics)
-    if statistics.images is not None and statistics.images.width is not None:
-        yield _images(statistics.images)
-    if statistics.videos is not None and statistics.videos.frames is not None:
-        yield _videos(statistics.videos)
+    for name, media in (("images", statistics.images), ("videos", statistics.videos)):
+        if media is not None and media.measures:
+            lost = f", {media.unreadable:,} unreadable" if media.unreadable else ""
+            formats = ", ".join(f"{count:,} {name}" for name, count in media.formats.items())
+            title = f"{name}: {media.uses:,}, {media.distinct:,} distinct{lost}"
+            yield _distributions(f"{title}; {formats}" if formats else title, media.measures)
     if statistics.positions.n:
         yield _positions(statistics.positions)
     if statistics.baselines.n:
         yield _baselines(statistics)
     if statistics.shortcuts:
-        yield _shortcuts("shortcuts: how often a rule picks the right option", statistics.shortcuts)
+        yield ResultTable("shortcuts: how often a rule picks the right option", _SHORTCUT_HEADS,
+                          tuple(map(_shortcut, statistics.shortcuts)))  # fmt: skip
     if statistics.probe is not None:
         yield _probe(statistics)
     if statistics.blind:
         yield _blind(statistics)
     for column, groups in statistics.groups.items():
         yield _groups(column, groups, max_groups)
-        alarms = _group_alarms(groups)
-        if alarms.rows:
-            yield alarms._replace(
-                title=f"shortcuts by {column}: those that chance does not explain"
-            )
+        alarms = [(group.label or NO_LABEL, *_shortcut(test))
+                  for group in groups for test in group.shortcuts if test.is_alarm()]  # fmt: skip
+        if alarms:
+            title = f"shortcuts by {column}: those that chance does not explain"
+            yield ResultTable(title, ("group", *_SHORTCUT_HEADS), tuple(alarms), texts=2)
 
 
 def findings(statistics: DatasetStatistics) -> Iterator[str]:
@@ -125,29 +152,13 @@ def _overview(statistics: DatasetStatistics) -> ResultTable:
     return ResultTable(statistics.name, ("what", "count"), tuple(rows))
 
 
-def _words(statistics: DatasetStatistics) -> ResultTable:
-    words = statistics.words
-    rows = (
-        ("question", words.question),
-        ("hint", words.hint),
-        ("option", words.option),
-        ("answer", words.answer),
-        ("longest / shortest option, characters", statistics.options.length_ratio),
-    )
-    return _distributions("words", rows)
-
-
-def _distributions(title: str, rows: Sequence[tuple[str, Distribution | None]]) -> ResultTable:
-    return ResultTable(
-        title,
-        ("of", *_DISTRIBUTION_HEADS),
-        tuple((name, *_distribution(values)) for name, values in rows if values is not None),
-    )
-
-
-def _distribution(values: Distribution) -> tuple[str, ...]:
-    numbers = (values.mean, values.deviation, values.min, *values.quantiles, values.max)
-    return fmt.count_text(values.n), *map(_number, numbers)
+def _distributions(title: str, rows: Mapping[str, Distribution | None]) -> ResultTable:
+    cells = tuple(
+        (name, fmt.count_text(one.n),
+         *map(_number, (one.mean, one.deviation, one.min, *one.quantiles, one.max)))
+        for name, one in rows.items() if one is not None
+    )  # fmt: skip
+    return ResultTable(title, _DISTRIBUTION_HEADS, cells)
 
 
 def _number(value: float) -> str:
@@ -190,37 +201,6 @@ def _media_counts(statistics: DatasetStatistics) -> ResultTable:
     return ResultTable("items by media", heads, ((statistics.name, *counts),))
 
 
-def _images(images: ImageStatistics) -> ResultTable:
-    formats = ", ".join(f"{count:,} {name}" for name, count in images.formats.items())
-    lost = f", {images.unreadable:,} unreadable" if images.unreadable else ""
-    title = f"images: {images.images:,}, {images.distinct:,} distinct{lost}; {formats}"
-    return _distributions(
-        title,
-        (
-            ("width", images.width),
-            ("height", images.height),
-            ("width / height", images.aspect),
-            ("megapixels", images.megapixels),
-            ("bytes", images.file_bytes),
-        ),
-    )
-
-
-def _videos(videos: VideoStatistics) -> ResultTable:
-    lost = f", {videos.unreadable:,} unreadable" if videos.unreadable else ""
-    return _distributions(
-        f"videos: {videos.videos:,}, {videos.distinct:,} distinct{lost}",
-        (
-            ("seconds", videos.seconds),
-            ("frames a second", videos.fps),
-            ("frames", videos.frames),
-            ("width", videos.width),
-            ("height", videos.height),
-            ("bytes", videos.file_bytes),
-        ),
-    )
-
-
 def _positions(positions: PositionBalance) -> ResultTable:
     """Right answers by place, for each number of options, with the chi-square test."""
     most = max(positions.counts)
@@ -240,9 +220,7 @@ def _positions(positions: PositionBalance) -> ResultTable:
         f"places of the right answer: test of even places p {fmt.p_clause(positions.p)} "
         f"(chi-square {positions.statistic:.1f}, {positions.freedom} df)"
     )
-    letters = tuple(
-        chr(ord("A") + place) if place < 26 else str(place + 1) for place in range(most)
-    )
+    letters = tuple(map(place_letter, range(most)))
     return ResultTable(title, ("items with", *letters, "n"), tuple(rows))
 
 
@@ -265,10 +243,10 @@ def _baselines(statistics: DatasetStatistics) -> ResultTable:
     return ResultTable(title, ("answer by", "score"), tuple(rows))
 
 
-def _shortcuts(title: str, tests: Sequence[ShortcutTest]) -> ResultTable:
-    heads = ("rule", "n", "right %", "95 % interval", "expected %", "p, corrected",
-             "score by rule", "chance")  # fmt: skip
-    return ResultTable(title, heads, tuple(_shortcut(test) for test in tests))
+_SHORTCUT_HEADS = (
+    "rule", "n", "right %", "95 % interval", "expected %", "p, corrected", "score by rule",
+    "chance",
+)  # fmt: skip
 
 
 def _shortcut(test: ShortcutTest) -> tuple[str, ...]:
@@ -353,17 +331,6 @@ def _group(group: GroupStatistics) -> tuple[str, ...]:
     )
 
 
-def _group_alarms(groups: Sequence[GroupStatistics]) -> ResultTable:
-    table = _shortcuts("", [])
-    rows = tuple(
-        (group.label or NO_LABEL, *_shortcut(test))
-        for group in groups
-        for test in group.shortcuts
-        if test.is_alarm()
-    )
-    return table._replace(header=("group", *table.header), rows=rows, texts=2)
-
-
 def _mean_sd(values: Distribution | None) -> str:
     return fmt.NONE if values is None else f"{values.mean:.1f} ± {values.deviation:.1f}"
 
@@ -371,12 +338,13 @@ def _mean_sd(values: Distribution | None) -> str:
 def _places(positions: PositionBalance) -> str:
     parts = zip(positions.by_place, positions.chance_by_place, strict=True)
     return ", ".join(
-        f"{_letter(place)} {count:,} of {expected:,.1f} expected"
+        f"{place_letter(place)} {count:,} of {expected:,.1f} expected"
         for place, (count, expected) in enumerate(parts)
     )
 
 
-def _letter(place: int) -> str:
+def place_letter(place: int) -> str:
+    """A place among the options, from 0, as a reader knows it."""
     return chr(ord("A") + place) if place < 26 else str(place + 1)
 
 
@@ -386,3 +354,49 @@ def _percent(share: float) -> str:
 
 def _percent_interval(interval: Interval | None) -> str:
     return fmt.NONE if interval is None else fmt.interval_text(interval.scale())
+
+
+def to_csv(statistics: DatasetStatistics) -> str:
+    """One line for each number, not rounded; `column` and `group` are empty for all items.
+
+    `measure` and `of` are the path of the number in the JSON, e.g. `words` and `question.mean`.
+    """
+    content = msgspec.to_builtins(statistics)
+    groups = content.pop("groups")
+    parts = [("", "", content)]
+    parts += [(column, group.pop("label"), group) for column in groups for group in groups[column]]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for column, label, measures in parts:
+        for measure, value in measures.items():
+            for path, number in _leaves(value):
+                writer.writerow(text_cells((column, label, measure, ".".join(path), number)))
+    return file.getvalue()
+
+
+def _leaves(value: object) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Numbers with their path; elements of lists that have a name go by it."""
+    inner: Mapping[str, object] = {}
+    if isinstance(value, Mapping):
+        inner = value
+    elif isinstance(value, list | tuple):
+        inner = {_element_name(index, one): one for index, one in enumerate(value)}
+    elif isinstance(value, int | float):
+        yield (), value
+    for key, one in inner.items():
+        for path, number in _leaves(one):
+            yield (str(key), *path), number
+
+
+def _element_name(index: int, element: object) -> str:
+    named = element if isinstance(element, Mapping) else {}
+    return next((str(named[key]) for key in ("rule", "features", "model") if key in named),
+                str(index))  # fmt: skip
+
+
+STATISTICS_EXPORTS: Mapping[str, Callable[[DatasetStatistics], str]] = {
+    "csv": to_csv,
+    "markdown": lambda statistics: report_markdown(statistics_report(statistics)),
+    "latex": lambda statistics: report_latex(statistics_report(statistics)),
+}

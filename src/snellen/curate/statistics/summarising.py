@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
+from numpy import bool_, float64, int64, uint64
+from numpy.typing import NDArray
 
 from snellen.curate.statistics.guessing import AnswerArrays, guess_baselines
 from snellen.curate.statistics.item_columns import KINDS, MISSING, ItemColumns
@@ -18,10 +22,9 @@ from snellen.curate.statistics.results import (
     Baselines,
     Distribution,
     GroupStatistics,
-    ImageStatistics,
     MediaCounts,
+    MediaStatistics,
     OptionStatistics,
-    VideoStatistics,
     WordStatistics,
     YesNoBalance,
 )
@@ -35,10 +38,6 @@ from snellen.curate.statistics.shortcuts import (
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.paired import holm
 
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int64, uint64
-    from numpy.typing import NDArray
-
 MIN_IN_GROUP = 20
 """Questions below which a rule is not tested in a group: nothing could be found there, and every
 test makes the others weaker."""
@@ -47,8 +46,6 @@ _NOTHING = 255
 
 def describe(values: Any) -> Distribution | None:
     """The distribution of numbers; None without any."""
-    import numpy as np
-
     numbers: NDArray[float64] = np.asarray(values, dtype=np.float64)
     if not numbers.size:
         return None
@@ -68,33 +65,30 @@ class ItemArrays:
 
     columns: ItemColumns
 
+    def integers(self, name: str) -> NDArray[int64]:
+        return _integers(self.columns.numbers[name])
+
     @cached_property
     def kinds(self) -> NDArray[int64]:
-        return _integers(self.columns.kinds)
+        return self.integers("kinds")
 
     @cached_property
     def options(self) -> NDArray[int64]:
-        return _integers(self.columns.options)
+        return self.integers("options")
 
     @cached_property
     def right(self) -> NDArray[int64]:
         """Index of the right option; -1 if there is not exactly one."""
-        import numpy as np
-
-        right = _integers(self.columns.right)
+        right = self.integers("right")
         return np.where(right == _NOTHING, -1, right)
 
     @cached_property
     def clusters(self) -> NDArray[uint64]:
-        import numpy as np
-
-        return np.frombuffer(self.columns.clusters, dtype=np.uint64)
+        return np.frombuffer(self.columns.numbers["clusters"], dtype=np.uint64)
 
     @cached_property
     def option_starts(self) -> NDArray[int64]:
         """Where the options of each item begin in `option_words`, and the end of the last."""
-        import numpy as np
-
         return np.concatenate(([0], np.cumsum(self.options)))
 
     @cached_property
@@ -106,24 +100,16 @@ class ItemArrays:
 
     def every(self) -> NDArray[int64]:
         """Indices of all items."""
-        import numpy as np
-
         return np.arange(len(self.columns))
 
     def words(self, items: NDArray[int64]) -> WordStatistics:
         """Words of the texts of these items, given by their indices."""
-        import numpy as np
-
-        question = _integers(self.columns.question_words)[items]
-        hint = _integers(self.columns.hint_words)[items]
-        answer = _integers(self.columns.answer_words)[items]
-        whole = len(items) == len(self.columns)
-        option_words = _integers(self.columns.option_words)
-        if not whole:
-            counts, starts = self.options[items], self.option_starts[items]
-            ends = np.cumsum(counts)
-            inside = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
-            option_words = option_words[np.repeat(starts, counts) + inside]
+        question = self.integers("question_words")[items]
+        hint = self.integers("hint_words")[items]
+        answer = self.integers("answer_words")[items]
+        counts, starts = self.options[items], self.option_starts[items]
+        inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        option_words = _integers(self.columns.option_words)[np.repeat(starts, counts) + inside]
         return WordStatistics(
             question=describe(question[question > 0]),
             option=describe(option_words),
@@ -133,15 +119,13 @@ class ItemArrays:
 
     def answers(self, items: NDArray[int64]) -> AnswerArrays:
         """The items with an answer, for guessing."""
-        import numpy as np
-
-        items = items[_integers(self.columns.answer_words)[items] >= 0]
+        items = items[self.integers("answer_words")[items] >= 0]
         yes_no = self.kinds[items] == KINDS.index("yes_no")
         closed = yes_no | ((self.kinds[items] == KINDS.index("choice")) & (self.options[items] > 0))
         return AnswerArrays(
             yes_no=yes_no,
             options=np.where(yes_no, 2, np.where(closed, self.options[items], 0)),
-            accepted=_integers(self.columns.accepted)[items],
+            accepted=self.integers("accepted")[items],
             right=np.where(closed, self.right[items], -1),
             clusters=self.clusters[items],
         )
@@ -151,8 +135,6 @@ class ItemArrays:
 
     def positions(self, items: NDArray[int64]) -> PositionBalance:
         """Where the right options of these items stand."""
-        import numpy as np
-
         chosen = items[self.choices[items]]
         options, right = self.options[chosen], self.right[chosen]
         return balance_of_counts(
@@ -190,17 +172,10 @@ class ItemArrays:
 
     def option_statistics(self) -> OptionStatistics:
         """Numbers, lengths and order of the options of all items."""
-        import numpy as np
-
-        counts = dict(
-            zip(
-                *(part.tolist() for part in np.unique(self.options, return_counts=True)),
-                strict=True,
-            )
-        )
-        counts.pop(0, None)
-        ratios = np.frombuffer(self.columns.length_ratios, dtype=np.float32)
-        orders = np.frombuffer(self.columns.orders, dtype=np.int8)
+        every = np.unique(self.options[self.options > 0], return_counts=True)
+        counts = dict(zip(*(part.tolist() for part in every), strict=True))
+        ratios = np.frombuffer(self.columns.numbers["length_ratios"], dtype=np.float32)
+        orders = np.frombuffer(self.columns.numbers["orders"], dtype=np.int8)
         ascending, descending = int((orders == 1).sum()), int((orders == -1).sum())
         # Two options are always sorted, one way or the other.
         groups = [EventGroup(2 / math.factorial(k), n) for k, n in counts.items() if k > 2]
@@ -218,9 +193,9 @@ class ItemArrays:
 
     def media(self) -> MediaCounts:
         """Items by what they show."""
-        images, videos = _integers(self.columns.images), _integers(self.columns.videos)
+        images, videos = self.integers("images"), self.integers("videos")
         several = (images > 1) & (videos == 0)
-        facts = self.columns.video_facts
+        facts = self.columns.videos
         return MediaCounts(
             none=int(((images == 0) & (videos == 0)).sum()),
             one_image=int(((images == 1) & (videos == 0)).sum()),
@@ -230,42 +205,43 @@ class ItemArrays:
             frames=sum(video.frames for video in facts) if facts else None,
         )
 
-    def image_statistics(self) -> ImageStatistics | None:
+    def image_statistics(self) -> MediaStatistics | None:
         """None without images."""
-        import numpy as np
-
-        columns = self.columns
-        if not columns.distinct_images:
-            return None
-        width, height, size = (np.frombuffer(part, dtype=np.uint64) for part in columns.image_facts)
-        return ImageStatistics(
-            images=int(_integers(columns.images).sum()),
-            distinct=columns.distinct_images,
-            unreadable=columns.unreadable_images,
-            width=describe(width),
-            height=describe(height),
-            aspect=describe(width / np.maximum(height, 1)),
-            megapixels=describe(width * height / 1e6),
-            file_bytes=describe(size),
-            formats=dict(columns.formats.most_common()),
+        facts = self.columns.images
+        width, height = (
+            np.array([getattr(one, side) for one in facts], np.float64)
+            for side in ("width", "height")
         )
+        measures = {"width": width, "height": height, "width / height": width / height.clip(1),
+                    "megapixels": width * height / 1e6,
+                    "bytes": [one.size for one in facts]}  # fmt: skip
+        formats = Counter(one.format for one in facts)
+        return self._media_statistics("image", measures, dict(formats.most_common()))
 
-    def video_statistics(self) -> VideoStatistics | None:
+    def video_statistics(self) -> MediaStatistics | None:
         """None without videos."""
+        facts = self.columns.videos
+        measures = {"seconds": [one.seconds for one in facts if one.seconds is not None],
+                    "frames a second": [one.fps for one in facts if one.fps],
+                    "frames": [one.frames for one in facts],
+                    "width": [one.width for one in facts],
+                    "height": [one.height for one in facts],
+                    "bytes": [one.size for one in facts]}  # fmt: skip
+        return self._media_statistics("video", measures, {})
+
+    def _media_statistics(
+        self, kind: str, measures: Mapping[str, Any], formats: Mapping[str, int]
+    ) -> MediaStatistics | None:
         columns = self.columns
-        if not columns.distinct_videos:
+        if not columns.distinct[kind]:
             return None
-        facts = columns.video_facts
-        return VideoStatistics(
-            videos=int(_integers(columns.videos).sum()),
-            distinct=columns.distinct_videos,
-            unreadable=columns.unreadable_videos,
-            seconds=describe([video.seconds for video in facts if video.seconds is not None]),
-            fps=describe([video.fps for video in facts if video.fps]),
-            frames=describe([video.frames for video in facts]),
-            width=describe([video.width for video in facts]),
-            height=describe([video.height for video in facts]),
-            file_bytes=describe([video.size for video in facts]),
+        described = {name: describe(values) for name, values in measures.items()}
+        return MediaStatistics(
+            int(self.integers(f"{kind}s").sum()),
+            columns.distinct[kind],
+            columns.unreadable[kind],
+            {name: one for name, one in described.items() if one is not None},
+            formats,
         )
 
     def groups(self) -> dict[str, list[GroupStatistics]]:
@@ -285,8 +261,8 @@ class ItemArrays:
             items=len(items),
             words=self.words(items),
             options=describe(options[options > 0]),
-            images=int(_integers(self.columns.images)[items].sum()),
-            videos=int(_integers(self.columns.videos)[items].sum()),
+            images=int(self.integers("images")[items].sum()),
+            videos=int(self.integers("videos")[items].sum()),
             baselines=self.baselines(items),
             positions=self.positions(items),
             shortcuts=[test for test in self.shortcuts(items) if test.n >= MIN_IN_GROUP],
@@ -294,8 +270,6 @@ class ItemArrays:
 
     def kind_counts(self) -> dict[str, int]:
         """Items by kind, the kinds that occur."""
-        import numpy as np
-
         counts = np.bincount(self.kinds, minlength=len(KINDS)).tolist()
         return {kind: count for kind, count in zip(KINDS, counts, strict=True) if count}
 
@@ -312,8 +286,6 @@ def mean_frequent(groups: Sequence[GroupStatistics]) -> float:
 
 def _label_items(column: Any) -> list[tuple[str, NDArray[int64]]]:
     """Each label that occurs with the indices of its items, the largest first."""
-    import numpy as np
-
     codes = np.frombuffer(column.codes, dtype=np.uint32)
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes, minlength=len(column.labels))
@@ -346,6 +318,4 @@ def _adjust_groups(
 
 def _integers(column: Any) -> NDArray[int64]:
     """An array of integers, from any of the compact types."""
-    import numpy as np
-
     return np.asarray(column).astype(np.int64)

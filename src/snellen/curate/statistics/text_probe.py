@@ -12,7 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy import bool_, float64, int64
+from numpy.typing import NDArray
 
 from snellen.curate.statistics.item_columns import SampledQuestion
 from snellen.curate.statistics.results import ProbeScore, TextProbe
@@ -20,10 +24,6 @@ from snellen.curate.statistics.shortcut_rules import SHORTCUT_RULES, choice_text
 from snellen.stats.array_intervals import share_interval
 from snellen.stats.exact_counts import EventGroup, count_tails
 from snellen.stats.resampling import seeded_generator
-
-if TYPE_CHECKING:
-    from numpy import bool_, float64, int64
-    from numpy.typing import NDArray
 
 FOLDS = 5
 MIN_PROBED = 50
@@ -51,7 +51,7 @@ _TOLERANCE = 1e-8
 
 
 class OptionRows(NamedTuple):
-    """The options of all questions, one row each, question by question."""
+    """Questions whose options are rows, one after the other."""
 
     starts: NDArray[int64]
     """First row of each question; shape (questions,)."""
@@ -61,10 +61,15 @@ class OptionRows(NamedTuple):
     """Row of each question's right option."""
     question: NDArray[int64]
     """The question of each row."""
-    fixed: NDArray[float64]
-    """Features that need no other question: places, lengths, rules. Shape (rows, features)."""
-    terms: Sequence[OptionTerms]
-    """For each feature of words, what is looked up in the other questions."""
+
+    @classmethod
+    def of(cls, sizes: NDArray[int64], places: NDArray[int64]) -> OptionRows:
+        """Of questions with these numbers of options, the right one at these places."""
+        starts = np.cumsum(sizes) - sizes
+        return cls(starts, sizes, starts + places, np.repeat(np.arange(len(sizes)), sizes))
+
+    def take(self, which: NDArray[bool_]) -> OptionRows:
+        return OptionRows.of(self.sizes[which], (self.right - self.starts)[which])
 
 
 class OptionTerms(NamedTuple):
@@ -89,17 +94,13 @@ def probe_texts(
     if len(questions) < MIN_PROBED:
         raise ValueError(f"expected at least {MIN_PROBED} questions, got {len(questions)}")
     folds, clusters = _fold_of_question([question.cluster for question in questions])
-    rows = _option_rows(questions)
-    features = _CrossFittedFeatures(rows, folds)
+    features = _CrossFittedFeatures(questions, folds)
     names = [name for part in FEATURES.values() for name in part]
-    columns = {ALL: range(len(names))} | {
-        part: range(names.index(own[0]), names.index(own[0]) + len(own))
-        for part, own in FEATURES.items()
-    }
+    columns = {ALL: names, **FEATURES}
     scores = []
     for part in parts:
-        right, _ = _cross_validated(rows, folds, features, list(columns[part]))
-        scores.append(_score(part, rows.sizes, right, clusters))
+        right, _ = _cross_validated(features, folds, [names.index(name) for name in columns[part]])
+        scores.append(_score(part, features.choices.sizes, right, clusters))
     return TextProbe(
         folds=FOLDS,
         items=len(questions),
@@ -112,36 +113,34 @@ def right_option_chances(questions: Sequence[SampledQuestion]) -> NDArray[float6
     """The probability of each question's right option by classifiers that were trained on other
     questions; the questions are divided otherwise than by `probe_texts`."""
     folds, _ = _fold_of_question([question.cluster for question in questions], "other folds")
-    rows = _option_rows(questions)
-    features = _CrossFittedFeatures(rows, folds)
-    columns = list(range(sum(map(len, FEATURES.values()))))
-    return _cross_validated(rows, folds, features, columns)[1]
+    every = list(range(sum(map(len, FEATURES.values()))))
+    return _cross_validated(_CrossFittedFeatures(questions, folds), folds, every)[1]
 
 
-def fit_choices(features: NDArray[float64], rows: OptionRows) -> NDArray[float64]:
+def fit_choices(features: NDArray[float64], choices: OptionRows) -> NDArray[float64]:
     """Weights of a conditional logit with a ridge penalty, by Newton's method.
 
     `features` has shape (rows, features). The penalised likelihood is concave, so that the maximum
-    is the only one; steps that overshoot are halved.
+    is the only one; steps that overshoot are halved. (scikit-learn has no choice among options.)
     """
-    import numpy as np
+
+    def likelihood(weights: NDArray[float64]) -> float:
+        chosen = _log_chances(features @ weights, choices)[choices.right]
+        return float(chosen.sum() - _RIDGE / 2 * (weights**2).sum())
 
     weights = np.zeros(features.shape[1])
-    value = _likelihood(weights, features, rows)
+    value = likelihood(weights)
     for _ in range(_MAX_STEPS):
-        chances = _chances(features @ weights, rows)
-        means = np.add.reduceat(chances[:, None] * features, rows.starts, axis=0)
-        gradient = features[rows.right].sum(axis=0) - means.sum(axis=0) - _RIDGE * weights
-        centred = features - means[rows.question]
-        curvature = centred.T @ (chances[:, None] * centred) + _RIDGE * np.eye(len(weights))
+        chances = np.exp(_log_chances(features @ weights, choices))[:, None]
+        means = np.add.reduceat(chances * features, choices.starts, axis=0)
+        gradient = features[choices.right].sum(axis=0) - means.sum(axis=0) - _RIDGE * weights
+        centred = features - means[choices.question]
+        curvature = centred.T @ (chances * centred) + _RIDGE * np.eye(len(weights))
         step = np.linalg.solve(curvature, gradient)
         size = 1.0
-        while size > 1e-4:
-            moved = _likelihood(weights + size * step, features, rows)
-            if moved >= value:
-                break
+        while (moved := likelihood(weights + size * step)) < value and size > 1e-4:
             size /= 2
-        else:
+        if moved < value:
             break
         gained, weights, value = moved - value, weights + size * step, moved
         if gained < _TOLERANCE:
@@ -149,73 +148,40 @@ def fit_choices(features: NDArray[float64], rows: OptionRows) -> NDArray[float64
     return weights
 
 
-def _likelihood(weights: NDArray[float64], features: NDArray[float64], rows: OptionRows) -> float:
-    import numpy as np
-
-    utilities = features @ weights
-    top = np.maximum.reduceat(utilities, rows.starts)
-    sums = np.add.reduceat(np.exp(utilities - top[rows.question]), rows.starts)
-    chosen = utilities[rows.right] - top - np.log(sums)
-    return float(chosen.sum() - _RIDGE / 2 * (weights**2).sum())
-
-
-def _chances(utilities: NDArray[float64], rows: OptionRows) -> NDArray[float64]:
-    """The probability of each option; those of a question sum to 1."""
-    import numpy as np
-
-    top = np.maximum.reduceat(utilities, rows.starts)
-    powers = np.exp(utilities - top[rows.question])
-    sums = np.add.reduceat(powers, rows.starts)
-    chances: NDArray[float64] = powers / sums[rows.question]
+def _log_chances(utilities: NDArray[float64], choices: OptionRows) -> NDArray[float64]:
+    """Logarithm of the probability of each option; those of a question sum to 1."""
+    lowered = utilities - np.maximum.reduceat(utilities, choices.starts)[choices.question]
+    sums = np.add.reduceat(np.exp(lowered), choices.starts)
+    chances: NDArray[float64] = lowered - np.log(sums)[choices.question]
     return chances
 
 
 def _cross_validated(
-    rows: OptionRows, folds: NDArray[int64], features: _CrossFittedFeatures, columns: list[int]
+    features: _CrossFittedFeatures, folds: NDArray[int64], columns: list[int]
 ) -> tuple[NDArray[bool_], NDArray[float64]]:
     """Whether each question is answered right by a classifier trained on the other folds, and how
     likely it holds the right option."""
-    import numpy as np
-
-    chances = 1 / rows.sizes
-    right = np.zeros(len(rows.starts), dtype=np.bool_)
+    choices = features.choices
+    chances = 1 / choices.sizes
+    right = np.zeros(len(choices.starts), dtype=np.bool_)
     # Options that the classifier cannot tell apart are drawn from.
-    ties = seeded_generator("text probe").random(len(rows.question)) * 1e-9
+    ties = seeded_generator("text probe").random(len(choices.question)) * 1e-9
     for fold in range(FOLDS):
         tested = folds == fold
         if not tested.any() or tested.all():
             continue
-        values = features.without((fold,))[:, columns]
-        trained = _part(rows, ~tested)
-        values = _standardise(values, values[~tested[rows.question]])
-        weights = fit_choices(values[~tested[rows.question]], trained)
+        values, trained = features.without(fold)[:, columns], ~tested[choices.question]
+        values = _standardise(values, values[trained])
+        weights = fit_choices(values[trained], choices.take(~tested))
         utilities = values @ weights + ties
-        best = np.maximum.reduceat(utilities, rows.starts)
-        right[tested] = (utilities[rows.right] == best)[tested]
-        chances[tested] = _chances(utilities, rows)[rows.right][tested]
+        best = np.maximum.reduceat(utilities, choices.starts)
+        right[tested] = (utilities[choices.right] == best)[tested]
+        chances[tested] = np.exp(_log_chances(utilities, choices)[choices.right])[tested]
     return right, chances
-
-
-def _part(rows: OptionRows, which: NDArray[bool_]) -> OptionRows:
-    """The rows of some questions; without their features."""
-    import numpy as np
-
-    sizes = rows.sizes[which]
-    starts = np.cumsum(sizes) - sizes
-    return OptionRows(
-        starts,
-        sizes,
-        starts + (rows.right - rows.starts)[which],
-        np.repeat(np.arange(len(sizes)), sizes),
-        rows.fixed[:0],
-        (),
-    )
 
 
 def _standardise(values: NDArray[float64], training: NDArray[float64]) -> NDArray[float64]:
     """Divided by the standard deviation of the training rows; features that do not vary are 0."""
-    import numpy as np
-
     deviation = training.std(axis=0)
     scaled: NDArray[float64] = np.where(
         deviation > 1e-12, values / np.maximum(deviation, 1e-12), 0.0
@@ -226,8 +192,6 @@ def _standardise(values: NDArray[float64], training: NDArray[float64]) -> NDArra
 def _score(
     features: str, sizes: NDArray[int64], right: NDArray[bool_], clusters: NDArray[int64]
 ) -> ProbeScore:
-    import numpy as np
-
     counts, events = np.unique(sizes, return_counts=True)
     groups = [
         EventGroup(1 / count, n) for count, n in zip(counts.tolist(), events.tolist(), strict=True)
@@ -247,40 +211,37 @@ class _CrossFittedFeatures:
     """Features of all rows. Those of words are counted in other folds than the row's own, so that
     no row has seen its own answer."""
 
-    def __init__(self, rows: OptionRows, folds: NDArray[int64]) -> None:
-        import numpy as np
-
-        self._rows = rows
-        self._row_folds = folds[rows.question]
-        is_right = np.zeros(len(rows.question))
-        is_right[rows.right] = 1.0
-        expected = 1 / rows.sizes[rows.question]
+    def __init__(self, questions: Sequence[SampledQuestion], folds: NDArray[int64]) -> None:
+        self.choices = choices = OptionRows.of(
+            np.array([len(question.options) for question in questions]),
+            np.array([question.right for question in questions]),
+        )
+        self._fixed, self._terms = _option_features(questions)
+        self._row_folds = folds[choices.question]
+        is_right = np.zeros(len(choices.question))
+        is_right[choices.right] = 1.0
+        expected = 1 / choices.sizes[choices.question]
         self._counts = [
             tuple(self._by_fold(terms, weights) for weights in (is_right, expected))
-            for terms in rows.terms
+            for terms in self._terms
         ]
 
     def _by_fold(self, terms: OptionTerms, weights: NDArray[float64]) -> NDArray[float64]:
         """Weights of the rows that have each term, by fold: shape (folds, terms)."""
-        import numpy as np
-
         cells = self._row_folds[terms.row] * terms.distinct + terms.term
         sums: NDArray[float64] = np.bincount(
             cells, weights=weights[terms.row], minlength=FOLDS * terms.distinct
         ).astype(np.float64)
         return sums.reshape(FOLDS, terms.distinct)
 
-    def without(self, left_out: Sequence[int]) -> NDArray[float64]:
-        """All features, the words counted neither in these folds nor in the row's own."""
-        import numpy as np
-
-        columns = [self._rows.fixed]
-        n = len(self._rows.question)
-        for terms, (right, expected) in zip(self._rows.terms, self._counts, strict=True):
+    def without(self, left_out: int) -> NDArray[float64]:
+        """All features, the words counted neither in this fold nor in the row's own."""
+        columns, n = [self._fixed], len(self._fixed)
+        for terms, (right, expected) in zip(self._terms, self._counts, strict=True):
             values = np.zeros(n)
             sizes = np.maximum(1, np.bincount(terms.row, minlength=n))
             for fold in range(FOLDS):
-                others = [each for each in range(FOLDS) if each != fold and each not in left_out]
+                others = [each for each in range(FOLDS) if each not in (fold, left_out)]
                 ratio = (right[others].sum(axis=0) + _PRIOR) / (
                     expected[others].sum(axis=0) + _PRIOR
                 )
@@ -297,8 +258,6 @@ def _fold_of_question(
 ) -> tuple[NDArray[int64], NDArray[int64]]:
     """The fold of each question and its cluster, both from 0. Questions of one cluster share a
     fold."""
-    import numpy as np
-
     numbers: dict[int, int] = {}
     clusters = np.array([numbers.setdefault(name, len(numbers)) for name in cluster_of])
     if len(numbers) < 2:
@@ -307,35 +266,26 @@ def _fold_of_question(
     return order[clusters] % FOLDS, clusters
 
 
-def _option_rows(questions: Sequence[SampledQuestion]) -> OptionRows:
-    """A row for each option of each question. Each feature of words numbers its own terms."""
-    import numpy as np
-
-    sizes = np.array([len(question.options) for question in questions])
-    starts = np.cumsum(sizes) - sizes
+def _option_features(
+    questions: Sequence[SampledQuestion],
+) -> tuple[NDArray[float64], list[OptionTerms]]:
+    """Features that need no other question (places, lengths, rules), shape (rows, features), and
+    for each feature of words what is looked up in the other questions."""
+    fixed: list[list[float]] = []
     vocabularies: list[dict[object, int]] = [{} for _ in _WORDS]
-    term_rows: list[list[int]] = [[] for _ in _WORDS]
-    terms: list[list[int]] = [[] for _ in _WORDS]
-    fixed = np.zeros((int(sizes.sum()), len(_PLACES) + len(_LENGTHS) + len(_RULES)))
-    for question, start in zip(questions, starts.tolist(), strict=True):
-        for place, (values, found) in enumerate(_features_of_options(question)):
-            fixed[start + place] = values
-            for feature, own_terms in enumerate(found):
-                vocabulary = vocabularies[feature]
+    cells: list[list[tuple[int, int]]] = [[] for _ in _WORDS]
+    for question in questions:
+        for values, found in _features_of_options(question):
+            for vocabulary, own_cells, own_terms in zip(vocabularies, cells, found, strict=True):
                 for term in own_terms:
-                    term_rows[feature].append(start + place)
-                    terms[feature].append(vocabulary.setdefault(term, len(vocabulary)))
-    return OptionRows(
-        starts,
-        sizes,
-        starts + np.array([question.right for question in questions]),
-        np.repeat(np.arange(len(questions)), sizes),
-        fixed,
-        [
-            OptionTerms(np.array(row, dtype=np.int64), np.array(term, dtype=np.int64), len(known))
-            for row, term, known in zip(term_rows, terms, vocabularies, strict=True)
-        ],
-    )
+                    number = vocabulary.setdefault(term, len(vocabulary))
+                    own_cells.append((len(fixed), number))
+            fixed.append(values)
+    terms = []
+    for own_cells, vocabulary in zip(cells, vocabularies, strict=True):
+        row, term = np.array(own_cells, dtype=np.int64).reshape(-1, 2).T
+        terms.append(OptionTerms(row, term, len(vocabulary)))
+    return np.array(fixed), terms
 
 
 _OptionFeatures = tuple[list[float], tuple[Sequence[object], ...]]

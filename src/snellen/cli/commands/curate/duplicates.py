@@ -13,7 +13,6 @@ from snellen.core.errors import UsageError
 
 if TYPE_CHECKING:
     from snellen.curate.duplicates.build_index import IndexProgress
-    from snellen.curate.duplicates.ray_data import OnRay
     from snellen.curate.duplicates.report import DuplicateSettings
 
 
@@ -21,19 +20,10 @@ def main(arguments: Namespace) -> Finished:
     """Find duplicates, or only write an index of pictures."""
     if arguments.processes is not None and arguments.processes < 1:
         raise UsageError(f"--processes {arguments.processes}: expected 1 or more")
-    if arguments.executor == "local":
-        if arguments.address:
-            raise UsageError("--address belongs to a cluster; add --executor ray")
-        return _write_index(arguments) if arguments.index else _find(arguments)
-    if arguments.clip or arguments.processes:
-        raise UsageError("--executor ray hashes one picture a core; leave out --clip, --processes")
-    from snellen.curate.duplicates.ray_data import open_ray_data
-
-    with open_ray_data(arguments.address) as ray:
-        return _write_index(arguments, ray) if arguments.index else _find(arguments, ray)
+    return _write_index(arguments) if arguments.index else _find(arguments)
 
 
-def _write_index(arguments: Namespace, ray: OnRay | None = None) -> Finished:
+def _write_index(arguments: Namespace) -> Finished:
     """Only write an index."""
     import time
 
@@ -53,7 +43,6 @@ def _write_index(arguments: Namespace, ray: OnRay | None = None) -> Finished:
     index = write_index(
         arguments.data, Path(arguments.out), clip=arguments.clip or "",
         processes=arguments.processes, on_progress=on_progress,
-        make_shards=ray.make_shards if ray else None,
     )  # fmt: skip
     info, seconds = index.info, time.perf_counter() - started
 
@@ -62,22 +51,23 @@ def _write_index(arguments: Namespace, ray: OnRay | None = None) -> Finished:
             f"{arguments.out}: {info.entries:,} entries, {info.pictures:,} pictures, "
             f"{info.captions:,} captions, {info.broken:,} broken, {info.flat:,} without contrast"
         )
-        for entry in list(index.broken())[:10]:
-            print_line(f"  {entry.name}: {entry.reason}")
+        for name, reason in list(index.broken())[:10]:
+            print_line(f"  {name}: {reason}")
         if hashed:
             print_line(f"{hashed:,} entries in {seconds:.1f} s, {hashed / seconds:,.0f} a second")
 
     return Finished("flagged" if info.broken else "clean", info, print_text, ())
 
 
-def _find(arguments: Namespace, ray: OnRay | None = None) -> Finished:
+def _find(arguments: Namespace) -> Finished:
     """Find duplicates, and write the folder that was asked for."""
     import msgspec
 
     from snellen.curate.duplicates.decide import decisions, report_json, write_folder
+    from snellen.curate.duplicates.descriptions import duplicates_report
     from snellen.curate.duplicates.find import find_duplicates
     from snellen.curate.duplicates.page import PAGE_FILE
-    from snellen.curate.duplicates.terminal import print_report
+    from snellen.curate.step_report import print_report
     from snellen.report.console import Terminal
 
     if arguments.drop and not arguments.out:
@@ -86,8 +76,6 @@ def _find(arguments: Namespace, ray: OnRay | None = None) -> Finished:
         arguments.data, _settings(arguments), columns=arguments.columns,
         processes=arguments.processes,
         on_phase=lambda name, progress: _print_progress(arguments, name, progress),
-        make_shards=ray.make_shards if ray else None,
-        search_blocks=ray.search_blocks if ray else None,
     )  # fmt: skip
     if arguments.out:
         flagged = write_folder(found, arguments.out, arguments.drop).get("flag", 0)
@@ -95,7 +83,7 @@ def _find(arguments: Namespace, ray: OnRay | None = None) -> Finished:
         flagged = len(decisions(found.report, ()))
 
     def print_text() -> None:
-        print_report(found.report, Terminal())
+        print_report(duplicates_report(found.report), Terminal())
         if arguments.out:
             print_line(f"written: {arguments.out}, {Path(arguments.out) / PAGE_FILE}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
 from snellen.cli.commands.curate import Finished, read_fields
@@ -26,7 +25,8 @@ def main(arguments: Namespace) -> Finished:
     """Flag items, ask what is missing, and print the tables."""
     from snellen.curate.filter.filtering import FilterRules, filter_items
     from snellen.curate.filter.model_runs import Reports
-    from snellen.curate.filter.tables import filter_markdown, print_filter
+    from snellen.curate.filter.tables import filter_report
+    from snellen.curate.step_report import print_report, report_markdown
     from snellen.engine.loop.progress import NoProgress
     from snellen.engine.loop.run import RunInterrupted
     from snellen.report.console import Terminal
@@ -60,8 +60,8 @@ def main(arguments: Namespace) -> Finished:
 
     def print_text() -> None:
         print_result(
-            arguments.format or TABLE, result, partial(print_filter, max_rows=top),
-            {"markdown": partial(filter_markdown, max_rows=top)},
+            arguments.format or TABLE, filter_report(result, top), print_report,
+            {"markdown": report_markdown},
         )  # fmt: skip
         if result.undecided and not is_asking:
             print_line(

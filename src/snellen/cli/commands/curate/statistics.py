@@ -26,9 +26,12 @@ def main(arguments: Namespace) -> Finished:
     import msgspec
 
     from snellen.curate.items import open_items
-    from snellen.curate.statistics.formats import STATISTICS_EXPORTS, print_statistics
     from snellen.curate.statistics.measuring import measure_data
-    from snellen.curate.statistics.statistics_tables import findings
+    from snellen.curate.statistics.statistics_tables import (
+        STATISTICS_EXPORTS,
+        findings,
+        print_statistics,
+    )
 
     if arguments.figures and not arguments.out:
         raise UsageError("--figures draws into a folder: name it with --out DIR")
