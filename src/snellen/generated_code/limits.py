@@ -13,6 +13,9 @@ ProgramError = Literal["error", "timeout", "memory", "ended", "killed", "too_lar
 `memory`: it asked for more than it may have; `ended`: it left before its picture could be drawn;
 `killed`: a signal ended it; `too_large`: its report is longer than a report may be;
 `report`: what it reported is not what a chart holds."""
+UNREADABLE: frozenset[ProgramError] = frozenset({"too_large", "report"})
+"""Ends that say nothing of a program's chart: it wrote its report itself, or drew more than can be
+compared."""
 
 
 class ProgramLimits(Struct, frozen=True):
