@@ -189,7 +189,6 @@ def test_no_chart_earns_nothing(reply: str, report: ProgramReport | None, end: s
     ("report", "why"),
     [
         (ProgramReport(ProgramFailure("report", "no chart")), "no chart"),
-        (ProgramReport(ProgramFailure("too_large", "long")), "long"),
         (ProgramReport(), "its report is not that of a chart: it holds none"),
     ],
 )

@@ -24,7 +24,7 @@ from snellen.generated_code.charts import (
     ObservedChart,
     observe_charts,
 )
-from snellen.generated_code.limits import MB, UNREADABLE, ProgramFailure, ProgramLimits
+from snellen.generated_code.limits import MB, ProgramFailure, ProgramLimits
 from snellen.generated_code.messages import describe_exception
 
 READ_LIMITS = ProgramLimits(cpu_seconds=20, wall_seconds=30.0, memory_mb=1024)
@@ -83,7 +83,7 @@ def read_report(output: Output) -> ProgramReport | Failure:
             report = _unreadable(str(error))
     if report.failure is None and report.contents is None:
         report = _unreadable("it holds none")
-    if report.failure is not None and report.failure.kind in UNREADABLE:
+    if report.failure is not None and report.failure.kind == "report":
         return Failure("request", report.failure.message)
     return report
 
