@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from snellen.core.benchmark import Benchmark, Variant
     from snellen.core.errors import SnellenError
     from snellen.core.model import Capabilities, Identity
-    from snellen.core.output import Failure, Generated
+    from snellen.core.output import Failure, Generated, Usage
     from snellen.core.request import Generate, Rank, Sampling
     from snellen.data.in_memory import Data
     from snellen.engine.loop.run import RunInterrupted
@@ -59,6 +59,7 @@ _HOMES = {
     "Scored": "snellen.api",
     "SnellenError": "snellen.core.errors",
     "SourceOptions": "snellen.api",
+    "Usage": "snellen.core.output",
     "Variant": "snellen.core.benchmark",
     "aevaluate": "snellen.api",
     "compare": "snellen.api",
@@ -93,6 +94,7 @@ __all__ = [
     "Scored",
     "SnellenError",
     "SourceOptions",
+    "Usage",
     "Variant",
     "aevaluate",
     "compare",

@@ -84,14 +84,14 @@ def test_what_two_runs_do_not_tell_apart_is_one_part(bench: Bench) -> None:
     found = explain(first.path, second.path).why
     ((name, share),) = by_causes(found).items()
     assert name == "prompt or model"
-    assert (share.method, share.least, share.most) == ("joint", share.points, share.points)
+    assert (share.method, share.least, share.most) == ("together", share.points, share.points)
     text = printed(found)
     assert "prompt or the model: they differ together" in text
     bounds = next(line for line in text.splitlines() if line.startswith("  prompt"))
     assert f"0.0 to +{share.points:.1f}" in bounds
     assert "--ask" in text
     assert "prompt or the model" in to_markdown(found)
-    assert '"method":"joint"' in to_json(found)
+    assert '"method":"together"' in to_json(found)
 
 
 def test_a_third_run_tells_them_apart(bench: Bench) -> None:

@@ -50,3 +50,28 @@ def test_types_of_error_are_corrected_by_the_same_means(
     code, out, err = said(capsys, "analyse", "errors", str(judge), "--labels", str(mine))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "no sample in common" in err
+
+
+def test_judged_samples_stand_for_all_wrong_answers_of_their_subtask(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """900 wrong answers by reasoning in one subtask, 100 by perception in the other; the judge saw
+    50 of each, and a person half of these."""
+    judge, mine = tmp_path / "errors.judge.json", tmp_path / "mine.json"
+    for path, step in ((judge, 1), (mine, 2)):
+        samples = tuple(
+            ErrorLabel(
+                "run", str(number), "model", "ab"[number // 50],
+                ("perception" if (number < 50) == (step + number % 10 == 1) else "reasoning",),
+                wrong=(900, 100)[number // 50],
+            )
+            for number in range(0, 100, step)
+        )  # fmt: skip
+        write_error_labels(ErrorLabels(samples, path.name), path)
+    code, out, err = said(capsys, "analyse", "errors", str(judge), "--labels", str(mine), "--json")
+    assert (code, err) == (0, "")
+    rows = {row["type of error"]: row for row in json.loads(out)["tables"][0]["rows"]}
+    found = rows["reasoning error"]
+    assert (found["judge says"], found["of"]) == (50, 100)
+    assert found["corrected"] == pytest.approx(0.9, abs=0.03)
+    assert found["95 % interval"][0] <= 0.9 <= found["95 % interval"][1]

@@ -22,7 +22,10 @@ from snellen.models.hf import lora
 from snellen.models.hf.lora import LoraOptions, target_layers, tune
 from snellen.report.terminal.taskmap import print_findings
 from snellen.taskmap import training
+from snellen.taskmap.agreement import kendall_taus
 from snellen.taskmap.findings import ControlMap, TaskMapFindings
+from snellen.taskmap.mapping import measure_agreement
+from snellen.taskmap.scores import TaskScores
 from snellen.taskmap.tasks import MapControl, TaskSelection, load_tasks
 from snellen.taskmap.training import TrainingInterrupted, VectorProgress
 from snellen.taskmap.vectors import layer_names, read_facts
@@ -203,7 +206,6 @@ def test_ctrl_c_is_told_with_how_to_go_on(
         (["--learning-rate", "nan"], "--learning-rate nan: expected a number above 0"),
         ([*PAIR, "--targets", "head.*"], "no layer that can be tuned is named 'head.*'"),
         ([*PAIR, "--targets", "("], "'(' is not a regular expression"),
-        (["--halves", "--runs", "x"], "--halves makes two of each task"),
     ],
 )
 def test_mistakes_are_one_sentence(
@@ -272,6 +274,31 @@ def test_scores_of_runs_meet_the_map(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert found["agreement"]["by_distance"][0]["pairs"] == 3
     assert len(found["agreement"]["prediction"]["left_out"]) == 3
     ElementTree.fromstring((tmp_path / "map" / "dendrogram.svg").read_text())
+
+
+def test_models_are_held_against_a_map_of_halves_and_its_control(mapped: Path) -> None:
+    """Two tasks are as far apart as their halves in the mean."""
+    found = findings(mapped).map
+    assert found is not None
+    values = np.random.default_rng(0).normal(50, 9, (5, 4))
+    names = ["existence", "position", "a", "b"]
+    scores = TaskScores(tuple("vwxyz"), tuple(names), values)
+    assert measure_agreement(scores, None, found).by_share[0].pairs == 1
+    halves = [f"{name}/{half}" for name in names for half in (1, 2)]
+    square = np.abs(np.subtract.outer(np.arange(8.0), np.arange(8.0)))
+    tasks = tuple(msgspec.structs.replace(found.tasks[0], task=name) for name in halves)
+    rows = tuple(tuple(row) for row in square.tolist())
+    larger = msgspec.structs.replace(
+        found, tasks=tasks, distances=rows,
+        clusters=(("existence/1", "a/2"), ("position/1",)),
+        control=ControlMap("wrong-image", tuple(row[::-1] for row in rows[::-1]), 0.1, ()),
+    )  # fmt: skip
+    agreement = measure_agreement(scores, None, larger)
+    apart, pairs = square.reshape(4, 2, 4, 2).mean(axis=(1, 3)), np.triu_indices(4, 1)
+    expected = np.corrcoef(apart[pairs], kendall_taus(values)[pairs])[0, 1]
+    assert agreement.mantel == pytest.approx(expected)
+    assert agreement.control_mantel == pytest.approx(agreement.mantel)
+    assert sorted(task for one in agreement.clusters for task in one.tasks) == sorted(names)
 
 
 @pytest.mark.parametrize("control", ["wrong-image", "shuffled-answers"])

@@ -19,7 +19,7 @@ import torch
 from PIL import Image
 
 from snellen.core.errors import DataError, MediaError, UsageError
-from snellen.core.media import decode_image, digest_bytes
+from snellen.core.media import decode_image, digest_bytes, to_rgb
 from snellen.core.sample import Row
 from snellen.data.in_memory import Data, is_table, keep_rows
 from snellen.data.tables.open_table import open_table
@@ -194,6 +194,15 @@ def test_an_image_that_is_not_there_fails_its_row_as_in_a_file(
 def test_modes_of_pil(tmp_path: Path, mode: str, colour: Any) -> None:
     (row,) = kept([{"question": "?", "image": Image.new(mode, (4, 4), colour)}], tmp_path)
     assert decode_image(row.media[0].source.read()).size == (4, 4)
+
+
+@pytest.mark.parametrize(("value", "grey"), [(200, 200), (1000, 4), (65535, 255), (2**31 - 1, 255)])
+def test_whole_numbers_are_scaled_by_their_bits_and_not_by_the_brightest(
+    value: int, grey: int
+) -> None:
+    assert to_rgb(Image.new("I", (1, 1), value)).getpixel((0, 0)) == pytest.approx(
+        (grey,) * 3, abs=1
+    )
 
 
 def test_a_photo_is_kept_upright(tmp_path: Path) -> None:

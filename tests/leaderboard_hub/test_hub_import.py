@@ -292,6 +292,13 @@ def test_data_are_added_later_and_both_kinds_stand_side_by_side(
     printed = capsys.readouterr().out
     assert "waits to be scored" in printed
     assert "is there already" in printed
+    lines = Path(predictions).read_text().splitlines(keepends=True)
+    (tmp_path / "few.jsonl").write_text("".join(lines[:20]))
+    few = [str(tmp_path / "few.jsonl"), "--benchmark", "signs", "--model",
+           "Few", "--dry-run"]  # fmt: skip
+    assert run(hub, *few) == 2
+    assert "questions have no reply" in capsys.readouterr().err
+    assert run(hub, *few, "--allow-missing") == 0
     with hub.database.reading() as session:
         submissions = session.scalars(select(Submission).order_by(Submission.id)).all()
         scores = {

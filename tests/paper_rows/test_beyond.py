@@ -92,7 +92,7 @@ def test_why_two_runs_differ(user: User) -> None:
     two = user.run("snellen why a b --examples 0 --json").json()
     assert two["observed"]["difference"] == 100 * (30 - 10) / 40
     [together] = two["shares"]
-    assert (together["method"], set(together["causes"])) == ("joint", {"prompt", "model"})
+    assert (together["method"], set(together["causes"])) == ("together", {"prompt", "model"})
     asked = user.run("snellen why a b --load known.py --ask --yes --examples 0 --json").json()
     shares = {share["causes"][0]: share for share in asked["shares"]}
     # Right are 10 and 14 of the smaller, 20 and 30 of the larger: either may be switched first.

@@ -106,3 +106,11 @@ def test_zeros_and_ones_are_shares_only_beside_shares() -> None:
     assert changed.options == {"A": "[0, 0, 200, 100]", "B": "[0, 0, 100, 100]"}
     beside = rewrite_coordinates("Not at [1, 1].", SHARES, "pixel", ImageSize(200, 100))
     assert beside.question.startswith("Not at [200, 100].")
+
+
+def test_options_in_two_formats_are_converted_one_by_one() -> None:
+    options = {"A": "[0.1, 0.2, 0.55, 0.7]", "B": "(0, 0, 20, 20)"}
+    shares = rewrite_coordinates("Where?", options, "normalised", ImageSize(200, 100)).options
+    assert shares == {"A": options["A"], "B": "(0.000, 0.000, 0.100, 0.200)"}
+    pixels = rewrite_coordinates("Where?", options, "pixel", ImageSize(200, 100)).options
+    assert pixels == {"A": "[20, 20, 110, 70]", "B": options["B"]}

@@ -26,6 +26,7 @@ _LEGEND = "asks: requests expected, and at most; in, out: tokens"
 def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
     """Print a plan: the table, and the sentences unless `quiet`."""
     from snellen.report.findings.finding import FindingTable, TableColumn, print_table
+    from snellen.report.terminal.lines import print_text
     from snellen.report.terminal.planned_study import study_lines, study_table
 
     columns = [TableColumn(name, "text" if name in _COLUMNS[:2] else "count") for name in _COLUMNS]
@@ -35,11 +36,11 @@ def print_plan(planned: Planned, console: Console, quiet: bool = False) -> None:
         console.print()
         print_table(study_table(study), console)
         for text in study_lines(study):
-            console.print(text, highlight=False, markup=False, soft_wrap=True)
+            print_text(console, text)
     if planned.studies:
         console.print()
     for text in (*([] if quiet else _notice_lines(planned)), *_missing_lines(planned)):
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        print_text(console, text)
 
 
 def _cells(line: PlanLine) -> tuple[str, ...]:

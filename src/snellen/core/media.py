@@ -92,9 +92,11 @@ def decode_image(data: bytes, max_pixels: int = MAX_PIXELS) -> PILImage:
 
 def to_rgb(image: PILImage) -> PILImage:
     """Convert an image to RGB. Grey values of 16 bits are scaled to 8; Pillow would cut them off at
-    255, which leaves a white image."""
+    255, which leaves a white image. The mode "I" does not say how many bits it holds: the fewest of
+    8, 16 and 32 that hold its largest value."""
     if image.mode.startswith("I"):
-        scale = 255 / 65535 if image.mode != "I" else 255 / max(255, *_extrema(image))
+        largest = _extrema(image)[1] if image.mode == "I" else 65535
+        scale = 255 / next(top for top in (255, 65535, 2**31 - 1) if largest <= top)
         image = image.convert("I").point(lambda value: value * scale + 0.0).convert("L")
     return image.convert("RGB")
 

@@ -17,3 +17,9 @@ def escape_controls(text: str) -> str:
     if text.isprintable():
         return text
     return _CONTROL.sub(lambda sign: f"\\x{ord(sign[0]):02x}", text)
+
+
+def shorten(text: str, length: int) -> str:
+    """The text as one line of at most `length` characters, the last one `…` if some are cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"

@@ -11,7 +11,7 @@ if two different options would become equal.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 Coordinates = Literal["pixel", "normalised"]
@@ -52,27 +52,21 @@ def size_in_question(question: str) -> ImageSize | None:
 
 def has_other_format(question: str, options: Mapping[str, str], to: Coordinates) -> bool:
     """Whether the question or the options hold coordinate lists in another format than `to`."""
-    return not {None, to}.issuperset(_formats(question, options))
+    return not {None, to}.issuperset(_formats([question, *options.values()]))
 
 
-def _formats(
-    question: str, options: Mapping[str, str]
-) -> tuple[Coordinates | None, Coordinates | None]:
-    """The formats of the question and of the options; that of the other where one's own lists do
-    not tell."""
-    of_question, of_options = _format_of([question]), _format_of(options.values())
-    return of_question or of_options, of_options or of_question
+def _formats(texts: Iterable[str]) -> set[Coordinates | None]:
+    """The formats of all coordinate lists of the texts."""
+    lists = (match for text in texts for match in _LIST.finditer(text))
+    return {_format_of(match) for match in lists if _is_coordinates(match)}
 
 
-def _format_of(texts: Iterable[str]) -> Coordinates | None:
-    """Normalised if no number exceeds 1 and one has decimals; None without a list, and for lists
-    of 0 and 1."""
-    lists = [match for text in texts for match in _LIST.finditer(text) if _is_coordinates(match)]
-    if not lists:
-        return None
-    if max(abs(number) for match in lists for number in _numbers(match)) > 1:
+def _format_of(match: re.Match[str]) -> Coordinates | None:
+    """Normalised if no number exceeds 1 and one lies between; None for a list of 0 and 1."""
+    numbers = [abs(number) for number in _numbers(match)]
+    if max(numbers) > 1:
         return "pixel"
-    return "normalised" if any("." in match[1] for match in lists) else None
+    return "normalised" if any(0 < number < 1 for number in numbers) else None
 
 
 def rewrite_coordinates(
@@ -81,38 +75,43 @@ def rewrite_coordinates(
     """The question and options with their coordinates converted to the format `to`."""
     if not has_other_format(question, options, to):
         return RewrittenQuestion(question, dict(options))
-    of_question, of_options = _formats(question, options)
-    factors = _factors(to, size)
     distinct = len(set(options.values()))
     digits = NORMALISED_DIGITS if to == "normalised" else PIXEL_DIGITS
     # More decimals until options that differed still differ, or to the limit.
     while True:
-        scale = _scaler(factors, digits)
-        changed = {
-            label: text if of_options == to else _LIST.sub(scale, text)
-            for label, text in options.items()
-        }
-        if len(set(changed.values())) == distinct or digits == _MAX_DIGITS:
+        changed = _scale_lists(options.values(), to, size, digits, _formats([question]))
+        if len(set(changed)) == distinct or digits == _MAX_DIGITS:
             break
         digits += 1
-    if of_question != to:
-        question = _LIST.sub(scale, question)
-    return RewrittenQuestion(_add_note(question, to, size), changed)
+    (question,) = _scale_lists([question], to, size, digits, _formats(options.values()))
+    return RewrittenQuestion(
+        _add_note(question, to, size), dict(zip(options, changed, strict=True))
+    )
 
 
-def _factors(to: Coordinates, size: ImageSize) -> tuple[float, float]:
-    return (1 / size.width, 1 / size.height) if to == "normalised" else size
+def _scale_lists(
+    texts: Iterable[str],
+    to: Coordinates,
+    size: ImageSize,
+    digits: int,
+    other_formats: set[Coordinates | None],
+) -> list[str]:
+    """The texts with their lists in the format `to`. A list of 0 and 1 has that of the others, and
+    where these do not tell one, that of `other_formats`."""
+    texts = list(texts)
+    known = _formats(texts) - {None} or other_formats - {None}
+    default = known.pop() if len(known) == 1 else None
+    factors = (1 / size.width, 1 / size.height) if to == "normalised" else size
 
-
-def _scaler(factors: tuple[float, float], digits: int) -> Callable[[re.Match[str]], str]:
     def scale(match: re.Match[str]) -> str:
-        if not _is_coordinates(match):
+        found = _format_of(match) or default if _is_coordinates(match) else None
+        if found in (None, to):
             return match[0]
         scaled = [number * factors[index % 2] for index, number in enumerate(_numbers(match))]
         inner = ", ".join(f"{number:.{digits}f}" for number in scaled)
         return f"{match[0][0]}{inner}{match[0][-1]}"
 
-    return scale
+    return [_LIST.sub(scale, text) for text in texts]
 
 
 def _add_note(question: str, to: Coordinates, size: ImageSize) -> str:

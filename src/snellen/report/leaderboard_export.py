@@ -19,6 +19,7 @@ from snellen.report.markdown import bullets, literal, table
 from snellen.report.page.layout import page_layout, template_environment
 from snellen.report.result_tables import ResultTable
 from snellen.scoring.leaderboard import LeaderboardRow
+from snellen.scoring.suites import SuiteRow
 
 
 class BoardLine(NamedTuple):
@@ -77,7 +78,7 @@ def to_json(standings: Sequence[ComparableRuns]) -> str:
                     "boards": [
                         {
                             **board._asdict(),
-                            "places": [_row_object(row) for row in board.places],
+                            "places": [row_object(row) for row in board.places],
                         }
                         for board in standing.boards
                     ],
@@ -90,7 +91,8 @@ def to_json(standings: Sequence[ComparableRuns]) -> str:
     )
 
 
-def _row_object(row: LeaderboardRow) -> dict[str, object]:
+def row_object(row: LeaderboardRow | SuiteRow) -> dict[str, object]:
+    """The row's fields, with its interval as low and high."""
     interval = row.interval
     return {
         **row._asdict(),

@@ -256,11 +256,12 @@ def share_over_systems(
 
 
 class SampledStratum(NamedTuple):
-    """A stratum of `size` items; of `sample_size` examined ones `hits` have the property."""
+    """A stratum of `size` items; of `sample_size` examined ones `hits` have the property. Items
+    with weights are counted by these, and examined ones by their effective number."""
 
-    size: int
-    sample_size: int
-    hits: int
+    size: float
+    sample_size: float
+    hits: float
 
 
 class WeightedShare(NamedTuple):

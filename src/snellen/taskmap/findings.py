@@ -123,6 +123,9 @@ class TaskScoreAgreement(Struct, frozen=True):
     mantel_p: float | None = None
     """The probability of a correlation as low if the tasks of the map were permuted (Mantel's
     test)."""
+    control_mantel: float | None = None
+    """The same with the distances of the map's control."""
+    control_mantel_p: float | None = None
 
 
 class TaskMapFindings(Struct, frozen=True):

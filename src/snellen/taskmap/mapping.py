@@ -21,7 +21,7 @@ from snellen.taskmap.agreement import (
     tau_by_share,
 )
 from snellen.taskmap.chance import mantel_test
-from snellen.taskmap.clusters import map_correlation
+from snellen.taskmap.clusters import build_tree, cut_names, map_correlation
 from snellen.taskmap.distances import cosine_distances
 from snellen.taskmap.findings import Halves, SeedMap, Stability, TaskMap, TaskScoreAgreement
 from snellen.taskmap.prediction import predict
@@ -133,21 +133,28 @@ def measure_agreement(
 
     Without `task_map` there is neither tau by distance nor a prediction. Without `clusters`, those
     of the map are used. Tasks of the map without scores are predicted, and are not used otherwise.
+    On a map of halves two tasks are as far apart as their halves are in the mean.
 
     Raises UsageError if the scores have no task in common with the clusters or the map.
     """
     by_distance: list[NearTau] = []
     by_share: list[NearTau] = []
-    prediction, correlated = None, None
+    prediction, correlated, of_control = None, None, None
     if task_map is not None:
-        names, apart = [task.task for task in task_map.tasks], np.array(task_map.distances)
+        names, apart = _whole_tasks(task_map, task_map.distances)
         near, between = _scored_tasks(scores, names, apart, ties)
         rows = tau_by_distance(near, between, thresholds, itself)
         by_distance = add_p_values(rows, near, between, itself)
         by_share = add_p_values(tau_by_share(near, between, itself=itself), near, between, itself)
         correlated = mantel_test(near, between)
         prediction = predict(scores, names, apart, nearest, ties)
-        clusters = clusters or _clusters_with_scores(task_map, scores)
+        if task_map.control is not None:
+            destroyed = _whole_tasks(task_map, task_map.control.distances)
+            of_control = mantel_test(*_scored_tasks(scores, *destroyed, ties))
+        if clusters is None and task_map.clusters:
+            tree = build_tree(apart, task_map.tree.linkage)
+            cut = cut_names(tree, names, len(task_map.clusters)) if task_map.halves else ()
+            clusters = _clusters_with_scores(cut or task_map.clusters, scores)
     taus = kendall_taus(scores.values, ties)
     return TaskScoreAgreement(
         models=scores.models,
@@ -161,7 +168,26 @@ def measure_agreement(
         prediction=prediction,
         mantel=correlated[0] if correlated else None,
         mantel_p=correlated[1] if correlated else None,
+        control_mantel=of_control[0] if of_control else None,
+        control_mantel_p=of_control[1] if of_control else None,
     )
+
+
+def _whole_tasks(
+    task_map: TaskMap, rows: Sequence[Sequence[float]]
+) -> tuple[list[str], NDArray[float64]]:
+    """The tasks and the distances between them, two halves joined."""
+    names, distances = [task.task for task in task_map.tasks], np.array(rows)
+    if not task_map.halves:
+        return names, distances
+    members: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        members.setdefault(name.rsplit("/", 1)[0], []).append(index)
+    joined = [[float(distances[np.ix_(one, other)].mean()) for other in members.values()]
+              for one in members.values()]  # fmt: skip
+    square = np.round(np.array(joined), DIGITS)
+    np.fill_diagonal(square, 0.0)
+    return list(members), square
 
 
 def _scored_tasks(
@@ -179,12 +205,13 @@ def _scored_tasks(
     return distances[np.ix_(both, both)], taus
 
 
-def _clusters_with_scores(task_map: TaskMap, scores: TaskScores) -> dict[str, list[str]]:
-    """The scored tasks of the map's clusters, by the number of the cluster, from 1 as in the
-    paper."""
+def _clusters_with_scores(
+    clusters: Sequence[Sequence[str]], scores: TaskScores
+) -> dict[str, list[str]]:
+    """The scored tasks of clusters, by the number of the cluster, from 1 as in the paper."""
     scored = set(scores.tasks)
     scored_clusters = {
         str(number): [task for task in tasks if task in scored]
-        for number, tasks in enumerate(task_map.clusters, start=1)
+        for number, tasks in enumerate(clusters, start=1)
     }
     return {name: tasks for name, tasks in scored_clusters.items() if tasks}

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
 
-Method = Literal["alone", "read again", "measured", "joint"]
+Method = Literal["alone", "read again", "measured", "together"]
 """How an effect was determined: nothing else differs; recorded replies were parsed again; a further
 run switches some of the causes; not at all, since the causes only differ jointly."""
-_BY_STRENGTH: tuple[Method, ...] = ("alone", "read again", "measured", "joint")
+_BY_STRENGTH: tuple[Method, ...] = ("alone", "read again", "measured", "together")
 _RESCORABLE: frozenset[Cause] = frozenset({"data", "extraction", "scoring"})
 """Causes that can be switched on recorded replies."""
 
@@ -303,7 +303,7 @@ def _sum_effects(
 def _method(block: Coalition, split: ShapleySplit, measured: bool) -> Method:
     """How the effect of a block of causes was determined."""
     if len(block) > 1:
-        return "joint"
+        return "together"
     if len(split.shares) == 1:
         return "alone"
     return "measured" if measured else "read again"

@@ -10,6 +10,7 @@ from snellen.analysis.causes.factors import RunRecords
 from snellen.analysis.causes.sample_changes import passes_of
 from snellen.core.output import Generated, Output
 from snellen.core.record import Pass, Record
+from snellen.core.terminal_text import shorten
 
 _MAX_LENGTH = 160
 
@@ -42,7 +43,7 @@ def differing_sample(
     available = next(record for record in records if record is not None)
     return DifferingSample(
         id=name,
-        question=_shorten(available.question),
+        question=shorten(available.question, _MAX_LENGTH),
         first_score=scores[0].get(name),
         second_score=scores[1].get(name),
         first_answer=answers[0],
@@ -70,7 +71,7 @@ def _pass(record: Record | None, pass_index: int) -> Pass | None:
 
 def _reply(record: Record | None, pass_index: int) -> str:
     one_pass = _pass(record, pass_index)
-    return "" if one_pass is None else _shorten(_output_text(one_pass.output))
+    return "" if one_pass is None else shorten(_output_text(one_pass.output), _MAX_LENGTH)
 
 
 def _answer(record: Record | None, pass_index: int) -> str | None:
@@ -84,8 +85,3 @@ def _output_text(output: Output) -> str:
     if isinstance(output, Generated):
         return output.text
     return str(getattr(output, "message", "") or output.__struct_config__.tag)
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"

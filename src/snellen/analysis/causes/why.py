@@ -248,7 +248,8 @@ def open_combinations(split: DifferenceSplit) -> list[frozenset[Cause]]:
     causes = {
         cause
         for share in split.shares
-        if share.method == "joint" or (share.method == "measured" and share.orders < share.possible)
+        if share.method == "together"
+        or (share.method == "measured" and share.orders < share.possible)
         for cause in share.causes
     }
     open_causes = [cause for cause in split.crossable if cause in causes]

@@ -3,18 +3,20 @@
 A judge errs, and what it errs by is measured: among the samples that it says have the property,
 and among those that it says have not, the labelled ones show how many do. Both shares, weighted by
 how often the judge says so, are the share of all (double sampling: A. Tenenbein, JASA 65, 1970). It
-takes labels of a random part of either kind.
+takes labels of a random part of either kind. If the judge saw only a sample of what the share is
+of, each of its verdicts counts for as many as it was drawn from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from snellen.stats.intervals import SampledStratum, WeightedShare, weighted_share
 
 Key = tuple[str, str]
 """Name of a run, and id of a sample."""
+_NONE: Mapping[Key, float] = {}
 
 
 class JudgedShare(NamedTuple):
@@ -31,18 +33,32 @@ class JudgedShare(NamedTuple):
     """The share of all samples; None if either kind has samples and no label."""
 
 
-def judged_share(verdicts: Mapping[Key, bool], labels: Mapping[Key, bool]) -> JudgedShare:
-    """The share over all verdicts, corrected by the labels of some of the samples."""
-    said = sum(verdicts.values())
-    strata = []
-    for verdict, size in ((True, said), (False, len(verdicts) - said)):
-        known = [labels[key] for key, one in verdicts.items() if one is verdict and key in labels]
-        strata.append(SampledStratum(size, len(known), sum(known)))
+def judged_share(
+    verdicts: Mapping[Key, bool], labels: Mapping[Key, bool], weights: Mapping[Key, float] = _NONE
+) -> JudgedShare:
+    """The share over all verdicts, corrected by the labels of some of the samples. With `weights`
+    (at least 1, by default 1) it is that over all the samples for which the judged ones stand."""
+    strata, counts = [], []
+    for verdict in (True, False):
+        members = [key for key, one in verdicts.items() if one is verdict]
+        known = [key for key in members if key in labels]
+        counts.append((sum(labels[key] for key in known), len(known)))
+        size, total, effective = _weigh(members, weights)[0], *_weigh(known, weights)
+        hits, _ = _weigh([key for key in known if labels[key]], weights)
+        share = min(1.0, hits / total) if known else 0.0
+        strata.append(SampledStratum(size, effective, effective * share))
     can_correct = bool(verdicts) and all(one.sample_size or not one.size for one in strata)
     return JudgedShare(
-        said,
+        sum(verdicts.values()),
         len(verdicts),
-        (strata[0].hits, strata[0].sample_size),
-        (strata[1].hits, strata[1].sample_size),
+        counts[0],
+        counts[1],
         weighted_share(strata) if can_correct else None,
     )
+
+
+def _weigh(keys: Iterable[Key], weights: Mapping[Key, float]) -> tuple[float, float]:
+    """The sum of the samples' weights, and their effective number: L. Kish, "Survey Sampling"
+    (1965), Sec. 11.7."""
+    own = [weights.get(key, 1.0) for key in keys]
+    return sum(own), sum(own) ** 2 / sum(one**2 for one in own) if own else 0.0

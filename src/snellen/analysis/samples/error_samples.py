@@ -237,6 +237,15 @@ def distribution(labels: Iterable[ErrorLabel]) -> list[TypeShare]:
     return results
 
 
+def wrong_answers_each(labels: Sequence[ErrorLabel]) -> dict[tuple[str, str], float]:
+    """For how many wrong answers of its run and subtask each sample stands; empty if a sample does
+    not say from how many it was drawn."""
+    if not all(label.wrong for label in labels):
+        return {}
+    drawn = Counter((label.run, label.subtask) for label in labels)
+    return {label.key: max(1.0, label.wrong / drawn[label.run, label.subtask]) for label in labels}
+
+
 def _strata(
     name: ErrorType, subtasks: Iterable[Sequence[ErrorLabel]], weighted: bool
 ) -> list[SampledStratum]:

@@ -204,8 +204,6 @@ def _check_arguments(arguments: Namespace) -> None:
         )
     if arguments.scores and arguments.runs:
         raise UsageError("scores come from --scores or from --runs, not from both")
-    if arguments.halves and (arguments.scores or arguments.runs):
-        raise UsageError("--halves makes two of each task, which no scores are about; leave it out")
     if arguments.control and not arguments.model:
         raise UsageError("--control is of a map, which takes a model and a benchmark: -m and -b")
     if arguments.nearest < 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from snellen.curate.duplicates.descriptions import describe_keep, describe_picture_match, share_row
 from snellen.curate.duplicates.report import DuplicateReport, ItemPair, OverlapReport
 from snellen.report import format as fmt
+from snellen.report.terminal.lines import print_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,10 +22,10 @@ def print_report(report: DuplicateReport, console: Console) -> None:
     from rich.table import Table
 
     for line in _lines(report):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_text(console, line)
     for one in report.against:
         console.print()
-        console.print(_overlap_heading(one), highlight=False, markup=False, soft_wrap=True)
+        print_text(console, _overlap_heading(one))
         table = Table(box=None, pad_edge=False, show_edge=False)
         table.add_column("what is there too")
         for name in ("items", "of", "share", "95 % interval"):
@@ -33,7 +34,7 @@ def print_report(report: DuplicateReport, console: Console) -> None:
             table.add_row(*share_row(share))
         console.print(table, highlight=False, markup=False)
         for note in one.notes:
-            console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+            print_text(console, f"note: {note}")
 
 
 def _lines(report: DuplicateReport) -> Iterator[str]:

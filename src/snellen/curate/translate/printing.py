@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from snellen.curate.translate.rules import RULES
 from snellen.curate.translate.step import TranslationSummary
 from snellen.report.format import plural
 from snellen.report.terminal.comparison import TextTable, print_table
+from snellen.report.terminal.lines import print_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,41 +40,29 @@ def print_translation(summary: TranslationSummary, console: Console) -> None:
         heads = ("rule", "is about", "wrong", "doubtful")
         print_table(TextTable(title, 2, heads, rows), console)
     else:
-        _print(console, title)
-    _print(
+        print_text(console, title)
+    print_text(
         console,
         f"{plural(summary.items, 'item')}: {summary.flagged_wrong} that a rule calls wrong, "
         f"{flagged} flagged for review",
     )
     for use in summary.inconsistent[:_MAX_TERMS]:
         words = ", ".join(f"{word} ({count})" for word, count in use.translations.items())
-        _print(console, f"not translated alike: {use.term}: {words}")
+        print_text(console, f"not translated alike: {use.term}: {words}")
     more = len(summary.inconsistent) - _MAX_TERMS
     if more > 0:
-        _print(console, f"and {plural(more, 'more term')} in terms.json")
+        print_text(console, f"and {plural(more, 'more term')} in terms.json")
     if summary.abort_reason:
-        _print(console, f"stopped: {summary.abort_reason}; the same command goes on")
+        print_text(console, f"stopped: {summary.abort_reason}; the same command goes on")
     elif summary.out:
         if summary.failures:
-            _print(
+            print_text(
                 console,
                 f"{plural(summary.failures, 'item')} without a translation: the same command asks "
                 "again, with --fresh NAME the model, too, where its reply could not be used",
             )
-        _print(console, f"data: {summary.out}/items.jsonl")
-        if flagged:
-            review = ("curate", "review", summary.out, "--out", f"{summary.out}-reviewed")
-            _print(console, f"next: snellen {shlex.join(review)}")
-
-
-def to_json(summary: TranslationSummary) -> str:
-    """The summary as a JSON object."""
-    return msgspec.json.format(msgspec.json.encode(summary), indent=2).decode() + "\n"
+        print_text(console, f"data: {summary.out}/items.jsonl")
 
 
 def _title(name: str) -> str:
     return _TITLES.get(name) or RULES[name].title
-
-
-def _print(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)

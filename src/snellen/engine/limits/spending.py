@@ -168,7 +168,9 @@ class Budget:
         match = re.fullmatch(r"(\$?)(\d+(?:\.\d+)?)\s*([a-z$]*)", text.strip().lower())
         unit = _UNITS.get(match[1] or match[3]) if match else None
         if not match or unit is None or (match[1] and match[3]) or not float(match[2]):
-            raise UsageError(f"--budget {text!r}: expected e.g. 5usd, 500ktok or 2Mtok")
+            raise UsageError(
+                f"--budget {text!r}: an amount needs its unit; expected e.g. 5usd, 500ktok or 2Mtok"
+            )
         return cls(float(match[2]) * unit[1], unit[0])
 
     @property

@@ -47,8 +47,10 @@ def import_run(
     path: Path,
     account_id: int,
     model: str | None = None,
+    allow_missing: bool = False,
 ) -> ImportedRun:
     """Submit a run folder or a file of predictions, unless the same replies of the model are there.
+    With `allow_missing` questions without a reply count as wrong.
 
     Raises DataError with the mistake of the file, UsageError.
     """
@@ -67,7 +69,8 @@ def import_run(
         return ImportedRun(path, name, same.public_id, is_new=False)
     new = NewSubmission(model=name, file_name=upload.file_name, content=upload.content,
                         facts=facts_of_model(name), run=upload.run,
-                        kind="verified" if upload.run else "submitted")  # fmt: skip
+                        kind="verified" if upload.run else "submitted",
+                        allow_missing=allow_missing)  # fmt: skip
     try:
         made = take_submission(session, hub.storage, benchmark, account_id, new,
                                hub.config.submissions, by_owner=True)  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from snellen.core.secret import hide
+from snellen.core.terminal_text import shorten
 
 MAX_QUOTE = 300
 """Characters quoted of a server's message."""
@@ -40,5 +41,4 @@ def quote(value: object, max_length: int = MAX_QUOTE) -> str:
         text = value if isinstance(value, str) else str(value)
     except RecursionError:
         return "a deeply nested value"
-    line = " ".join(hide(text).split())
-    return line if len(line) <= max_length else line[: max_length - 1] + "…"
+    return shorten(hide(text), max_length)

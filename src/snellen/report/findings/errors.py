@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from snellen.analysis.findings.judged_shares import JudgedShare, judged_share
 from snellen.analysis.samples.error_samples import (
@@ -14,6 +14,7 @@ from snellen.analysis.samples.error_samples import (
     WrongAnswer,
     distribution,
     label_agreement,
+    wrong_answers_each,
 )
 from snellen.core.errors import UsageError
 from snellen.report.findings.finding import (
@@ -52,19 +53,30 @@ def judged_types(judged: Sequence[ErrorLabels], labels: ErrorLabels) -> Finding:
     if not any(sample.key in by_person for sample in samples):
         raise UsageError("the labels and the judge have no sample in common")
     rows = []
+    unweighted: list[str] = []
     for model in dict.fromkeys(sample.model or sample.run for sample in samples):
         own = [sample for sample in samples if (sample.model or sample.run) == model]
+        weights = wrong_answers_each(own)
+        unweighted += [] if weights else [model]
         for name, (title, _) in MEANINGS.items():
             verdicts = {sample.key: name in sample.labels for sample in own}
             known = {key: name in types for key, types in by_person.items()}
-            rows.append((model, title, *judged_cells(judged_share(verdicts, known))))
+            rows.append((model, title, *judged_cells(judged_share(verdicts, known, weights))))
     columns = (TableColumn("model"), TableColumn("type of error"), *JUDGED)
     return Finding(
         f"why answers are wrong, {len(samples)} judged samples",
         [FindingTable("", columns, rows)],
-        ["shares are of the judged samples; a type is corrected if labels cover samples that the "
-         "judge gave it to, and others"],
+        ["corrected: the share of all wrong answers with this type, by the labels of samples that "
+         "the judge gave it to, and of others", *_not_weighted(unweighted)],
     )  # fmt: skip
+
+
+def _not_weighted(models: Iterable[str]) -> list[str]:
+    return [
+        f"{model}: the labels do not say how many wrong answers each subtask has, so that shares "
+        "are of the labelled samples; a page made now saves it"
+        for model in models
+    ]
 
 
 def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
@@ -100,18 +112,13 @@ def error_types(label_sets: Sequence[ErrorLabels]) -> Finding:
             names = (first.labeller or "first", second.labeller or "second")
             tables.append(_agreement_table(label_agreement(first, second), names))
     unweighted = dict.fromkeys(entry.model for entry in distributions if not entry.weighted)
-    notices = [
-        f"{model}: the labels do not say how many wrong answers each subtask has, so that shares "
-        "are of the labelled samples; a page made now saves it"
-        for model in unweighted
-    ]
     plotted: dict[str, dict[str, float]] = {}
     for share in distributions:
         plotted.setdefault(share.model, {})[MEANINGS[share.type][0]] = share.share
     return Finding(
         f"why answers are wrong, {len(merged)} labelled samples",
         tables,
-        notices,
+        _not_weighted(unweighted),
         plot=lambda: stacked_bars("Why answers are wrong, share of labels", plotted),
     )
 

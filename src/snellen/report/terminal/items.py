@@ -11,6 +11,7 @@ import msgspec
 
 from snellen.analysis.samples.items import ItemAnalysis, ItemDifficulty
 from snellen.core.csv_cells import text_cells
+from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.markdown import bullets
 from snellen.report.terminal.comparison import TextTable, markdown_lines, print_table
@@ -43,7 +44,7 @@ def item_tables(
         rows = [
             (
                 suspect.id,
-                _shorten(suspect.question),
+                shorten(suspect.question, _MAX_LENGTH),
                 suspect.gold,
                 suspect.answer,
                 f"{suspect.agree} of {suspect.runs}",
@@ -68,7 +69,7 @@ def low_items(items: ItemAnalysis) -> list[ItemDifficulty]:
 def _cells(item: ItemDifficulty) -> tuple[str, ...]:
     return (
         item.id,
-        _shorten(item.question),
+        shorten(item.question, _MAX_LENGTH),
         f"{item.difficulty:.2f}",
         fmt.NONE if item.discrimination is None else f"{item.discrimination:+.2f}",
     )
@@ -177,8 +178,3 @@ def to_markdown(items: ItemAnalysis, similar_images: SimilarImages, max_rows: in
         if grid.rows:
             lines += ["", *markdown_lines(grid)]
     return "\n".join(lines) + "\n"
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"

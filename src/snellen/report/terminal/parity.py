@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snellen.core.terminal_text import shorten
 from snellen.engine.offline.parity import Parity, ParityCheck, ParityDifference
 from snellen.report import format as fmt
+from snellen.report.terminal.lines import print_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +21,7 @@ def print_parity(parity: Parity, console: Console) -> None:
     from rich import box
     from rich.table import Table
 
-    _print_line(
+    print_text(
         console,
         f"{parity.first} and {parity.second} on {parity.benchmark}, "
         f"{fmt.plural(parity.questions, 'question')}",
@@ -36,10 +38,10 @@ def print_parity(parity: Parity, console: Console) -> None:
         _print_differences(check, parity, console)
     for name, count in parity.failed.items():
         if count:
-            _print_line(console, f"{name}: {fmt.plural(count, 'request')} failed")
+            print_text(console, f"{name}: {fmt.plural(count, 'request')} failed")
     if parity.failure:
-        _print_line(console, f"the first failure: {parity.failure}")
-    _print_line(console, verdict(parity))
+        print_text(console, f"the first failure: {parity.failure}")
+    print_text(console, verdict(parity))
 
 
 def verdict(parity: Parity) -> str:
@@ -68,24 +70,15 @@ def _print_differences(check: ParityCheck, parity: Parity, console: Console) -> 
         return
     more = check.compared - check.equal - len(check.differences)
     count = check.compared - check.equal
-    _print_line(console, f"{check.aspect}: {fmt.plural(count, 'difference')}")
+    print_text(console, f"{check.aspect}: {fmt.plural(count, 'difference')}")
     for difference in check.differences:
-        _print_line(console, f"  {difference.sample}: {_difference_lines(difference, parity)}")
+        print_text(console, f"  {difference.sample}: {_difference_lines(difference, parity)}")
     if more:
-        _print_line(console, f"  and {more} more")
+        print_text(console, f"  and {more} more")
 
 
 def _difference_lines(difference: ParityDifference, parity: Parity) -> str:
     if difference.words:
-        return _shorten(difference.words)
-    first, second = _shorten(difference.first), _shorten(difference.second)
+        return shorten(difference.words, _MAX_LENGTH)
+    first, second = shorten(difference.first, _MAX_LENGTH), shorten(difference.second, _MAX_LENGTH)
     return f"{first} ({parity.first}), {second} ({parity.second})"
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1] + "…"
-
-
-def _print_line(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -11,6 +11,7 @@ import msgspec
 from snellen.core.benchmark import Benchmark
 from snellen.core.run import DataInfo
 from snellen.core.summary import Summary
+from snellen.core.terminal_text import shorten
 from snellen.report import format as fmt
 from snellen.report.terminal.scorecard import scorecard
 from snellen.scoring.disagreements import Disagreement, RuleResult
@@ -114,8 +115,7 @@ def _parses_table(rules: Sequence[str], disagreements: Sequence[Disagreement]) -
     for rule in rules:
         table.add_column(rule)
     for disagreement in disagreements:
-        reply = " ".join(disagreement.reply.split())
-        short = reply if len(reply) <= _MAX_LENGTH else reply[: _MAX_LENGTH - 1] + "…"
+        short = shorten(disagreement.reply, _MAX_LENGTH)
         cells = [
             _cell(disagreement.readings.get(rule), with_verdict=disagreement.is_parsed_alike)
             for rule in rules

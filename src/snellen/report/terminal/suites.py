@@ -26,6 +26,7 @@ from snellen.core.run import Report
 from snellen.core.summary import Interval
 from snellen.report import format as fmt
 from snellen.report.latex import latex_comments, latex_table
+from snellen.report.leaderboard_export import row_object
 from snellen.report.markdown import bullets, literal, table
 from snellen.report.result_tables import ResultTable
 from snellen.report.terminal.table import print_result
@@ -354,16 +355,8 @@ def _has_intervals(suite_table: SuiteTable) -> bool:
 
 def to_json(suite_table: SuiteTable) -> str:
     """One JSON object; percentages are not rounded."""
-    content = {**suite_table._asdict(), "rows": [_row_object(row) for row in suite_table.rows]}
+    content = {**suite_table._asdict(), "rows": [*map(row_object, suite_table.rows)]}
     return json.dumps(content, ensure_ascii=False) + "\n"
-
-
-def _row_object(row: SuiteRow) -> dict[str, object]:
-    interval = row.interval
-    return {
-        **row._asdict(),
-        "interval": None if interval is None else [interval.low, interval.high],
-    }
 
 
 def to_csv(suite_table: SuiteTable) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from snellen.report import format as fmt
+from snellen.report.terminal.lines import print_text
 from snellen.taskmap.agreement import NearTau
 from snellen.taskmap.findings import (
     CONTROL_LIMIT,
@@ -47,7 +48,7 @@ def _print_map(task_map: TaskMap, console: Console) -> None:
     """Print the tasks by cluster, and how similar the maps of the seeds are."""
     how = task_map.tuning
     numbers = task_map.tasks[0].numbers
-    _print_line(
+    print_text(
         console,
         f"{fmt.plural(len(task_map.tasks), 'task')} of {task_map.benchmark}, {task_map.model} "
         "tuned on each "
@@ -55,7 +56,7 @@ def _print_map(task_map: TaskMap, console: Console) -> None:
         f"{fmt.plural(task_map.layers, 'layer')}, {fmt.count_text(numbers)} numbers each",
     )
     for name, samples in task_map.left_out.items():
-        _print_line(console, f"left out: {name} has {fmt.plural(samples, 'sample')}")
+        print_text(console, f"left out: {name} has {fmt.plural(samples, 'sample')}")
     right = {task.task: task.before.right for task in task_map.tasks}
     control = task_map.control
     for clusters in (task_map.clusters, control.clusters if control is not None else ()):
@@ -67,9 +68,9 @@ def _print_map(task_map: TaskMap, console: Console) -> None:
         if clusters:
             console.print(table)
     if control is not None:
-        _print_line(console, _control_sentence(control))
+        print_text(console, _control_sentence(control))
     if task_map.cophenetic is not None:
-        _print_line(
+        print_text(
             console,
             f"{task_map.tree.linkage} linkage; correlation of the tree with the distances "
             f"{task_map.cophenetic:.2f}",
@@ -79,14 +80,14 @@ def _print_map(task_map: TaskMap, console: Console) -> None:
     for each in task_map.by_seed if task_map.halves else ():
         recovered = each.tested - len(each.failing)
         failing = f"; not so: {_listed_names(each.failing)}" if each.failing else ""
-        _print_line(
+        print_text(
             console,
             f"seed {each.seed}: halves nearer to each other for {recovered} of {each.tested} tasks "
             f"({100 * recovered / each.tested:.0f} %){failing}",
         )
     for pair in task_map.stability:
         correlation = "-" if pair.correlation is None else f"{pair.correlation:.2f}"
-        _print_line(
+        print_text(
             console,
             f"seeds {pair.first} and {pair.second}: distances correlate {correlation}",
         )
@@ -127,7 +128,7 @@ def _print_halves(task_map: TaskMap, console: Console) -> None:
         )
     console.print(table)
     failing = [halves.task for halves in task_map.halves if halves.apart]
-    _print_line(
+    print_text(
         console,
         f"halves nearer to each other than to any other: {len(task_map.halves) - len(failing)} of "
         f"{len(task_map.halves)}" + (f"; not so: {', '.join(failing)}" if failing else ""),
@@ -137,7 +138,7 @@ def _print_halves(task_map: TaskMap, console: Console) -> None:
 def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
     """Print the agreement of models by cluster and by distance (Tables 3 and 4)."""
     ties = "0" if agreement.ties == "zero" else "1"
-    _print_line(
+    print_text(
         console,
         f"{fmt.plural(len(agreement.models), 'model')} on {fmt.plural(agreement.tasks, 'task')}; "
         f"tied models count {ties}",
@@ -155,7 +156,7 @@ def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
         console.print(table)
         _print_against_chance(agreement, console)
     remark = " (each task its own neighbour)" if agreement.itself else ""
-    _print_line(console, f"tau over every pair of tasks{remark}: {_tau(agreement.every_pair)}")
+    print_text(console, f"tau over every pair of tasks{remark}: {_tau(agreement.every_pair)}")
     if agreement.by_distance:
         table = _table("distance at most", *_NEAR_COLUMNS, right_from=0, right_to=4)
         for near in agreement.by_distance:
@@ -168,12 +169,16 @@ def _print_agreement(agreement: TaskScoreAgreement, console: Console) -> None:
             share = "all" if near.share == 1 else f"{100 * (near.share or 0.0):.3g} %"
             table.add_row(share, f"{near.threshold:.3g}", *_near_cells(near))
         console.print(table)
-    if agreement.mantel is not None and agreement.mantel_p is not None:
-        _print_line(
-            console,
-            f"distance and tau correlate {agreement.mantel:.2f} over pairs of tasks, p "
-            f"{fmt.p_clause(agreement.mantel_p)} (tasks permuted)",
-        )
+    for of, found, p in (
+        ("", agreement.mantel, agreement.mantel_p),
+        ("of the control: ", agreement.control_mantel, agreement.control_mantel_p),
+    ):
+        if found is not None and p is not None:
+            print_text(
+                console,
+                f"{of}distance and tau correlate {found:.2f} over pairs of tasks, p "
+                f"{fmt.p_clause(p)} (tasks permuted)",
+            )
     if agreement.prediction is not None:
         _print_prediction(agreement, console)
 
@@ -184,7 +189,7 @@ def _near_cells(near: NearTau) -> tuple[str, ...]:
 
 def _print_against_chance(agreement: TaskScoreAgreement, console: Console) -> None:
     """Print the permutation tests of the clusters; nothing if none could be tested."""
-    _print_line(
+    print_text(
         console,
         "the paper's rule; a large cluster is much of the overall score that it agrees with",
     )
@@ -202,7 +207,7 @@ def _print_against_chance(agreement: TaskScoreAgreement, console: Console) -> No
             _DOMAIN[cluster.domain_tested],
         )
     console.print(table)
-    _print_line(
+    print_text(
         console,
         "tau with the tasks of all other clusters; p: models permuted; p of domain: against as "
         "many random tasks; both adjusted for the number of clusters (Holm), domains at 0.05",
@@ -213,7 +218,7 @@ def _print_prediction(agreement: TaskScoreAgreement, console: Console) -> None:
     guess = agreement.prediction
     assert guess is not None
     if guess.error is not None and guess.plain_error is not None:
-        _print_line(
+        print_text(
             console,
             f"a task's scores from the {fmt.plural(guess.nearest, 'nearest task')}, each left out "
             f"in turn: off by {guess.error:.1f} points; from all other tasks: "
@@ -223,7 +228,7 @@ def _print_prediction(agreement: TaskScoreAgreement, console: Console) -> None:
     for task in guess.predicted:
         best = sorted(task.scores.items(), key=lambda pair: -pair[1])
         scores = ", ".join(f"{model} {score:.1f}" for model, score in best)
-        _print_line(console, f"{task.task}, from {', '.join(task.neighbours)}: {scores}")
+        print_text(console, f"{task.task}, from {', '.join(task.neighbours)}: {scores}")
 
 
 def _table(*columns: str, right_from: int, right_to: int) -> Table:
@@ -248,7 +253,3 @@ def _listed_names(names: tuple[str, ...]) -> str:
 
 def _tau(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
-
-
-def _print_line(console: Console, line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from snellen.analysis.causes.attribution import Method
 from snellen.analysis.causes.differing_samples import DifferingSample
 from snellen.analysis.causes.factors import Cause
 from snellen.analysis.causes.why import (
@@ -35,12 +34,6 @@ CAUSE_LABELS: Mapping[Cause, str] = {
     "extraction": "extraction",
     "judge": "judge",
     "scoring": "scoring rule",
-}
-_METHOD_LABELS: Mapping[Method, str] = {
-    "alone": "alone",
-    "read again": "read again",
-    "measured": "measured",
-    "joint": "together",
 }
 _NOISE = 1e-9
 """Sums of floats may differ by this many points."""
@@ -109,7 +102,7 @@ def _contribution_rows(explanation: DifferenceSplit) -> Iterator[tuple[str, ...]
             fmt.count_text(share.apart) if share.apart else "",
             _method_text(share),
         )
-        if share.method == "joint" and not set(share.causes) >= _UNKNOWN_REQUESTS:
+        if share.method == "together" and not set(share.causes) >= _UNKNOWN_REQUESTS:
             for cause in share.causes:
                 if cause not in listed and (found := ranges.get(cause)) is not None:
                     bounds = _range_text(found.least, found.most)
@@ -161,7 +154,7 @@ def _share_text(share: CauseContribution) -> str:
     if share.interval is not None:
         level = f"{100 * share.interval.level:g} % CI"
         parts.append(f"{level} {fmt.difference_interval_text(share.interval)}")
-    if share.method == "joint":
+    if share.method == "together":
         parts.append("not told apart")
     elif share.most - share.least > _NOISE:
         parts.append(f"{_range_text(share.least, share.most)} by the order")
@@ -182,7 +175,7 @@ def _range_text(low: float, high: float) -> str:
 
 
 def _method_text(contribution: CauseContribution) -> str:
-    words = _METHOD_LABELS[contribution.method]
+    words = contribution.method
     if (
         contribution.method in ("measured", "read again")
         and contribution.orders < contribution.possible
@@ -199,7 +192,7 @@ def remarks(explanation: DifferenceSplit) -> Iterator[str]:
             f"{run.name} tells causes apart: "
             f"as {explanation.second} in {switched}, else as {explanation.first}"
         )
-    joint = [share for share in explanation.shares if share.method == "joint"]
+    joint = [share for share in explanation.shares if share.method == "together"]
     for share in joint:
         cause_count = len(share.causes)
         far = [(share.points + sign * 100 * (cause_count - 1)) / cause_count for sign in (-1, 1)]

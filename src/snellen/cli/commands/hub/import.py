@@ -36,6 +36,11 @@ def add(parser: ArgumentParser) -> None:
     parser.add_argument("--benchmark", metavar="NAME", help="the board that SOURCE belongs to")
     parser.add_argument("--model", metavar="NAME", help="the model of a file of predictions")
     parser.add_argument(
+        "--allow-missing", action="store_true",
+        help="with --model: questions without a reply count as wrong (default: the file is "
+        "refused)",
+    )  # fmt: skip
+    parser.add_argument(
         "--publish", action="store_true",
         help="with runs: score what waits here and now, and publish them",
     )  # fmt: skip
@@ -221,8 +226,12 @@ def _import_runs(hub: Hub, arguments: Namespace, paths: list[Path]) -> int:
         account = _owner(session, arguments.account)
         benchmark = hosted_benchmark(session, hub, arguments.benchmark)
         done = [
-            import_run(session, hub, benchmark, path, account, arguments.model) for path in paths
-        ]
+            import_run(
+                session, hub, benchmark, path, account, arguments.model,
+                allow_missing=arguments.allow_missing,
+            )
+            for path in paths
+        ]  # fmt: skip
         if arguments.dry_run:
             session.rollback()
     for run in done:
