@@ -4,6 +4,7 @@
 #   make check   lint, types and the quick tests, about a minute
 #   make test    pass the tests
 #   make test-release   the slow ones that only a release runs
+#   make intake     what score says of every kind of file is what a hub says, for every benchmark
 #   make paper-rows     what a user types for each row of the papers (docs/paper-rows.md)
 #   make test-pinned    pass the tests with the pinned packages of constraints/tests.txt
 #   make test-lowest    the tests of the base install with the lowest versions that are allowed
@@ -23,7 +24,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 CHROMIUM := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 JAVA := $(shell command -v java)
 
-.PHONY: demo kinds check test announce test-release paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java clean
+.PHONY: demo kinds check test announce test-release intake paper-rows test-pinned test-lowest constraints package supply simulate taskmap fuzz differential lint types docs format perf perf-peers perf-compare browser java clean
 
 demo: $(VENV)/demo.ready
 	$(BIN)/snellen run -m snellen/tiny -b eyechart --circular
@@ -59,6 +60,9 @@ endif
 
 test-release: $(VENV)/dev.ready browser java
 	$(PYTEST) -m release
+
+intake: $(VENV)/dev.ready
+	$(PYTEST) -m "release or not release" tests/leaderboard_hub/test_intake_matrix.py
 
 paper-rows: $(VENV)/dev.ready
 	$(PYTEST) -m "row or release" tests/paper_rows

@@ -1,7 +1,9 @@
 """What every benchmark's numbers rest on: counts it, and writes the page.
 
-    python docs/evidence.py       counts into src/snellen/benchmarks/data/evidence.json
-    python docs/generate.py       writes docs/evidence.md from that file
+    python docs/evidence.py       counts into src/snellen/benchmarks/data/evidence.json, with paths
+                                  and differences into docs/data/evidence.json, and the headlines
+                                  into docs/data/headlines.json
+    python docs/generate.py       writes docs/evidence.md from these files
 
 Counted are the published numbers of `docs/data/reproduction.json`, the judged sets of
 `tests/differential`, and the paper tables that `docs/reproduce.py` names.
@@ -9,33 +11,38 @@ Counted are the published numbers of `docs/data/reproduction.json`, the judged s
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
+from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from page_cells import escaped  # noqa: E402
 from reproduce import FORMULAS, SETS, read_counts  # noqa: E402
-from tests.differential.compare import compare, covered, explanations_of  # noqa: E402
-from tests.differential.sets import all_sets, read_header, read_set  # noqa: E402
+from tests.differential.compare import compare, covered, explanations_of, headline_row  # noqa: E402
+from tests.differential.sets import OWN, all_sets, read_header, read_set  # noqa: E402
 
 from snellen.benchmarks.declaration.evidence import (  # noqa: E402
     LEVELS,
     BenchmarkEvidence,
     EvidenceComparison,
-    VerdictDifference,
     load_evidence,
 )
 from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark, split_spec  # noqa: E402
 
 FILE = ROOT / "src" / "snellen" / "benchmarks" / "data" / "evidence.json"
 STORIES = Path(__file__).parent / "data" / "differences.txt"
+COMPARISONS = Path(__file__).parent / "data" / "evidence.json"
+HEADLINES = Path(__file__).parent / "data" / "headlines.json"
 _LEAST_REPLIES, _LEAST_STYLES = 300, 100
 _HEAD = """# Evidence
 
@@ -65,24 +72,61 @@ or a sentence, longer than 5,000 characters, words for nothing, single letters, 
 sentences in ten languages, and options that are letters or words for nothing. A set holds at least
 three of each, but for those that its scorer cannot read at all (`tests/differential/hostile.py`
 names them). {drawn} `make differential SEED=N` draws others."""
+_HEADLINES_HEAD = """## The tool's headline, and ours
+
+Who names the rule of a tool gets that tool's number. Each line is a judged set: how many replies
+the headline is over, how many of them are error messages, rows without a prediction, and empty
+ones, the number that the tool prints first, and what `snellen score --rule` of that rule prints
+over the same replies. All {count} are the same to the digit, which a test checks. Rows whose
+verdict differs for a reason below, or hangs on a random draw of the tool, are in neither number."""
 
 
-def counted() -> dict[str, BenchmarkEvidence]:
-    """The evidence of every registered benchmark."""
-    found: dict[str, list[EvidenceComparison]] = defaultdict(list)
+class VerdictDifference(Struct, frozen=True):
+    """Verdicts that differ from the other scorer's, for one cause."""
+
+    cause: str
+    right: Literal["snellen", "theirs", "convention"]
+    """Whose verdict is right; `convention` where both can be defended."""
+    count: int
+
+
+class CountedComparison(EvidenceComparison, frozen=True, omit_defaults=True, kw_only=True):
+    """A comparison as it is counted, with what only the page and the tests read."""
+
+    styles: int = 0
+    """Ways of replying among the replies."""
+    path: str = ""
+    """The scoring function in the repository."""
+    licence: str = ""
+    differences: tuple[VerdictDifference, ...] = ()
+
+
+def load_comparisons() -> dict[str, tuple[CountedComparison, ...]]:
+    """The comparisons of every registered benchmark, the strongest level first."""
+    return msgspec.json.decode(
+        COMPARISONS.read_bytes(), type=dict[str, tuple[CountedComparison, ...]]
+    )
+
+
+def counted() -> dict[str, tuple[CountedComparison, ...]]:
+    found: dict[str, list[CountedComparison]] = defaultdict(list)
     for name, comparison in (*_published(), *_judged(), *_tables()):
         found[name].append(comparison)
-    evidence = {}
-    for known in list_benchmarks():
-        comparisons = sorted(found[known.name], key=lambda one: LEVELS.index(one.level))
-        enough = [one.level for one in comparisons if _is_enough(one)]
-        evidence[known.name] = BenchmarkEvidence(
-            enough[0] if enough else "from the text", tuple(comparisons)
-        )
-    return evidence
+    return {
+        known.name: tuple(sorted(found[known.name], key=lambda one: LEVELS.index(one.level)))
+        for known in list_benchmarks()
+    }
 
 
-def _is_enough(comparison: EvidenceComparison) -> bool:
+def _entry(comparisons: Sequence[CountedComparison]) -> BenchmarkEvidence:
+    """What the package says of a benchmark."""
+    enough = [one.level for one in comparisons if _is_enough(one)]
+    names = EvidenceComparison.__struct_fields__
+    shown = (EvidenceComparison(*(getattr(one, name) for name in names)) for one in comparisons)
+    return BenchmarkEvidence(enough[0] if enough else "from the text", tuple(shown))
+
+
+def _is_enough(comparison: CountedComparison) -> bool:
     """Whether a comparison carries its level: one published number that comes out, or a set that
     is large enough and explained to the last row."""
     if comparison.level != "differential":
@@ -95,14 +139,14 @@ def _is_enough(comparison: EvidenceComparison) -> bool:
     )
 
 
-def _published() -> Iterator[tuple[str, EvidenceComparison]]:
+def _published() -> Iterator[tuple[str, CountedComparison]]:
     entries = [entry for entry in read_counts() if entry.benchmark in SETS]
     for title in dict.fromkeys(entry.benchmark for entry in entries):
         of_it = [entry for entry in entries if entry.benchmark == title]
         causes = Counter(entry.because for entry in of_it if not entry.agrees)
         yield (
             SETS[title],
-            EvidenceComparison(
+            CountedComparison(
                 "reproduced",
                 "; ".join(dict.fromkeys(entry.source for entry in of_it)),
                 sum(entry.agrees for entry in of_it),
@@ -116,18 +160,20 @@ def _published() -> Iterator[tuple[str, EvidenceComparison]]:
         )
 
 
-def _judged() -> Iterator[tuple[str, EvidenceComparison]]:
+def _judged() -> Iterator[tuple[str, CountedComparison]]:
+    headlines = []
     for path in all_sets():
         judged = read_set(path)
         with tempfile.TemporaryDirectory() as folder:
             result = compare(judged, Path(folder))
+        headlines += filter(None, [headline_row(judged, result)])
         causes: Counter[tuple[str, str]] = Counter()
         for reason in explanations_of(judged.name):
             causes[reason.cause, reason.right] += covered(judged, result, reason)
         spec = split_spec(judged.benchmark)
         yield (
             open_benchmark(judged.benchmark).name,
-            EvidenceComparison(
+            CountedComparison(
                 "differential",
                 judged.source["repository"],
                 result.compared - len(result.differing),
@@ -145,21 +191,24 @@ def _judged() -> Iterator[tuple[str, EvidenceComparison]]:
                 ),
             ),
         )
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in headlines)
+    HEADLINES.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
-def _tables() -> Iterator[tuple[str, EvidenceComparison]]:
+def _tables() -> Iterator[tuple[str, CountedComparison]]:
     for name, (source, agreeing, compared) in FORMULAS.items():
-        yield name, EvidenceComparison("formula", source, agreeing, compared)
+        yield name, CountedComparison("formula", source, agreeing, compared)
 
 
 def page() -> str:
     """docs/evidence.md."""
-    evidence = load_evidence()
-    levels = Counter(one.level for one in evidence.values())
+    evidence = load_comparisons()
+    levels = Counter(one.level for one in load_evidence().values())
     head = _HEAD.replace("{drawn}", _draws())
     lines = [*head.splitlines(), "", "| level | benchmarks |", "| --- | ---: |"]
     lines += [f"| {level} | {levels[level]} |" for level in LEVELS]
     lines += ["", "## Every benchmark", "", *_overview(evidence)]
+    lines += ["", *_headlines()]
     lines += ["", *STORIES.read_text(encoding="utf-8").splitlines()]
     lines += ["", "## What differs, and who is right", "", *_differences(evidence)]
     return "\n".join(lines) + "\n"
@@ -176,17 +225,44 @@ def _draws() -> str:
     return f"Drawn are {said}."
 
 
-def _overview(evidence: Mapping[str, BenchmarkEvidence]) -> Iterator[str]:
+def _overview(evidence: Mapping[str, Sequence[CountedComparison]]) -> Iterator[str]:
     yield "| benchmark | level | compared with | rule | commit | n | styles | agree |"
     yield "| --- | --- | --- | --- | --- | ---: | ---: | ---: |"
-    for name, one in evidence.items():
+    for name, comparisons in evidence.items():
         label = f"[{name}](benchmarks.md#{name})"
-        for comparison in one.comparisons or (None,):
+        for comparison in comparisons or (None,):
             yield f"| {' | '.join([label, *_cells(comparison)])} |"
             label = ""
 
 
-def _cells(comparison: EvidenceComparison | None) -> Sequence[str]:
+def _headlines() -> Iterator[str]:
+    rows = json.loads(HEADLINES.read_text(encoding="utf-8"))
+    yield from _HEADLINES_HEAD.replace("{count}", str(len(rows))).splitlines()
+    yield ""
+    yield "| benchmark | rule | replies | failed | missing | empty | theirs | | ours | |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: | --- | ---: | --- | ---: |"
+    for row in rows:
+        counts = " | ".join(f"{row[key]:,}" for key in ("replies", "failed", "missing", "empty"))
+        yield (
+            f"| {escaped(row['benchmark'])} | `{row['rule']}` | {counts} | {escaped(row['name'])} "
+            f"| {row['theirs']:.4f} | {escaped(row['metric'])} | {row['ours']:.4f} |"
+        )
+    headers = [read_header(path) for path in all_sets()]
+    without = [one for one in headers if "headline" not in one]
+    own = sum(one["rule"] == OWN for one in without)
+    named = sorted(one["benchmark"] for one in without if one["rule"] != OWN)
+    yield ""
+    yield from wrap(
+        f"{own} sets of Snellen's own rule promise nobody's headline: a judge grades, or the tool "
+        "has no rule of its own. In the sets of "
+        + ", ".join(f"`{name}`" for name in named)
+        + " the tool prints a number for each task and none for all, or what was judged is a "
+        "function of single replies.",
+        100,
+    )
+
+
+def _cells(comparison: CountedComparison | None) -> Sequence[str]:
     if comparison is None:
         return ("from the text", "nothing", "", "", "", "", "")
     source = f"{comparison.source}: {comparison.path}" if comparison.path else comparison.source
@@ -203,14 +279,14 @@ def _cells(comparison: EvidenceComparison | None) -> Sequence[str]:
     )
 
 
-def _differences(evidence: Mapping[str, BenchmarkEvidence]) -> Iterator[str]:
+def _differences(evidence: Mapping[str, Sequence[CountedComparison]]) -> Iterator[str]:
     """Each cause once, with the benchmarks that it touches."""
     yield "| cause | right | rows | where |"
     yield "| --- | --- | ---: | --- |"
     rows: Counter[tuple[str, str]] = Counter()
     places: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for name, one in evidence.items():
-        for comparison in one.comparisons:
+    for name, comparisons in evidence.items():
+        for comparison in comparisons:
             for difference in comparison.differences:
                 key = (difference.cause, difference.right)
                 rows[key] += difference.count
@@ -221,8 +297,10 @@ def _differences(evidence: Mapping[str, BenchmarkEvidence]) -> Iterator[str]:
 
 
 def main() -> None:
-    evidence = counted()
-    FILE.write_bytes(msgspec.json.format(msgspec.json.encode(evidence), indent=1) + b"\n")
+    comparisons = counted()
+    evidence = {name: _entry(ones) for name, ones in comparisons.items()}
+    for path, value in ((COMPARISONS, comparisons), (FILE, evidence)):
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
     print(Counter(one.level for one in evidence.values()))
 
 

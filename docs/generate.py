@@ -208,7 +208,8 @@ def reproduction() -> str:
 
 def evidence() -> str:
     """What every benchmark's numbers rest on, from the counts that are committed."""
-    return _page_of("evidence.py")
+    page: str = import_module("evidence").page()
+    return page
 
 
 def families() -> str:

@@ -127,7 +127,7 @@ def make_hub(folder: Path, uploads: int) -> list[str]:
         with hub.database.writing() as session:
             from snellen.leaderboard_hub.database.tables import Submission
 
-            publish_submission(session, hub.config.hidden, session.get_one(Submission, name))
+            publish_submission(session, session.get_one(Submission, name))
     hub.close()
     return tokens
 

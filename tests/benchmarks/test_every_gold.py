@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from snellen.api._as_recorded import _is_made_of_verdicts, _record
-from snellen.benchmarks.declaration.inline_options import split_inline_options
 from snellen.benchmarks.declaration.registry import list_benchmarks, open_benchmark
 from snellen.core.benchmark import Benchmark, Variant
 from snellen.core.errors import DataError
 from snellen.core.output import Generated
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import gold_column
+from snellen.data.tables.options import split_inline_options
 from snellen.engine.offline.gold_check import answer_samples, gold_reply
 from snellen.extract.yes_no_words import WORDS
 

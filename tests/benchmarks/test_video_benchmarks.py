@@ -15,7 +15,7 @@ from made_videos import number_of, write_video
 from PIL import Image
 
 from snellen.api import evaluate, score
-from snellen.benchmarks.declaration.inline_options import split_inline_options, strip_label
+from snellen.benchmarks.declaration.inline_options import strip_label
 from snellen.benchmarks.declaration.registry import open_benchmark
 from snellen.benchmarks.videos.tempcompass.benchmark import task_of
 from snellen.benchmarks.videos.tempcompass.flow import parse_reply
@@ -27,6 +27,7 @@ from snellen.core.model import Capabilities, Identity
 from snellen.core.output import Generated, ParsedAnswer, Unparsed
 from snellen.core.request import Request
 from snellen.core.sample import Row, Sample
+from snellen.data.tables.options import split_inline_options
 
 LAYOUTS = Path(__file__).parent / "layouts"
 

@@ -15,7 +15,7 @@ import pytest
 from snellen.api.resolve_benchmarks import resolve_benchmark
 from snellen.core.benchmark import Variant
 from snellen.core.errors import DataError, UnknownName
-from snellen.curate.metadata.record_file import RecordFile
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.review.queue import read_ids
 from snellen.curate.translate.terms import read_glossary
 from snellen.data.predictions import read_predictions
@@ -297,7 +297,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "benchmark.toml": lambda path: resolve_benchmark(str(path), Variant(), {}),
     "ids.txt": read_ids,
     "glossary.csv": read_glossary,
-    "records.jsonl": RecordFile,
+    "records.jsonl": RecordFiles,
 }
 
 

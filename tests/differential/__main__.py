@@ -33,6 +33,7 @@ from tests.differential.compare import (
     compare,
     explanations_of,
     headline_differs,
+    headline_row,
     unexplained,
     without_promise,
 )
@@ -50,7 +51,6 @@ from tests.differential.sets import (
 )
 
 HERE = Path(__file__).parent
-FAILED = "Failed to obtain answer"
 _SHOWN = 200
 
 
@@ -224,16 +224,15 @@ def _print_headlines(names: Collection[str]) -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             comparison = compare(judged, Path(folder))
-        rows = [row.case for row in judged.counted]
-        failed = sum(case.reply.startswith(FAILED) for case in rows)
-        missing = sum(case.missing for case in rows)
-        empty = sum(not case.missing and not case.reply.strip() for case in rows)
-        ours, value = comparison.headline
+        row = headline_row(judged, comparison)
         same = "no" if headline_differs(judged, comparison) else "yes"
+        counts = " | ".join(
+            str(row[key]) for key in ("set", "replies", "failed", "missing", "empty")
+        )
         theirs = judged.headline.name.replace("|", r"\|")
         print(
-            f"| {judged.name} | {len(rows)} | {failed} | {missing} | {empty} | {theirs} "
-            f"| {judged.headline.value:.4f} | {ours} | {value:.4f} | {same} |"
+            f"| {counts} | {theirs} | {row['theirs']:.4f} | {row['metric']} | {row['ours']:.4f} "
+            f"| {same} |"
         )
 
 

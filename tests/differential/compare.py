@@ -25,6 +25,7 @@ from snellen.core.summary import Summary
 from snellen.store.runs import compact_records
 
 EXPLAINED = Path(__file__).parent / "explained.toml"
+FAILED = "Failed to obtain answer"
 _CLOSE = 1e-6
 WHOLE: Mapping[str, Callable[[Case], object]] = {
     "mm-ifeval.vlmevalkit": lambda case: case.cells["id"],
@@ -109,6 +110,28 @@ def headline_differs(judged: JudgedSet, comparison: Comparison) -> str:
     theirs, value = judged.headline
     same = ours is not None and abs(ours - value) <= judged.close
     return "" if same else f"{name} {ours}, theirs {theirs} {value}"
+
+
+def headline_row(judged: JudgedSet, comparison: Comparison) -> dict[str, str | int | float]:
+    """A line of docs/data/headlines.json about a set that stores a headline: the rows that it is
+    over, and the two numbers."""
+    if judged.headline is None:
+        return {}
+    cases = [row.case for row in judged.counted]
+    name, ours = comparison.headline
+    return {
+        "set": judged.name,
+        "benchmark": judged.benchmark,
+        "rule": judged.rule,
+        "replies": len(cases),
+        "failed": sum(case.reply.startswith(FAILED) for case in cases),
+        "missing": sum(case.missing for case in cases),
+        "empty": sum(not case.missing and not case.reply.strip() for case in cases),
+        "name": judged.headline.name,
+        "theirs": judged.headline.value,
+        "metric": name,
+        "ours": round(ours or 0, 10),
+    }
 
 
 @cache

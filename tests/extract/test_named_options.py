@@ -73,6 +73,11 @@ LABELS_ALONE = [
     ("A 解析：这种树只在春天开花。", CHINESE, "A"),
     ("C\n解析:\nA:只有春天开花，不符合", CHINESE, "C"),
     ("正解は **d** です。", JAPANESE, "D"),
+    ("答案: A 问题: 下列哪些树在春天开花？ 答案: C 问题: 又如", CHINESE, "A"),
+    ("正确答案为：A 这种树的花期在春天", CHINESE, "A"),
+    ("A 问：我家门前的树叫什么？", CHINESE, "A"),
+    ("A 求问：这是什么树", CHINESE, "A"),
+    ("A 只有春天开", CHINESE, "A"),
 ]
 """Clear statements of a label without its text; a file may hold the two characters of "\\n"."""
 UNREAD = [
@@ -94,6 +99,14 @@ UNREAD = [
     ("符合描述的表述为:A:只有春天开花;B:每年落叶一次;C:果实可以食用;D:木材沉于水中", CHINESE),
     ("A, B, D\n解析:\nA:只有春天开花，这一项", CHINESE),
     ("A:只有春天开花，这句话是错误的。正确的表述应该是C:果实可以食用", CHINESE),
+    (
+        "A、C、D 选项表述错误。花期在春天。因此，选项 A 是正确的。B 选项表述错误。",
+        CHINESE,
+    ),
+    ("A: 只有春天开花\nB: 每年落", CHINESE),
+    # a company of that name, and a text that is not the label's
+    ("正确答案为：A 公司应赔偿十元", CHINESE),
+    ("A 果园里的树", CHINESE),
     # the letter has another option's text, and the text goes on
     ("El árbol más probable es **B. Ash**.", TREES),
     ("El árbol más probable es **A. Ashen willow**.", TREES),

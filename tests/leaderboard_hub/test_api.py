@@ -244,6 +244,7 @@ def test_a_dead_hub_is_one_sentence(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.release
 def test_submit_waits_for_a_server_that_is_starting(served: Served, tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     file.write_bytes(predictions(45))

@@ -108,12 +108,19 @@ def other_database(url: str) -> str:
     database = Database(url)
     name = f"{url.rpartition('/')[2]}copy"
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
         connection.execute(text(f"CREATE DATABASE {name}"))
     database.close()
     return f"{url.rpartition('/')[0]}/{name}"
 
 
-@pytest.mark.parametrize(("database_kind", "storage"), [("sqlite", "folder"), ("postgresql", "s3")])
+@pytest.mark.parametrize(
+    ("database_kind", "storage"),
+    [
+        ("sqlite", "folder"),
+        pytest.param("postgresql", "s3", marks=pytest.mark.release),
+    ],
+)
 def test_a_hub_moves(
     hub: Hub,
     tmp_path: Path,

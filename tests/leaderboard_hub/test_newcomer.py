@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from test_api import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +67,7 @@ class Terminal:
         os.close(self._master)
 
 
+@pytest.mark.release
 def test_ten_commands_lead_to_a_published_score(tmp_path: Path) -> None:
     typed = commands()
     assert len(typed) == 10

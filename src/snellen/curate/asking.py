@@ -77,6 +77,8 @@ class Job(NamedTuple, Generic[T]):
 
     id: str
     steps: Steps[T]
+    asked: list[Evidence] | None = None
+    """Where the requests of the job with their replies are noted, if it looks at them itself."""
 
 
 class Result(NamedTuple, Generic[T]):
@@ -123,13 +125,6 @@ class Models:
         stopped the step."""
         self.spent: dict[str, RoleUsage] = {}
         """What each role used in this start, by role."""
-
-    def __contains__(self, role: object) -> bool:
-        return role in self._models
-
-    def identity(self, role: str) -> Identity:
-        """The identity of a role's model."""
-        return self._models[role].identity
 
     def drive(
         self,
@@ -238,6 +233,16 @@ def open_models(
             yield Models(opened, responses, limits, prices, followed, options.fresh or "", folder)
 
 
+def model_setting(model: AnyModel | None) -> str:
+    """A model as a step's settings hold it: its name, or who an object says it is."""
+    if model is None or isinstance(model, str):
+        return model or ""
+    identity = getattr(model, "identity", None)
+    if isinstance(identity, Identity):
+        return f"{identity.provider}/{identity.name} {identity.digest()[:12]}"
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
 def ask(request: Request) -> Steps[Output]:
     """A request's output. Raises AskFailed if there is none."""
     output = yield request
@@ -343,7 +348,7 @@ def _json_candidates(reply: str) -> Iterator[str]:
 
 
 async def _drive_job(broker: RequestBroker, models: Mapping[str, Model], job: Job[T]) -> Result[T]:
-    asked: list[Evidence] = []
+    asked: list[Evidence] = [] if job.asked is None else job.asked
     try:
         step = start(job.steps)
         while not isinstance(step, StepsResult):

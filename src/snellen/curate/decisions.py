@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -62,6 +62,13 @@ class Decision(Struct, frozen=True, omit_defaults=True):
     def is_retryable(self) -> bool:
         """Whether the next start looks at the item again."""
         return self.rule == FAILED
+
+
+class Exclusion(NamedTuple):
+    """Why a picture, a record or a caption is dropped: the name of a rule, and a sentence."""
+
+    rule: str
+    reason: str
 
 
 _decode = msgspec.json.Decoder(Decision).decode

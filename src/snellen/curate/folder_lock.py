@@ -1,4 +1,4 @@
-"""Lock a folder that one process at a time may write."""
+"""Lock a folder that one process at a time may write, and set one aside."""
 
 from __future__ import annotations
 
@@ -26,3 +26,15 @@ def lock_folder(folder: Path, in_use: str) -> FileLock:
     except OSError as error:
         raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
     return lock
+
+
+def set_aside(folder: Path) -> Path:
+    """Rename a folder to the first free name of `FOLDER.before-1`, ...; returns it. Raises
+    StorageError."""
+    number = 1
+    while (target := folder.with_name(f"{folder.name}.before-{number}")).exists():
+        number += 1
+    try:
+        return folder.rename(target)
+    except OSError as error:
+        raise StorageError(f"cannot rename {folder}: {error.strerror or error}") from error

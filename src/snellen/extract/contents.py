@@ -14,6 +14,7 @@ _LEADING_CONTENT = re.compile(
 _LABEL_BEFORE = re.compile(r"\b([A-Z0-9])\s*[.):]\W*(?:(?:an?|the)\s)?\Z", re.IGNORECASE)
 """A label right before a content; if it is another option's, the reply stays unparsed."""
 _LABEL_REACH = 12
+_NEXT_ITEM = re.compile(r"[^\n]*\n\s*[A-Z]\s?[.:)]")
 _LABEL_AFTER = re.compile(r"[\"'.]?\s?\(([A-Z])\)")
 _SENTENCE_END = re.compile(r"[.!?\n]")
 _COMMON_CONTENTS = frozenset(
@@ -125,10 +126,12 @@ def find_mention(
 ) -> LabelMatch | None:
     """The only option whose text is asserted between start and end.
 
-    Longer texts are searched first, so "light blue" is no mention of "blue".
+    Longer texts are searched first, so "light blue" is no mention of "blue". The first
+    item of a list that the reply begins with is none.
     """
     spans: list[tuple[int, int]] = []
     mention: LabelMatch | None = None
+    is_item = True
     for label, content in options.contents.items():
         for begin, stop in _find_spans(text.low, content, start, end):
             if any(begin < last and first < stop for first, last in spans):
@@ -149,6 +152,9 @@ def find_mention(
             if content not in options.by_content or (mention and mention.label != label):
                 return None
             mention = mention or LabelMatch(label, rule, begin, stop)
+            is_item = is_item and labelled is not None
+    if mention and is_item and _NEXT_ITEM.match(text.plain, mention.end):
+        return None
     if mention and options.numeric and _other_number(text.low, start, end, mention):
         return None
     return mention

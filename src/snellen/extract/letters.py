@@ -34,8 +34,12 @@ TOKEN = re.compile(rf"[A-Z]{END}(?<![{WORD}'\-/&$][A-Z])(?<![A-Za-z]\.[A-Z])")
 CLOSERS = r"[)\]\"'$>]{0,6}"
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_EXPLAINING = frozenset("解理说是正对因")
-"""First signs of Chinese words behind a label that is the answer: "A 解析", "A 是正确的"."""
+_EXPLAINING = frozenset("解理说是正对因问求")
+"""First signs of Chinese words behind a label that is the answer: "A 解析", "A 是正确的". A base
+model goes on with a question ("A 问: ...")."""
+_CJK = "\u3040"
+_CJK_OWN_TEXT = 4
+"""Signs of an option's text that tell it from a thing with a letter ("A 公司", company A)."""
 _MIN_LIST_SIZE = 3
 _NEGATION_REACH = 80
 _MAX_SENTENCE = 300
@@ -106,6 +110,8 @@ def is_article(text: str, start: int, end: int, options: Options) -> bool:
     if not following.isalpha() or following in _EXPLAINING:
         return False
     content = options.contents.get(letter)
+    if content and following >= _CJK:
+        content = content[:_CJK_OWN_TEXT]
     if content and text[end + 1 : end + 1 + len(content)].lower() == content:
         return False
     return letter == "I" or not _FUNCTION_WORD.match(text, end)

@@ -149,7 +149,7 @@ DENIAL_PHRASES = (
     r"(?:(?:clearly|also|definitely|obviously|therefore)\s+)?"
     r"(?:not\b|n'?t\b|wrong|incorrect|false|unlikely|excluded|ruled out|eliminated|never)"
     r"|(?:cannot|isn'?t|wasn'?t|doesn'?t|can'?t|aren'?t)\b"
-    r"|(?:选项|项|的?说法)?是?(?:不正确|不对|不是(?:正确|答案|对)|错误?)"
+    r"|(?:选项|项)?(?:的?(?:说法|表述))?是?(?:不正确|不对|不是(?:正确|答案|对)|错误?)"
     r"|(?:では|じゃ)(?:な|あり)|[이가은는도]? ?(?:정답[이은]? ?)?(?:아니|아닙|틀)|नहीं|değil|ไม่|ليس)"
 )
 """Follow a label or a content that is denied: "B is wrong"."""

@@ -28,6 +28,10 @@ _FILLERS = (
     rf"(?:(?:{phrases.FILLERS_CJK}|(?i:{phrases.FILLERS})(?![{WORD}]))[\s:,\-\"']{{0,40}}){{0,8}}"
 )
 _NOUN = re.compile(phrases.ANSWER_NOUNS)
+_BEFORE_CJK = re.compile(r" (?!公司)[\u3040-\u9fff]")
+"""No article: "答案: A 问题: ..."; "A 公司" is company A."""
+_NEXT_QUESTION = re.compile(r"\s问题\s?:")
+"""A base model goes on with questions of its own; what it answers to them is no correction."""
 _CHOSEN_CJK = re.compile(phrases.CHOICE_VERBS_CJK)
 _VERB = re.compile(
     rf"[:=]|->|→|{phrases.STATING_VERBS_CJK}|(?:{phrases.STATING_VERBS})(?![{WORD}])"
@@ -44,6 +48,9 @@ _CHOICE_PHRASE = re.compile(
     rf"(?:{phrases.CHOICE_PHRASES})(?![{WORD}])|(?:therefore|thus|hence|so)(?![{WORD}]),?|{phrases.CHOICE_PHRASES_CJK}"
 )
 _CORRECT_AFTER = re.compile(rf"{CLOSERS}\s{{0,6}}(?i:{phrases.CORRECT_PHRASES})")
+_CALLED_WRONG = re.compile(
+    rf"(?P<labels>[A-Z](?:\s?[、,]\s?[A-Z]){{1,9}})\s?(?i:{phrases.DENIAL_PHRASES})"
+)
 _CORRECTION = re.compile(phrases.CORRECTIONS + "|" + rf"\b(?:{phrases.CONCLUSION_WORDS})\b")
 _ANSWER_STEMS = (
     *("ans:", "ans.", "answer", "correct", "option", "choice", "letter", "response", "label"),
@@ -78,6 +85,8 @@ def stated_answer(text: CleanedReply, options: Options) -> LabelMatch | None:
     """
     last: LabelMatch | None = None
     for noun_end, starts in announcements(text):
+        if last and _NEXT_QUESTION.search(text.plain, last.end, noun_end):
+            break
         reading = None
         for start in starts:
             reading = _label_at(text, noun_end, start, options)
@@ -129,7 +138,9 @@ def _label_at(
         return None
     start, end = match.span("letter")
     letter = match["letter"].upper()
-    if not options.has(letter) or is_article(text.plain, start, end, options):
+    if not options.has(letter):
+        return None
+    if is_article(text.plain, start, end, options) and not _BEFORE_CJK.match(text.plain, end):
         return None
     if is_denied(text.plain, start, end) or is_content_start(text.plain, start, options):
         return None
@@ -184,7 +195,15 @@ def chosen_label(text: CleanedReply, options: Options, start: int = 0) -> LabelM
         ):
             reading = reading._replace(label=None)
         last = reading
+    if last and last.label and _is_called_wrong(text.plain, last):
+        return last._replace(label=None)
     return last
+
+
+def _is_called_wrong(text: str, reading: LabelMatch) -> bool:
+    """Whether a list of labels before it, this one among them, is called wrong: "A、C、D 错误"."""
+    lists = _CALLED_WRONG.finditer(text, 0, reading.start)
+    return any(str(reading.label) in match["labels"] for match in lists)
 
 
 def _is_chosen(text: CleanedReply, start: int, options: Options) -> bool:

@@ -179,3 +179,18 @@ def test_json_has_everything(data, new_version, tmp_path, capsys) -> None:
 def test_a_mistake_is_one_sentence(arguments, sentence, capsys) -> None:
     assert main(["curate", "diff", *arguments]) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "model"),
+    [
+        ("-m http://127.0.0.1:8731/v1#vision-1", "http://127.0.0.1:8731/v1#vision-1"),
+        ("--model=http://127.0.0.1:1/v1#vision-1:seed=2 -m random",
+         "http://127.0.0.1:1/v1#vision-1:seed=2"),
+        ("-m other -m vision-1", "vision-1"),
+    ],
+)  # fmt: skip
+def test_the_command_names_a_model_as_its_run_did(flags: str, model: str) -> None:
+    from snellen.curate.diff.stored_scores import _typed_model
+
+    assert _typed_model(["snellen", "run", *flags.split(), "-b", "x"], "vision-1") == model

@@ -11,15 +11,14 @@ from PIL import Image
 from snellen.cli import main
 from snellen.core.errors import DataError
 from snellen.curate.metadata.importers.importer import ImportRequest, import_metadata
-from snellen.curate.metadata.record_file import RecordFile
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord
 
 SIZE = (200, 100)
 
 
 def read(path: Path) -> list[MetadataRecord]:
-    with RecordFile(path) as file:
-        lines = list(file)
+    lines = list(RecordFiles(path))
     assert not [line.problem for line in lines if line.problem]
     return [line.record for line in lines if line.record]
 
@@ -192,8 +191,7 @@ def test_blanks_around_labels_make_no_other_category(tmp_path: Path) -> None:
     records, left_out = imported("labelme", tmp_path / "a.json", tmp_path / "records.jsonl")
     assert records[0].label == "cup"
     assert left_out == {"a box without a label": 2}
-    with RecordFile(tmp_path / "records.jsonl") as file:
-        assert file.header.spaces == {"made": {"cup": ""}}
+    assert RecordFiles(tmp_path / "records.jsonl").header.spaces == {"made": {"cup": ""}}
 
 
 def test_panoptic_segments_are_objects_and_stuff_is_none(tmp_path: Path) -> None:

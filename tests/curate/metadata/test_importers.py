@@ -14,7 +14,7 @@ from PIL import Image
 from snellen.cli import main
 from snellen.core.errors import DataError, UnknownName, UsageError
 from snellen.curate.metadata.importers.importer import ImportRequest, import_metadata
-from snellen.curate.metadata.record_file import RecordFile
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord, count_labels
 
 
@@ -25,8 +25,7 @@ def picture(path: Path, colour: str = "red", size: tuple[int, int] = (40, 30)) -
 
 
 def read(path: Path) -> list[MetadataRecord]:
-    with RecordFile(path) as file:
-        lines = list(file)
+    lines = list(RecordFiles(path))
     assert not [line.problem for line in lines if line.problem]
     return [line.record for line in lines if line.record]
 
@@ -111,8 +110,7 @@ def test_coco_files_about_the_same_images_become_one_record_each(
     assert count_labels(person) == {"person": 1}
     assert person.keypoints[0].points == {"nose": (3, 4)}
     assert not empty.boxes
-    with RecordFile(out) as file:
-        assert file.header.spaces["coco"] == {
+    assert RecordFiles(out).header.spaces["coco"] == {
             "person": "person", "dog": "animal", "cat": "animal"
         }  # fmt: skip
 
@@ -168,8 +166,9 @@ def test_folders_named_by_label(tmp_path: Path) -> None:
     assert set(by_label) == {"guinea pig", "cat", "car", ""}
     assert by_label["cat"].subtask == "animals"
     assert by_label["cat"].images == ("zoo/train/animal/cat/1.png",)
-    with RecordFile(out) as file:
-        assert file.header.spaces == {"zoo": {"guinea pig": "animal", "cat": "animal", "car": ""}}
+    assert RecordFiles(out).header.spaces == {
+        "zoo": {"guinea pig": "animal", "cat": "animal", "car": ""}
+    }
 
 
 def test_a_folder_agrees_with_the_hugging_face_library(tmp_path: Path) -> None:
@@ -247,8 +246,7 @@ def test_hugging_face_data_sets_have_names_for_labels(layout: str, tmp_path: Pat
     for record, row in zip(records, dataset, strict=True):
         with Image.open(out.parent / record.images[0]) as image:
             assert image.convert("RGB").tobytes() == row["image"].convert("RGB").tobytes()
-    with RecordFile(out) as file:
-        assert file.header.spaces == {"pets": {"cat": "", "dog": ""}}
+    assert RecordFiles(out).header.spaces == {"pets": {"cat": "", "dog": ""}}
 
 
 def test_tables_with_other_column_names(tmp_path: Path) -> None:

@@ -21,13 +21,13 @@ backwards = letters_of_others:BACKWARDS
 broken = letters_of_others:read
 
 [snellen.metadata_importers]
-one-line = letters_of_others:ONE_LINE
+one-line = letters_of_others:read
 """
 SOURCE = """
 from pathlib import Path
 from msgspec import Struct
 from snellen.curate.metadata.distractors import DistractorStrategy
-from snellen.curate.metadata.importers.importer import ImportedMetadata, MetadataImporter
+from snellen.curate.metadata.importers.importer import ImportedMetadata
 from snellen.curate.metadata.records import MetadataRecord
 
 class Times(Struct, forbid_unknown_fields=True):
@@ -38,15 +38,13 @@ def propose(context, settings):
     for number in range(settings.times):
         yield context.target.gold + "!" + "abc"[number]
 
-BACKWARDS = DistractorStrategy("the right one backwards", Times, propose)
+BACKWARDS = DistractorStrategy(Times, propose)
 
 def read(request):
     name, label = Path(request.paths[0]).read_text().split()
     record = MetadataRecord("r1", request.name, (request.picture_path(name, request.out.parent),),
                             label=label)
     return ImportedMetadata(iter([record]))
-
-ONE_LINE = MetadataImporter("one line", read)
 """
 
 

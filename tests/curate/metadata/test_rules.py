@@ -13,22 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.curate.metadata.answer_frequencies import (
+from snellen.curate.metadata.draw import (
     AnswerFrequencies,
+    balance_positions,
     draw_weighted_set,
+    fill_evenly,
     plan_answers,
 )
-from snellen.curate.metadata.box_options import BoxSettings, KnownBoxes, wrong_boxes
-from snellen.curate.metadata.draw import balance_positions, fill_evenly
-from snellen.curate.metadata.equivalence import option_key
 from snellen.curate.metadata.options import (
     OptionFilter,
     choose_options,
     length_spread,
 )
 from snellen.curate.metadata.perturbations import (
+    BoxSettings,
     CharacterSettings,
     KeypointSettings,
+    KnownBoxes,
     NumberSettings,
     NumberWindow,
     OrderSettings,
@@ -37,9 +38,10 @@ from snellen.curate.metadata.perturbations import (
     perturb_number,
     perturb_order,
     perturb_text,
+    wrong_boxes,
 )
 from snellen.curate.metadata.records import Corners, MetadataRecord
-from snellen.curate.metadata.spaces import CategoryTree
+from snellen.curate.metadata.spaces import CategoryTree, option_key
 from snellen.curate.metadata.targets import find_targets
 from snellen.curate.metadata.templates import QuestionTemplate
 from snellen.scoring.box_overlap import iou

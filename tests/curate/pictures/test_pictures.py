@@ -188,6 +188,27 @@ def test_metadata_of_kept_pictures_alone(folder: Path, tmp_path: Path) -> None:
     assert sorted(names) == ["a.png", "b.png", "猫 кот قطة.png"]
 
 
+def test_metadata_of_pictures_that_a_table_numbers(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ids are row numbers there: files are the same by their names."""
+    (folder / "sub/b.png").write_bytes((folder / "a.png").read_bytes()[:300])
+    (folder / "t.csv").write_text("image\na.png\nsub/b.png\n")
+    look(folder / "t.csv", tmp_path / "out", "--drop", "broken")
+    words = ["curate", "metadata", "image-folder", str(folder), "--only", str(tmp_path / "out")]
+    assert main([*words, "--out", str(tmp_path / "records")]) == 0
+    lines = (tmp_path / "records/metadata.jsonl").read_text().splitlines()[1:]
+    assert [Path(json.loads(line)["images"][0]).name for line in lines] == ["a.png"]
+    (tmp_path / "others").mkdir()
+    photograph(9).save(tmp_path / "others/c.png")
+    words[3] = str(tmp_path / "others")
+    capsys.readouterr()
+    assert main([*words, "--out", str(tmp_path / "none")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"snellen: 0 of 1 pictures are in {tmp_path}/out and kept: it has ")
+    assert "others/c.png" in error
+
+
 def test_recipe_reads_what_the_pictures_step_kept(folder: Path, tmp_path: Path) -> None:
     (folder / "cut.png").write_bytes((folder / "a.png").read_bytes()[:300])
     text = """data = "pics"

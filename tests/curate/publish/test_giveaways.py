@@ -8,7 +8,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from snellen.core.sample import Kind, Sample
-from snellen.curate.publish.giveaways import find_giveaways, picture_texts
+from snellen.curate.publish.hold_out import find_giveaways, picture_texts
 
 OPTIONS = {"A": "golden retriever", "B": "cat", "C": "a red car"}
 

@@ -72,7 +72,6 @@ def test_a_row_has_precedence_over_the_table_and_the_table_over_nothing(tmp_path
     several = {"source": "COCO", "license": '["Attribution License", "MIT"]'}
     assert licences_of(several, table, 2) == ["CC-BY-2.0", "MIT"]
     entry = table.entry("COCO")
-    assert entry is not None
     assert entry.url == "https://cocodataset.org"
 
 

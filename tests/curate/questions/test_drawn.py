@@ -22,8 +22,11 @@ from snellen.core.request import Draw, Request
 from snellen.core.sample import Sample
 from snellen.curate.decisions import flagged_items, read_decisions
 from snellen.curate.items import open_items
-from snellen.curate.questions.captions import open_captions
-from snellen.curate.questions.drawn_questions import DrawnOptions, make_drawn_questions
+from snellen.curate.questions.drawn_questions import (
+    DrawnOptions,
+    make_drawn_questions,
+    open_captions,
+)
 from snellen.curate.questions.results import QuestionsResult
 from snellen.curate.questions.rules import ChangedCaption, check_captions_differ, check_change_size
 

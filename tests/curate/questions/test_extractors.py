@@ -23,16 +23,21 @@ from snellen.core.request import Request
 from snellen.core.sample import MediaRef
 from snellen.curate.decisions import latest_decisions, read_decisions
 from snellen.curate.questions.build import make_questions
-from snellen.curate.questions.extraction import Aspect, Instance, VisualFacts, describe
+from snellen.curate.questions.extraction import (
+    Aspect,
+    Instance,
+    View,
+    VisualFacts,
+    clip_box,
+    describe,
+)
 from snellen.curate.questions.extractors import table
-from snellen.curate.questions.extractors.extractor import View, clip_box
-from snellen.curate.questions.extractors.pipelines import _segments
-from snellen.curate.questions.extractors.prompted import extraction_prompt
-from snellen.curate.questions.extractors.recorded import RecordedFile, open_recorded
-from snellen.curate.questions.extractors.table import open_extractor
+from snellen.curate.questions.extractors.local_models import _segments
+from snellen.curate.questions.extractors.recorded import RecordedFacts, RecordedFile, open_recorded
+from snellen.curate.questions.extractors.table import extraction_prompt, open_extractor
 from snellen.curate.questions.options import QuestionOptions
-from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
 from snellen.curate.questions.sources import open_pictures
+from snellen.curate.questions.writing import choose_dimensions, load_dimensions
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] a cup plant dog cat lamp book table window red blue on the of"
 CAPTION = "a cup , a plant , a dog , a cat , a lamp and a book on a table"
@@ -127,14 +132,14 @@ def test_recorded_extractions_are_found_by_the_name_of_the_file(tmp_path: Path) 
     (tmp_path / "facts.jsonl").write_text(
         "".join(f'{{"picture": "{name}"}}\n' for name in ("a/1.png", "x/1.png", "2.png"))
     )
-    file = RecordedFile(tmp_path / "facts.jsonl")
+    file = RecordedFile(tmp_path / "facts.jsonl", RecordedFacts)
     # Of two files of one name each has its own folder's line, and no other's.
     found = [file.id_of(one.id, one.medium) for one in pictures]
     assert found == ["a/1.png", None, "2.png", None]
     assert file.count_missing(pictures) == 2
     (tmp_path / "facts.jsonl").write_text('{"picture": "9.png"}\n')
     with pytest.raises(UsageError, match=r"0 of 4 pictures are in .* look like '9.png', ids here"):
-        RecordedFile(tmp_path / "facts.jsonl").count_missing(pictures)
+        RecordedFile(tmp_path / "facts.jsonl", RecordedFacts).count_missing(pictures)
 
 
 def test_a_model_is_asked_for_the_aspects_that_are_wanted() -> None:

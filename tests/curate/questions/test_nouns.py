@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.curate.questions.nouns import MIN_NOUNS, find_nouns, is_english
-from snellen.curate.questions.rules import check_noun_count
+from snellen.curate.questions.rules import MIN_NOUNS, check_noun_count, find_nouns, is_english
 
 HERE = Path(__file__).parent
 

@@ -14,9 +14,9 @@ from snellen.core.request import Request
 from snellen.curate.items import open_items
 from snellen.curate.questions.build import make_questions
 from snellen.curate.questions.options import QuestionOptions
-from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
 from snellen.curate.questions.results import QuestionsResult
 from snellen.curate.questions.sources import open_pictures
+from snellen.curate.questions.writing import choose_dimensions, load_dimensions
 from snellen.prompts.choice import prompt
 
 COLOURS = ("red", "green", "blue", "white", "black")

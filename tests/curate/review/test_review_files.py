@@ -19,8 +19,8 @@ from snellen.curate.review.entries import REVIEWS_FILE
 from snellen.curate.review.finishing import AGREEMENT_FILE, CHANGES_FILE, agreement_lines
 from snellen.curate.review.importing import import_reviews
 from snellen.curate.review.opening import default_folder, open_review
-from snellen.curate.review.page_data import describe_item
 from snellen.curate.review.queue import QUEUE_FILE
+from snellen.curate.review.server import describe_item
 from snellen.curate.step import open_step, read_step
 
 EVIDENCE = Evidence("text-1", "ab" * 32, "The answer is A", "right", 1.0)

@@ -143,7 +143,7 @@ def test_a_model_without_images(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert 100 * score["accuracy"] == pytest.approx(finished.score)
     for model in ("random", score["run"]):
         code, out, _ = run(capsys, *words, model, "--out", tmp_path)
-        assert (code, json.loads(out)["blind"]) == (0, [score])
+        assert (code, json.loads(out)["blind"]) == (1, [score])
     table = run(capsys, "eyechart", "--text-only", score["run"])[1]
     assert "without images: answers of models" in table
 
@@ -240,7 +240,7 @@ def test_rows_that_cannot_be_asked_are_left_out(
     assert (code, score["n"], content["items"]) == (1, len(others), len(others) + 1)
     assert "1 row left out of the blind runs: row 1: the answer 'Q'" in " ".join(content["notices"])
     code, out, _ = run(capsys, *words, score["run"])
-    assert (code, json.loads(out)["blind"]) == (0, [score])
+    assert (code, json.loads(out)["blind"]) == (1, [score])
 
 
 def test_findings_name_a_few_groups(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -13,12 +13,10 @@ from translation_slips import GLOSSARY, GOOD, KEEP, SLIPS, Slip, fields
 
 from snellen.core.errors import DataError, UsageError
 from snellen.core.output import ParsedAnswer
-from snellen.curate.translate.chrf import chrf
 from snellen.curate.translate.languages import known_languages, length_range, open_language
 from snellen.curate.translate.numerals import number_mentions, word_values
-from snellen.curate.translate.pair import Mismatch, TextPair, bare_text
+from snellen.curate.translate.pair import Mismatch, TextPair, bare_text, chrf, find_spans
 from snellen.curate.translate.rules import RULES, check_pair
-from snellen.curate.translate.spans import find_spans
 from snellen.curate.translate.terms import read_glossary, read_terms
 from snellen.extract.yes_no import parse_yes_no
 

@@ -4,8 +4,12 @@
 
 The five folders are checkouts of the repositories and commits in `SOURCES`; their replies are not
 stored here. `labels.tsv` has for each reply its digest and the option that it states ("N": none, or
-several), annotated from the reply and its options alone; "ko 2" and "zh 2" were drawn after the
-rules were written. A reply of `labels.tsv` that the folders lack ends the script.
+several) by the first annotator and, of those that were annotated twice, by the second; both saw the
+reply and its options alone. "ko 2" and "zh 2" were drawn after the rules were written, "zh 3" are
+replies whose verdict a later change moved. A reply of `labels.tsv` that the folders lack ends the
+script.
+
+    python -m tests.extract.languages --disagreements      what the two annotators label differently
 """
 
 from __future__ import annotations
@@ -15,8 +19,8 @@ import hashlib
 import json
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import openpyxl
@@ -98,38 +102,57 @@ def disc_rows(folder: Path) -> Iterator[Row]:
                 yield {label: text for label, text in filled.items() if text}, row["model_output"]
 
 
+def kappa(pairs: Sequence[tuple[str, str]]) -> float:
+    """Cohen's kappa of two annotators."""
+    observed = sum(one == other for one, other in pairs) / len(pairs)
+    ones, others = (Counter(labels) for labels in zip(*pairs, strict=True))
+    chance = sum(ones[label] * others[label] for label in ones) / len(pairs) ** 2
+    return (observed - chance) / (1 - chance)
+
+
+def print_language(language: str, rows: Sequence[tuple[str | None, str, str]]) -> None:
+    """One line: agreement, and precision by each annotator and by what both agree on."""
+    twice = [(first, second) for _, first, second in rows if second]
+    stated = [row for row in rows if row[1] != "N"]
+    line = f"{language:5}{len(rows):5} replies, {len(stated):4} state one option, recall "
+    line += f"{sum(value == first for value, first, _ in stated) / len(stated):.1%}"
+    if twice:
+        agreeing = sum(first == second for first, second in twice)
+        line += f"; {agreeing} of {len(twice)} agree, kappa {kappa(twice):.3f}"
+    read = [row for row in rows if row[0] is not None]
+    for name, judged in (
+        ("first", [(value, first) for value, first, _ in read]),
+        ("second", [(value, second) for value, _, second in read if second]),
+        ("agreed", [(value, first) for value, first, second in read if first == second]),
+    ):
+        if judged:
+            right = sum(value == label for value, label in judged)
+            interval = wilson(right, len(judged))
+            line += f"; {name} {right} of {len(judged)} right, "
+            line += f"{interval.low:.1%} to {interval.high:.1%}"
+    print(line)
+
+
 def main(folders: list[str]) -> None:
-    wanted = {
-        key: (language, label)
-        for language, key, label in csv.reader(LABELS.open(encoding="utf-8"), delimiter="\t")
-    }
-    counts: Counter[tuple[str, str]] = Counter()
+    labels = list(csv.reader(LABELS.open(encoding="utf-8"), delimiter="\t"))
+    if folders == ["--disagreements"]:
+        print(*("\t".join(row) for row in labels if row[3] and row[2] != row[3]), sep="\n")
+        return
+    wanted = {key: (language, first, second) for language, key, first, second in labels}
+    found: dict[str, list[tuple[str | None, str, str]]] = defaultdict(list)
     readers = (worldmedqa_rows, lawbench_rows, korean_rows, lexeval_rows, disc_rows)
     for read, folder in zip(readers, folders, strict=True):
         for options, reply in read(Path(folder)):
-            language, label = wanted.pop(digest(options, reply), ("", ""))
+            language, first, second = wanted.pop(digest(options, reply), ("", "", ""))
             if language:
                 answer = parse_choice(reply, options)
                 value = answer.value if isinstance(answer, ParsedAnswer) else None
-                stated, right = label != "N", value == label
-                for kind, holds in (("replies", True), ("stated", stated), ("right", right),
-                                    ("read", value is not None)):  # fmt: skip
-                    counts[language, kind] += holds
-                    counts["all", kind] += holds
+                found[language].append((value, first, second))
     if wanted:
         sys.exit(f"{len(wanted)} labelled replies are not in these folders: other commits?")
-    for language in sorted({language for language, _ in counts}):
-        replies, stated, read_, right = (
-            counts[language, kind] for kind in ("replies", "stated", "read", "right")
-        )
-        shares = "none read"
-        if read_:
-            interval = wilson(right, read_)
-            shares = f"precision {interval.low:.1%} to {interval.high:.1%}"
-        print(
-            f"{language:4} {replies:5} replies, {stated:4} state one option, {read_:4} read, "
-            f"{right:4} right: {shares}, recall {right / stated:.1%}"
-        )
+    for language, rows in sorted(found.items()):
+        print_language(language, rows)
+    print_language("all", [row for rows in found.values() for row in rows if row[2]])
 
 
 if __name__ == "__main__":

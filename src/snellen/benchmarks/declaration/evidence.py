@@ -1,7 +1,8 @@
 """What a benchmark's numbers rest on: somebody else's data, somebody else's scorer, or the text.
 
 `data/evidence.json` is counted by `docs/evidence.py` from published predictions and from sets of
-replies that other scorers have judged; nothing in it is written by hand.
+replies that other scorers have judged; nothing in it is written by hand. What differs, and why, is
+in `docs/evidence.md`.
 """
 
 from __future__ import annotations
@@ -28,15 +29,6 @@ _KINDS = {"reproduced": "published numbers", "formula": "numbers of the paper's 
 """What was compared, where it is not verdicts."""
 
 
-class VerdictDifference(Struct, frozen=True):
-    """Verdicts that differ from the other scorer's, for one cause."""
-
-    cause: str
-    right: Literal["snellen", "theirs", "convention"]
-    """Whose verdict is right; `convention` where both can be defended."""
-    count: int
-
-
 class EvidenceComparison(Struct, frozen=True, omit_defaults=True):
     """One comparison with somebody else's numbers or verdicts."""
 
@@ -48,15 +40,9 @@ class EvidenceComparison(Struct, frozen=True, omit_defaults=True):
     """Replies (`differential`) or numbers (the other levels)."""
     rule: str = ""
     """Snellen's rule that was compared, of a differential comparison."""
-    styles: int = 0
-    """Ways of replying among the replies."""
-    path: str = ""
-    """The scoring function in the repository."""
     commit: str = ""
-    licence: str = ""
     setting: str = ""
     """The benchmark with its options, where they are not the defaults."""
-    differences: tuple[VerdictDifference, ...] = ()
 
 
 class BenchmarkEvidence(Struct, frozen=True):

@@ -32,7 +32,6 @@ from msgspec import structs
 from snellen.benchmarks.declaration.concat_tables import concat_tables
 from snellen.benchmarks.declaration.declaration import Declaration, Headline, Video
 from snellen.benchmarks.declaration.golds import label_of_gold
-from snellen.benchmarks.declaration.inline_options import split_inline_options
 from snellen.benchmarks.declaration.judged import RULE, Judged, first_cell, split_list
 from snellen.benchmarks.declaration.published import Published, published_tsv
 from snellen.benchmarks.declaration.scoring import choices
@@ -51,6 +50,7 @@ from snellen.core.request import Generation, Message
 from snellen.core.sample import Row, Sample
 from snellen.core.summary import Summary
 from snellen.data.columns import row_gold, row_id
+from snellen.data.tables.options import split_inline_options
 from snellen.extract.published.videos import quality_parser
 from snellen.extract.verdicts import GRADE, parse_grade
 from snellen.prompts.choice import PromptTemplate, prompt

@@ -93,6 +93,14 @@ def compare_tables(old: ItemTable, new: ItemTable, old_name: str, new_name: str)
     new_names = set(renamed.values())
     plain_added = [name for name in added if name not in new_names]
     plain_removed = [name for name in removed if name not in renamed]
+    fields = Counter(name for change in changed for name in change.fields)
+    counts = (
+        Counter(abilities.values()),
+        new_abilities,
+        Counter(added[name][1] for name in plain_added),
+        Counter(abilities[name] for name in plain_removed),
+        Counter(change.ability for change in changed),
+    )
     return DataDiff(
         old=old_name,
         new=new_name,
@@ -103,14 +111,11 @@ def compare_tables(old: ItemTable, new: ItemTable, old_name: str, new_name: str)
         removed=plain_removed,
         renamed=renamed,
         changed=changed,
-        by_field=_count_fields(changed),
-        by_ability=_ability_changes(
-            Counter(abilities.values()),
-            new_abilities,
-            Counter(added[name][1] for name in plain_added),
-            Counter(abilities[name] for name in plain_removed),
-            Counter(change.ability for change in changed),
-        ),
+        by_field={name: fields[name] for name in FIELDS if fields[name]},
+        by_ability={
+            name: AbilityChange(*(count[name] for count in counts))
+            for name in sorted({*counts[0], *counts[1]})
+        },
     )
 
 
@@ -158,24 +163,6 @@ def _find_renamed(removed: Mapping[str, bytes], added: Mapping[str, bytes]) -> d
         name: by_content[digests][0]
         for name, digests in removed.items()
         if len(by_content.get(digests, ())) == 1 and counts[digests] == 1
-    }
-
-
-def _count_fields(changed: Iterable[ItemChange]) -> dict[str, int]:
-    counts = Counter(name for change in changed for name in change.fields)
-    return {name: counts[name] for name in FIELDS if counts[name]}
-
-
-def _ability_changes(
-    before: Counter[str],
-    after: Counter[str],
-    added: Counter[str],
-    removed: Counter[str],
-    changed: Counter[str],
-) -> dict[str, AbilityChange]:
-    return {
-        name: AbilityChange(before[name], after[name], added[name], removed[name], changed[name])
-        for name in sorted({*before, *after})
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
@@ -144,10 +145,19 @@ def run_command(run: RunFolder, spec: str) -> str:
     """The command that makes a run on another version of its data, with the same flags."""
     info = run.info
     words = shlex.split(info.command) if info.command else []
-    start = ["snellen", "run", "-m", info.model, "-b", spec]
+    start = ["snellen", "run", "-m", _typed_model(words, info.model), "-b", spec]
     if words[:2] != ["snellen", "run"]:
         return shlex.join([*start, "--out", str(run.path.parent)])
     return shlex.join([*start, *_without(words[2:], ("-m", "--model", "-b", "--benchmark"))])
+
+
+def _typed_model(words: list[str], name: str) -> str:
+    """The model as the command of its run named it, e.g. by a server's address; else its name."""
+    flags = ("-m", "--model")
+    typed = [word for flag, word in pairwise(words) if flag in flags]
+    typed += [word.removeprefix("--model=") for word in words if word.startswith("--model=")]
+    named = [word for word in typed if word.partition("#")[2].partition(":")[0] == name]
+    return next(iter(named), typed[0] if len(typed) == 1 else name)
 
 
 def _without(words: list[str], flags: tuple[str, ...]) -> list[str]:

@@ -6,7 +6,7 @@ and on nothing else; what a language model writes is stored, and asked for once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,13 +23,13 @@ from snellen.core.model import AnyModel
 from snellen.core.output import Output
 from snellen.core.request import Request
 from snellen.core.sample import Sample, sampling_key
-from snellen.curate.asking import Job, Models, Result, open_models
+from snellen.curate.asking import Job, Models, Result, model_setting, open_models
 from snellen.curate.attribution import AUTHOR_COLUMN, URL_COLUMN, join_pictures
-from snellen.curate.decisions import Decision
+from snellen.curate.decisions import Decision, Exclusion
 from snellen.curate.items import Item
 from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
 from snellen.curate.metadata.distractors import WRITTEN, find_strategy, read_settings
-from snellen.curate.metadata.drafts import Drafter, DraftRules, MediaFiles, QuestionDraft
+from snellen.curate.metadata.drafts import Drafter, MediaFiles, QuestionDraft
 from snellen.curate.metadata.draw import balance_positions, fill_evenly
 from snellen.curate.metadata.guess_check import (
     MOST_LEFT_OUT,
@@ -37,14 +37,12 @@ from snellen.curate.metadata.guess_check import (
     check_guessing,
     leave_out_guessable,
 )
-from snellen.curate.metadata.outcomes import RecordOutcomes
-from snellen.curate.metadata.question_counts import QuestionCounts, count_questions
-from snellen.curate.metadata.record_file import RecordProblem
-from snellen.curate.metadata.record_files import RecordFiles
+from snellen.curate.metadata.options import WRITER, WriterSettings
+from snellen.curate.metadata.question_counts import QuestionCounts, RecordOutcomes, count_questions
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.metadata.records import MetadataRecord
 from snellen.curate.metadata.spaces import CategoryTree, space_of_labels
 from snellen.curate.metadata.templates import TemplateFile, read_templates
-from snellen.curate.metadata.written_options import WRITER, WriterSettings
 from snellen.curate.step import STEP_FILE, Step, open_step
 from snellen.curate.step_options import StepOptions
 from snellen.data.media.image_files import FileDigests, media_folders
@@ -101,35 +99,43 @@ def build_questions(
     _check_strategies(template_file, str(template_path), has_writer=writer is not None)
     named = [metadata] if isinstance(metadata, Path | str) else metadata
     paths = [Path(path).expanduser() for path in named]
-    with RecordFiles(paths, Settings.from_environment().limits) as files:
-        catalogue = Catalogue(files, template_file.templates, options.seed)
-        rules = _draft_rules(files, template_file, template_path, options)
-        folder = Path(out).expanduser()
-        if not (folder / STEP_FILE).exists():
-            # A file that cannot be used leaves no folder behind, which would then be of other data.
+    environment = Settings.from_environment()
+    files = RecordFiles(*paths, limits=environment.limits)
+    catalogue = Catalogue(files, template_file.templates, options.seed)
+    trees = _category_trees(files, template_file)
+    folder = Path(out).expanduser()
+    if not (folder / STEP_FILE).exists():
+        # A file that cannot be used leaves no folder behind, which would then be of other data.
+        _read(catalogue, files, options)
+    settings = {
+        **asdict(options),
+        "templates": digest_bytes(template_path.read_bytes()),
+        "writer": model_setting(writer),
+    }
+    with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
+        if step.was_complete:
+            return msgspec.convert(step.info.counts, QuestionCounts)
+        if not len(catalogue):
             _read(catalogue, files, options)
-        settings = {
-            **asdict(options),
-            "templates": digest_bytes(template_path.read_bytes()),
-            "writer": _model_name(writer),
-        }
-        with open_step(folder, STEP, settings, *files.describe()) as step, ExitStack() as stack:
-            if step.was_complete:
-                return read_counts(step)
-            if not len(catalogue):
-                _read(catalogue, files, options)
-            models = None
-            if writer is not None:
-                models = stack.enter_context(
-                    open_models({WRITER: writer}, asking, step.folder, progress=progress)
-                )
-            return _Build(files, catalogue, rules, options, step, models).run()
+        models = None
+        if writer is not None:
+            models = stack.enter_context(
+                open_models({WRITER: writer}, asking, step.folder, progress=progress)
+            )
+        digests = stack.enter_context(FileDigests(environment.cache))
+        folders = media_folders(
+            files.folders, environment.media_folders, environment.limits, fetched=False
+        )
+        drafter = Drafter(
+            catalogue, MediaFiles(folders, digests, str(files)), files.header, trees,
+            template_file.same, template_path.parent, options.alike_length,
+        )  # fmt: skip
+        outcomes = RecordOutcomes(catalogue)
+        return _Build(files, catalogue, drafter, options, step, models, outcomes).run()
 
 
-def _draft_rules(
-    files: RecordFiles, file: TemplateFile, path: Path, options: MetadataQuestionOptions
-) -> DraftRules:
-    """What drafts of all templates share. Raises UnknownName for a category space that there is
+def _category_trees(files: RecordFiles, file: TemplateFile) -> dict[str, CategoryTree]:
+    """The category spaces of records and templates. Raises UnknownName for one that there is
     not."""
     named = {
         name: space if isinstance(space, dict) else space_of_labels(space)
@@ -141,224 +147,165 @@ def _draft_rules(
             raise UnknownName(
                 f"category space of the subtask {template.subtask!r}", template.space, spaces
             )
-    trees = {name: CategoryTree(space) for name, space in spaces.items()}
-    return DraftRules(
-        options.seed, files.header, trees, file.same, path.parent, options.alike_length
-    )
+    return {name: CategoryTree(space) for name, space in spaces.items()}
 
 
 def _read(catalogue: Catalogue, files: RecordFiles, options: MetadataQuestionOptions) -> None:
     """Read the records. Raises DataError for files that hold none, and for ids that two share."""
 
-    def refuse(record: MetadataRecord) -> RecordProblem | None:
+    def refuse(record: MetadataRecord) -> Exclusion | None:
         if options.require_license and not files.header.license_of(record):
             reason = f"neither it nor its source {record.source!r} states a licence"
-            return RecordProblem("licence", reason)
+            return Exclusion("licence", reason)
         return None
 
     catalogue.read(refuse)
 
 
-def read_counts(step: Step) -> QuestionCounts:
-    """The counts of a step that has ended."""
-    return msgspec.convert(step.info.counts, QuestionCounts)
-
-
+@dataclass(frozen=True, slots=True)
 class _Build:
     """One run of the step."""
 
-    def __init__(
-        self,
-        files: RecordFiles,
-        catalogue: Catalogue,
-        rules: DraftRules,
-        options: MetadataQuestionOptions,
-        step: Step,
-        models: Models | None,
-    ) -> None:
-        self._files = files
-        self.catalogue = catalogue
-        self._rules = rules
-        self._options = options
-        self._step = step
-        self._models = models
+    files: RecordFiles
+    catalogue: Catalogue
+    drafter: Drafter
+    options: MetadataQuestionOptions
+    step: Step
+    models: Models | None
+    outcomes: RecordOutcomes
 
     def run(self) -> QuestionCounts:
         """Draw, ask, and write the folder."""
-        outcomes = RecordOutcomes(self.catalogue)
-        settings = Settings.from_environment()
-        folders = media_folders(
-            self._files.folders, settings.media_folders, settings.limits, fetched=False
-        )
-        subtasks: dict[str, list[QuestionDraft]] = {}
-        available: dict[str, dict[str, int]] = {}
-        with FileDigests(settings.cache) as digests:
-            files = MediaFiles(folders, digests, str(self._files))
-            for pool in self.catalogue.pools:
-                drafter = Drafter(pool, self.catalogue, files, self._rules)
-                drawn = _RecordDraw(self, pool, drafter, outcomes)
-                subtasks[pool.template.subtask] = drawn.run(self._options.per_subtask)
-                available[pool.template.subtask] = {
-                    name: len(rows) for name, rows in pool.rows.items()
-                }
-            checks = self._check(subtasks, outcomes)
-            drafts = [draft for each in subtasks.values() for draft in each]
-            pairs = [(draft.template.subtask, draft.size) for draft in drafts]
-            places = balance_positions(pairs, self._options.seed)
-            counts = count_questions(
-                drafts, places, available, outcomes, len(self.catalogue), checks
+        pools = {pool.template.subtask: pool for pool in self.catalogue.pools}
+        subtasks = {name: self._draw(pool) for name, pool in pools.items()}
+        available = {
+            name: {source: len(rows) for source, rows in pool.rows.items()}
+            for name, pool in pools.items()
+        }
+        checks = self._check(subtasks)
+        drafts = [draft for each in subtasks.values() for draft in each]
+        pairs = [(draft.template.subtask, draft.size) for draft in drafts]
+        places = balance_positions(pairs, self.options.seed)
+        records = len(self.catalogue)
+        counts = count_questions(drafts, places, available, self.outcomes, records, checks)
+        if self.models is not None and self.models.abort_reason:
+            counts.stopped = self.models.abort_reason
+            self.step.finish(counts.as_dict(), "waiting")
+            return counts
+        if not drafts:
+            raise DataError(
+                f"{self.files}: no question could be made of {records} records; "
+                f"{self.outcomes.describe_reasons()}"
             )
-            if self._models is not None and self._models.abort_reason:
-                counts.stopped = self._models.abort_reason
-                self._step.finish(counts.as_dict(), "waiting")
-                return counts
-            if not drafts:
-                raise DataError(
-                    f"{self._files}: no question could be made of {len(self.catalogue)} records; "
-                    f"{outcomes.describe_reasons()}"
-                )
-            items = [
-                place_options(draft, place) for draft, place in zip(drafts, places, strict=True)
-            ]
-            self._decide(drafts, outcomes)
-            self._step.write_items(items)
-        outcomes.write(self._files, self._step.folder)
-        self._step.finish(counts.as_dict(), "waiting" if counts.failed else "complete")
+        self._decide(drafts)
+        pairs_of = zip(drafts, places, strict=True)
+        self.step.write_items(place_options(draft, place) for draft, place in pairs_of)
+        self.outcomes.write(self.files, self.step.folder)
+        self.step.finish(counts.as_dict(), "waiting" if counts.failed else "complete")
         return counts
 
-    def _check(
-        self, subtasks: dict[str, list[QuestionDraft]], outcomes: RecordOutcomes
-    ) -> dict[str, GuessCheck]:
+    def _draw(self, pool: TemplatePool) -> list[QuestionDraft]:
+        """Up to `per_subtask` questions of one template, in the order in which sources take turns.
+
+        A record of which none can be made gives its place to the next of the same source; a source
+        that is used up leaves its share to the others. The questions of a smaller limit are among
+        those of a larger one.
+        """
+        orders = self.catalogue.orders(pool)
+        # Every record's first question comes before any record's second.
+        sizes = {name: len(rows) * pool.template.per_record for name, rows in orders.items()}
+        places, failed = dict.fromkeys(orders, 0), dict.fromkeys(orders, 0)
+        made: dict[str, list[QuestionDraft]] = {name: [] for name in orders}
+        while not self._is_stopped:
+            shares = fill_evenly(sizes, self.options.per_subtask)
+            # Questions whose requests failed keep their places: the next start asks again.
+            wanted = {
+                name: missing
+                for name, share in shares.items()
+                if (missing := share - len(made[name]) - failed[name]) > 0
+            }
+            if not wanted:
+                break
+            sources: dict[str, tuple[str, int]] = {}
+            jobs: list[Job[QuestionDraft | Exclusion]] = []
+            for name, count in wanted.items():
+                rows = orders[name]
+                for place in range(places[name], places[name] + count):
+                    row, slot = rows[place % len(rows)], place // len(rows)
+                    record = self.catalogue.record(row)
+                    job = Job(
+                        self.drafter.item_id(pool, record, slot),
+                        self.drafter.draft(pool, record, slot),
+                    )
+                    jobs.append(job)
+                    sources[job.id] = name, row
+                places[name] += count
+            for result in self._ask(jobs):
+                name, row = sources[result.id]
+                if isinstance(result.value, QuestionDraft):
+                    made[name].append(result.value)
+                    self.outcomes.add(row, result.id, result.asked)
+                elif result.failure is not None:
+                    failed[name] += 1
+                    self.step.decide(result.failed_decision(STEP))
+                    self.outcomes.fail(row, result.id, result.failure.message)
+                elif result.value is not None:
+                    sizes[name] -= 1
+                    self.outcomes.refuse(row, result.id, result.value)
+        return _take_turns(made)
+
+    def _check(self, subtasks: dict[str, list[QuestionDraft]]) -> dict[str, GuessCheck]:
         """Leave out what the texts alone answer, and measure the rest. Nothing is left out while
         questions are missing."""
-        most = 0 if outcomes.failed else MOST_LEFT_OUT
+        most = 0 if self.outcomes.failed else MOST_LEFT_OUT
         probed = {
-            name: leave_out_guessable(drafts, self._options.seed, most)
+            name: leave_out_guessable(drafts, self.options.seed, most)
             for name, drafts in subtasks.items()
         }
         for name, (kept, left_out, _) in probed.items():
             subtasks[name] = kept
             for draft in left_out:
                 reason = "the texts alone answer it, and too many of its subtask"
-                outcomes.withdraw(draft.id, RecordProblem("text probe", reason))
+                self.outcomes.withdraw(draft.id, Exclusion("text probe", reason))
         return check_guessing(probed)
 
-    def _decide(self, drafts: list[QuestionDraft], outcomes: RecordOutcomes) -> None:
+    def _decide(self, drafts: list[QuestionDraft]) -> None:
         """Record what became of every record that was refused or drawn."""
-        done = self._step.decisions
-        for row, problem in self.catalogue.problems.items():
-            name = self.catalogue.names[row]
+        done, names = self.step.decisions, self.catalogue.names
+        problems = {names[row]: problem for row, problem in self.catalogue.problems.items()}
+        for name, problem in [*problems.items(), *self.outcomes.refused.items()]:
             if name not in done:
-                self._step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
-        for name, problem in outcomes.refused.items():
-            if name not in done:
-                self._step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
-        checked = _choose_checked(drafts, self._options)
+                self.step.decide(Decision(name, "drop", STEP, problem.rule, problem.reason))
+        checked = _choose_checked(drafts, self.options)
         for draft in drafts:
             if draft.id not in done:
                 reason = f"made of record {draft.record.id}: {draft.template.answer}"
-                evidence = outcomes.evidence.get(draft.id, ())
-                self._step.decide(Decision(draft.id, "add", STEP, "template", reason, evidence))
+                evidence = self.outcomes.evidence.get(draft.id, ())
+                self.step.decide(Decision(draft.id, "add", STEP, "template", reason, evidence))
             if done[draft.id].action == "flag":
                 continue
             if not draft.license:
                 reason = f"neither the record nor its source {draft.record.source!r} states one"
-                self._step.decide(Decision(draft.id, "flag", STEP, "licence", reason))
+                self.step.decide(Decision(draft.id, "flag", STEP, "licence", reason))
             elif draft.id in checked:
                 reason = f"one of {len(checked)} items drawn to be looked at"
-                self._step.decide(Decision(draft.id, "flag", STEP, "sample check", reason))
+                self.step.decide(Decision(draft.id, "flag", STEP, "sample check", reason))
 
-    def ask(self, jobs: Iterator[Job[QuestionDraft | RecordProblem]]) -> list[Result[Any]]:
-        """Results of jobs, in the order of the jobs."""
-        if self._models is None:
+    def _ask(self, jobs: Sequence[Job[QuestionDraft | Exclusion]]) -> list[Result[Any]]:
+        """Results of jobs, in the order of the jobs; one that a spent budget cut off has none."""
+        if self.models is None:
             return [Result(job.id, run_flow(job.steps, _refuse_request), ()) for job in jobs]
-        every = list(jobs)
-        results: dict[str, Result[Any]] = {}
-        self._models.drive(
-            every,
-            lambda result: results.update({result.id: result}),
-            "wrong options",
-            len(every),
-        )
-        # A job that a spent budget cut off has no result.
-        return [results[job.id] for job in every if job.id in results]
+        found: dict[str, Result[Any]] = {}
 
-    def fail(self, result: Result[Any]) -> None:
-        """Record a request that failed; the next start asks again."""
-        self._step.decide(result.failed_decision(STEP))
+        def note(result: Result[Any]) -> None:
+            found[result.id] = result
+
+        self.models.drive(jobs, note, "wrong options", len(jobs))
+        return [found[job.id] for job in jobs if job.id in found]
 
     @property
-    def is_stopped(self) -> bool:
-        return self._models is not None and bool(self._models.abort_reason)
-
-
-class _RecordDraw:
-    """Draws the records of one template until there are enough questions.
-
-    A record of which none can be made gives its place to the next of the same source; a source that
-    is used up leaves its share to the others. The questions of a smaller limit are among those of a
-    larger one.
-    """
-
-    def __init__(
-        self, build: _Build, pool: TemplatePool, drafter: Drafter, outcomes: RecordOutcomes
-    ) -> None:
-        self._build = build
-        self._drafter = drafter
-        self._outcomes = outcomes
-        self._template = pool.template
-        self._orders = build.catalogue.orders(pool)
-        # Every record's first question comes before any record's second.
-        self._sizes = {
-            name: len(rows) * pool.template.per_record for name, rows in self._orders.items()
-        }
-        self._next = dict.fromkeys(self._orders, 0)
-        self._made: dict[str, list[QuestionDraft]] = {name: [] for name in self._orders}
-        self._failed = dict.fromkeys(self._orders, 0)
-        """Questions whose requests failed. They keep their places: the next start asks again."""
-
-    def run(self, limit: int) -> list[QuestionDraft]:
-        """Up to `limit` questions, in the order in which sources take turns."""
-        while True:
-            shares = fill_evenly(self._sizes, limit)
-            wanted = {
-                name: missing
-                for name, share in shares.items()
-                if (missing := share - len(self._made[name]) - self._failed[name]) > 0
-            }
-            if not wanted or self._build.is_stopped:
-                return _take_turns(self._made)
-            self._draw(wanted)
-
-    def _draw(self, wanted: Mapping[str, int]) -> None:
-        """Draft questions of the next records of each source, `wanted` by source, and note what
-        became of each record."""
-        catalogue = self._build.catalogue
-        sources: list[tuple[str, int]] = []
-        jobs: list[Job[QuestionDraft | RecordProblem]] = []
-        for name, count in wanted.items():
-            rows = self._orders[name]
-            for place in range(self._next[name], self._next[name] + count):
-                row, slot = rows[place % len(rows)], place // len(rows)
-                record = catalogue.record(row)
-                item = self._drafter.item_id(record, slot)
-                jobs.append(Job(item, self._drafter.draft(record, slot)))
-                sources.append((name, row))
-            self._next[name] += count
-        by_id = {job.id: source for job, source in zip(jobs, sources, strict=True)}
-        for result in self._build.ask(iter(jobs)):
-            name, row = by_id[result.id]
-            if isinstance(result.value, QuestionDraft):
-                self._made[name].append(result.value)
-                self._outcomes.add(row, result.value.id, result.asked)
-                continue
-            if result.failure is not None:
-                self._failed[name] += 1
-                self._build.fail(result)
-                self._outcomes.fail(row, result.id, result.failure.message)
-            elif result.value is not None:
-                self._sizes[name] -= 1
-                self._outcomes.refuse(row, result.id, result.value)
+    def _is_stopped(self) -> bool:
+        return self.models is not None and bool(self.models.abort_reason)
 
 
 def _take_turns(made: Mapping[str, list[QuestionDraft]]) -> list[QuestionDraft]:
@@ -436,14 +383,6 @@ def _check_strategies(file: TemplateFile, where: str, *, has_writer: bool) -> No
                     f"{where}, subtask {template.subtask!r}: the strategy model asks a language "
                     "model; name one with -m MODEL"
                 )
-
-
-def _model_name(model: AnyModel | None) -> str:
-    """A name that says which model it is; empty if there is none."""
-    if model is None or isinstance(model, str):
-        return model or ""
-    identity = getattr(model, "identity", None)
-    return str(getattr(identity, "name", type(model).__name__))
 
 
 def _refuse_request(request: Request) -> Output:

@@ -18,21 +18,22 @@ from msgspec import Meta, Struct
 
 from snellen.core.entry_points import load_entry_point, plugin_entry_points
 from snellen.core.errors import UnknownName, UsageError
-from snellen.curate.metadata.answer_frequencies import AnswerFrequencies, AnswerPlan
-from snellen.curate.metadata.box_options import BoxSettings, KnownBoxes, wrong_boxes
-from snellen.curate.metadata.equivalence import option_key
+from snellen.curate.metadata.draw import AnswerFrequencies, AnswerPlan
 from snellen.curate.metadata.perturbations import (
+    BoxSettings,
     CharacterSettings,
     KeypointSettings,
+    KnownBoxes,
     NumberSettings,
     OrderSettings,
     perturb_keypoints,
     perturb_number,
     perturb_order,
     perturb_text,
+    wrong_boxes,
 )
 from snellen.curate.metadata.records import MetadataRecord
-from snellen.curate.metadata.spaces import CategoryTree, read_vectors
+from snellen.curate.metadata.spaces import CategoryTree, option_key, read_vectors
 from snellen.curate.metadata.targets import (
     NO,
     YES,
@@ -91,8 +92,6 @@ Propose = Callable[[DistractorContext, Any], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class DistractorStrategy:
-    about: str
-    """One line for people who choose."""
     settings: type[Struct]
     propose: Propose
     """Yields texts, the best first; may go on for ever."""
@@ -237,14 +236,8 @@ def _propose_numbers(context: DistractorContext, settings: NumberSettings) -> It
     if settings.seen and context.template.answer == "count" and plan.offered:
         yield from plan.draw_wrong(context.target.gold, list(plan.offered), context.rng)
         return
-    numbers = perturb_number(
-        context.target.gold,
-        settings,
-        context.rng,
-        plan.size,
-        context.frequencies,
-    )
-    yield from numbers
+    gold, rng = context.target.gold, context.rng
+    yield from perturb_number(gold, settings, rng, plan.size, context.frequencies)
 
 
 def _propose_characters(context: DistractorContext, settings: CharacterSettings) -> Iterator[str]:
@@ -300,43 +293,17 @@ def _propose_yes_no(context: DistractorContext, settings: NoSettings) -> Iterato
 
 
 STRATEGIES: dict[str, DistractorStrategy] = {
-    "categories": DistractorStrategy(
-        "other labels of the category space: any, or those near the right one",
-        CategorySettings,
-        _propose_categories,
-    ),
-    "other_items": DistractorStrategy(
-        "answers of other records: any, or those with a similar text",
-        OtherItemSettings,
-        _propose_other_items,
-        of_any_length=True,
-    ),
-    "pictures": DistractorStrategy(
-        "pictures of other records, for retrieval", NoSettings, _propose_pictures
-    ),
-    "numbers": DistractorStrategy("numbers near the right one", NumberSettings, _propose_numbers),
-    "boxes": DistractorStrategy(
-        "right boxes of other pictures, where there are enough; else the right one moved",
-        BoxSettings,
-        _propose_boxes,
-    ),
-    "other_objects": DistractorStrategy(
-        "boxes of other objects in the picture", NoSettings, _propose_other_objects
-    ),
-    "characters": DistractorStrategy(
-        "the right text with a few characters changed", CharacterSettings, _propose_characters
-    ),
-    "orders": DistractorStrategy("the steps in another order", OrderSettings, _propose_orders),
-    "keypoints": DistractorStrategy(
-        "the points moved, or left and right exchanged", KeypointSettings, _propose_keypoints
-    ),
-    "wrong_answers": DistractorStrategy(
-        "the wrong answers that came with the record",
-        NoSettings,
-        _propose_wrong_answers,
-        of_any_length=True,
-    ),
-    "yes_no": DistractorStrategy("Yes beside No", NoSettings, _propose_yes_no),
+    "categories": DistractorStrategy(CategorySettings, _propose_categories),
+    "other_items": DistractorStrategy(OtherItemSettings, _propose_other_items, of_any_length=True),
+    "pictures": DistractorStrategy(NoSettings, _propose_pictures),
+    "numbers": DistractorStrategy(NumberSettings, _propose_numbers),
+    "boxes": DistractorStrategy(BoxSettings, _propose_boxes),
+    "other_objects": DistractorStrategy(NoSettings, _propose_other_objects),
+    "characters": DistractorStrategy(CharacterSettings, _propose_characters),
+    "orders": DistractorStrategy(OrderSettings, _propose_orders),
+    "keypoints": DistractorStrategy(KeypointSettings, _propose_keypoints),
+    "wrong_answers": DistractorStrategy(NoSettings, _propose_wrong_answers, of_any_length=True),
+    "yes_no": DistractorStrategy(NoSettings, _propose_yes_no),
 }
 """Names in a template's `distractors`. `model` is one more: it asks."""
 

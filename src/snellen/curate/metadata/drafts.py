@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from random import Random
 
 from msgspec import structs
 
@@ -14,6 +15,7 @@ from snellen.core.flow import Steps
 from snellen.core.media import check_image, image_size
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import NotJson
+from snellen.curate.decisions import Exclusion
 from snellen.curate.metadata.catalogue import Catalogue, TemplatePool
 from snellen.curate.metadata.distractors import (
     WRITTEN,
@@ -22,8 +24,12 @@ from snellen.curate.metadata.distractors import (
     read_settings,
 )
 from snellen.curate.metadata.draw import seeded_random
-from snellen.curate.metadata.options import OptionFilter, choose_options
-from snellen.curate.metadata.record_file import RecordProblem
+from snellen.curate.metadata.options import (
+    OptionFilter,
+    WriterSettings,
+    choose_options,
+    write_options,
+)
 from snellen.curate.metadata.records import MetadataHeader, MetadataRecord, geometry_problem
 from snellen.curate.metadata.spaces import CategoryTree
 from snellen.curate.metadata.targets import (
@@ -33,7 +39,6 @@ from snellen.curate.metadata.targets import (
     question_fields,
 )
 from snellen.curate.metadata.templates import QuestionTemplate
-from snellen.curate.metadata.written_options import WriterSettings, write_options
 from snellen.data.media.image_cells import NamedVideo
 from snellen.data.media.image_files import FileDigests, MediaFolders, locate_image
 from snellen.data.media.video_cells import locate_video
@@ -63,20 +68,21 @@ class QuestionDraft:
         return len(self.wrong) + 1
 
 
+@dataclass(frozen=True, slots=True)
 class MediaFiles:
     """The pictures and videos that records name, checked when they are used."""
 
-    def __init__(self, folders: MediaFolders, digests: FileDigests, where: str) -> None:
-        self._folders = folders
-        self._digests = digests
-        self._where = where
+    folders: MediaFolders
+    digests: FileDigests
+    where: str
+    """The metadata files, for messages."""
 
     def open(self, record: MetadataRecord) -> tuple[MediaRef, ...]:
         """The record's media. Raises MediaError."""
         images = [self.image(name, record.id) for name in record.images]
         if record.video:
-            named = NamedVideo((record.video,))
-            video = locate_video(named, self._folders, self._digests, self._place(record.id))
+            named, place = NamedVideo((record.video,)), f"{self.where}, record {record.id}"
+            video = locate_video(named, self.folders, self.digests, place)
             if not hasattr(video.source, "frames"):
                 video.source.read()
             images.append(video)
@@ -84,140 +90,119 @@ class MediaFiles:
 
     def image(self, name: str, record: str) -> MediaRef:
         """A picture whose bytes were looked at. Raises MediaError."""
-        ref = locate_image(name, self._folders, self._digests, self._place(record))
+        ref = locate_image(name, self.folders, self.digests, f"{self.where}, record {record}")
         check_image(ref.source.read(), max_image_pixels())
         return ref
 
-    def _place(self, record: str) -> str:
-        return f"{self._where}, record {record}"
-
 
 @dataclass(frozen=True, slots=True)
-class DraftRules:
-    """What drafts of all templates share."""
+class Drafter:
+    """Drafts the questions of all templates."""
 
-    seed: int | str
+    catalogue: Catalogue
+    media: MediaFiles
     header: MetadataHeader
     spaces: Mapping[str, CategoryTree]
     same: Sequence[Sequence[str]]
+    """Labels that say the same."""
     folder: Path
     """Of the template file."""
     alike_length: bool
 
-
-class Drafter:
-    """Drafts the questions of one template."""
-
-    def __init__(
-        self, pool: TemplatePool, catalogue: Catalogue, files: MediaFiles, rules: DraftRules
-    ) -> None:
-        self._pool = pool
-        self._template = pool.template
-        self._catalogue = catalogue
-        self._files = files
-        self._rules = rules
-
-    def item_id(self, record: MetadataRecord, slot: int) -> str:
+    def item_id(self, pool: TemplatePool, record: MetadataRecord, slot: int) -> str:
         """The id of the item that `draft` makes, or would make."""
-        targets = self._targets(record)
-        name = f"{self._template.subtask}/{record.id}"
-        if self._template.per_record == 1:
+        name = f"{pool.template.subtask}/{record.id}"
+        if pool.template.per_record == 1:
             return name
+        targets = self._targets(pool, record)
         return f"{name}/{targets[slot].name or slot + 1 if slot < len(targets) else slot + 1}"
 
-    def _targets(self, record: MetadataRecord) -> list[QuestionTarget]:
-        """What the template asks about a record."""
-        return [target for target in self._every_target(record) if self._is_kept(record, target)]
+    def _targets(self, pool: TemplatePool, record: MetadataRecord) -> list[QuestionTarget]:
+        """What the template asks about a record: of each answer a share becomes questions."""
+        keep, place = pool.plan(record.source).keep, f"{pool.template.subtask}/{record.id}"
+        return [
+            target
+            for target in self._every_target(pool, record)
+            if (share := keep.get(target.gold, 1.0)) == 1
+            or self._random(f"keep/{place}/{target.name or target.gold}").random() < share
+        ]
 
-    def _every_target(self, record: MetadataRecord) -> list[QuestionTarget]:
-        tree = self._pool.tree(record, self._rules.spaces)
-        rng = seeded_random(self._rules.seed, f"target/{self._template.subtask}/{record.id}")
-        frequencies = self._pool.frequencies(record.source)
-        return find_targets(record, self._template, tree, frequencies, rng)
+    def _every_target(self, pool: TemplatePool, record: MetadataRecord) -> list[QuestionTarget]:
+        tree = pool.tree(record, self.spaces)
+        rng = self._random(f"target/{pool.template.subtask}/{record.id}")
+        return find_targets(record, pool.template, tree, pool.frequencies(record.source), rng)
 
-    def _is_kept(self, record: MetadataRecord, target: QuestionTarget) -> bool:
-        """Whether a target is one of the share of its answer that becomes questions."""
-        share = self._pool.plan(record.source).keep.get(target.gold, 1.0)
-        name = f"keep/{self._template.subtask}/{record.id}/{target.name or target.gold}"
-        return share == 1 or seeded_random(self._rules.seed, name).random() < share
+    def _random(self, name: str) -> Random:
+        return seeded_random(self.catalogue.seed, name)
 
-    def draft(self, record: MetadataRecord, slot: int) -> Steps[QuestionDraft | RecordProblem]:
+    def draft(
+        self, pool: TemplatePool, record: MetadataRecord, slot: int
+    ) -> Steps[QuestionDraft | Exclusion]:
         """The question number `slot` (from 0) about a record. Asks if the template says so.
 
         Raises AskFailed.
         """
-        targets = self._targets(record)
+        targets = self._targets(pool, record)
         if slot >= len(targets):
-            if slot == 0 and self._every_target(record):
-                return RecordProblem(
-                    "balance", "enough other questions have its answer as their key"
-                )
+            if slot == 0 and self._every_target(pool, record):
+                reason = "enough other questions have its answer as their key"
+                return Exclusion("balance", reason)
             reason = "it has nothing that the template can ask for without ambiguity"
-            return RecordProblem("target", reason if slot == 0 else "all its targets are used")
-        target = targets[slot]
+            return Exclusion("target", reason if slot == 0 else "all its targets are used")
         try:
-            media = self._files.open(record)
+            media = self.media.open(record)
             size = image_size(media[0].source.read()) if media[0].kind == "image" else (0, 0)
         except MediaError as error:
-            return RecordProblem("picture", str(error))
+            return Exclusion("picture", str(error))
         problem = _size_problem(record, size)
         if problem is not None:
             return problem
+        name = self.item_id(pool, record, slot)
         if size[0]:
             record = structs.replace(record, width=size[0], height=size[1])
-        return (
-            yield from self._draft_target(record, self.item_id(record, slot), target, media, size)
-        )
+        tree = pool.tree(record, self.spaces)
+        context = DistractorContext(
+            record, pool.template, targets[slot], tree, size,
+            self.catalogue.others(pool, record.source), pool.frequencies(record.source),
+            pool.plan(record.source), pool.known_boxes(record.source), self.folder,
+            self._random(f"options/{name}"),
+        )  # fmt: skip
+        return (yield from self._draft_target(name, media, context))
 
     def _draft_target(
-        self,
-        record: MetadataRecord,
-        name: str,
-        target: QuestionTarget,
-        media: tuple[MediaRef, ...],
-        size: tuple[int, int],
-    ) -> Steps[QuestionDraft | RecordProblem]:
-        """The question `name` about a target, with wrong options. `size` is that of the picture in
-        pixels. Raises AskFailed."""
-        template = self._template
-        tree = self._pool.tree(record, self._rules.spaces)
-        rng = seeded_random(self._rules.seed, f"options/{name}")
-        question = ask_question(record, template, target, tree, rng)
+        self, name: str, media: tuple[MediaRef, ...], context: DistractorContext
+    ) -> Steps[QuestionDraft | Exclusion]:
+        """The question `name` about a target, with wrong options. Raises AskFailed."""
+        record, template, target = context.record, context.template, context.target
+        question = ask_question(record, template, target, context.tree, context.rng)
         if question is None:
-            fields = question_fields(record, target, tree)
+            fields = question_fields(record, target, context.tree)
             empty = ", ".join(sorted(key for key, value in fields.items() if not value))
-            return RecordProblem(
+            return Exclusion(
                 "placeholder", f"every phrasing mentions something that it lacks (empty: {empty})"
             )
-        others = self._catalogue.others(self._pool, record.source)
-        plan = self._pool.plan(record.source)
-        context = DistractorContext(
-            record, template, target, tree, size, others,
-            self._pool.frequencies(record.source), plan, self._pool.known_boxes(record.source),
-            self._rules.folder, rng,
-        )  # fmt: skip
         used: dict[str, str] = {}
         try:
             proposals = yield from self._propose(context, name, question, media, used)
         except NotJson as error:
             # Its replies are stored: asking again would change nothing.
-            return RecordProblem("writer", str(error))
+            return Exclusion("writer", str(error))
         wrong = choose_options(
             target.gold,
             proposals,
-            OptionFilter.for_target(target.gold, target.true, self._rules.same),
-            plan.size - 1,
-            alike_length=self._rules.alike_length and _is_of_any_length(template),
-            rng=rng,
+            OptionFilter.for_target(target.gold, target.true, self.same),
+            context.plan.size - 1,
+            alike_length=self.alike_length and _is_of_any_length(template),
+            rng=context.rng,
         )
         if len(wrong) < template.min_options - 1:
             needed = template.min_options - 1
-            return RecordProblem("options", f"{needed} wrong options are needed, got {len(wrong)}")
+            return Exclusion("options", f"{needed} wrong options are needed, got {len(wrong)}")
         draft = QuestionDraft(
             name,
             record,
             template,
-            self._rules.header.license_of(record),
+            self.header.license_of(record),
             question,
             target.gold,
             tuple(wrong),
@@ -251,15 +236,15 @@ class Drafter:
             proposals.append(_note_strategy(texts, strategy_name, used))
         return chain.from_iterable(proposals)
 
-    def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | RecordProblem:
+    def _with_candidates(self, draft: QuestionDraft) -> QuestionDraft | Exclusion:
         """A retrieval question: the query alone, and the candidates as pictures."""
         try:
-            pictures = [self._files.image(name, draft.record.id) for name in draft.wrong]
+            pictures = [self.media.image(name, draft.record.id) for name in draft.wrong]
         except MediaError as error:
-            return RecordProblem("picture", str(error))
+            return Exclusion("picture", str(error))
         digests = {ref.digest for ref in (*pictures, *draft.media)}
         if len(digests) < len(pictures) + len(draft.media):
-            return RecordProblem("options", "two of the candidate pictures are the same")
+            return Exclusion("options", "two of the candidate pictures are the same")
         return replace(draft, media=draft.media[:1], candidates=(draft.media[1], *pictures))
 
 
@@ -277,15 +262,14 @@ def _note_strategy(texts: Iterator[str], strategy: str, used: dict[str, str]) ->
         yield text
 
 
-def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> RecordProblem | None:
+def _size_problem(record: MetadataRecord, size: tuple[int, int]) -> Exclusion | None:
     """Boxes and points that do not fit the picture as it is."""
     if not (record.boxes or record.keypoints) or not size[0]:
         return None
     if record.width and (record.width, record.height) != size:
-        return RecordProblem(
+        return Exclusion(
             "size",
             f"its boxes are for {record.width} x {record.height} pixels and the picture has "
             f"{size[0]} x {size[1]}",
         )
-    problem = geometry_problem(record, *size)
-    return RecordProblem(*problem) if problem else None
+    return geometry_problem(record, *size)

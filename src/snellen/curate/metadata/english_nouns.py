@@ -1,36 +1,18 @@
 """Plurals and articles of the names of objects, for the questions of templates.
 
-Rules of spelling, and the nouns among the categories of COCO and LVIS that break them. Measured
-against inflect on docs/curate/evidence.md.
+Rules of spelling, and the nouns that break them, in `nouns.toml`. Measured against inflect on
+docs/curate/evidence.md.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib.resources import files
 
-_IRREGULAR = {
-    "child": "children", "die": "dice", "foot": "feet", "goose": "geese", "man": "men",
-    "mouse": "mice", "ox": "oxen", "person": "people", "tooth": "teeth", "woman": "women",
-    "gas": "gases", "lens": "lenses", "canvas": "canvases", "iris": "irises", "ibis": "ibises",
-    "quiz": "quizzes", "stomach": "stomachs",
-}  # fmt: skip
-_SAME = frozenset({
-    "aircraft", "bison", "deer", "dice", "fish", "moose", "salmon", "series", "sheep", "shrimp",
-    "spacecraft", "species", "squid", "swine", "trout",
-})  # fmt: skip
-_MASS = frozenset({
-    "bacon", "beef", "bread", "broccoli", "butter", "cauliflower", "celery", "chocolate",
-    "clothing", "cornbread", "equipment", "floss", "furniture", "garlic", "grits", "gum", "ham",
-    "hummus", "jewellery", "jewelry", "lettuce", "luggage", "milk", "money", "pottery", "rice",
-    "salami", "silverware", "sprouts", "tartan", "tinsel", "toast", "underwear", "water",
-})  # fmt: skip
-_PLURAL_NAMES = frozenset({"bermudas", "pajamas", "pyjamas", "skis"})
-_PAIRS = frozenset({
-    "binoculars", "boots", "chopsticks", "clippers", "glasses", "gloves", "goggles", "heels",
-    "jeans", "overalls", "pajamas", "pants", "pliers", "pyjamas", "sandals", "scissors", "shears",
-    "shoes", "shorts", "skates", "skis", "slippers", "sneakers", "socks", "spectacles",
-    "sunglasses", "suspenders", "tights", "tongs", "trousers", "underdrawers",
-})  # fmt: skip
+_TABLE = tomllib.loads((files(__package__) / "nouns.toml").read_text(encoding="utf-8"))
+_IRREGULAR: dict[str, str] = _TABLE.pop("irregular")
+_SAME, _MASS, _PLURAL_NAMES, _PAIRS = (frozenset(words.split()) for words in _TABLE.values())
 _VES = re.compile(r"(?:kni|wi|li)fe$|(?:cal|hal|wol|shel|lea|loa|thie|scar|el)f$")
 _ADDS_ES = re.compile(r"(?:s|x|z|sh|ch)$|(?:potat|tomat|her|ech|buffal|mosquit|volcan|mang)o$")
 _ENDS_AS_PLURAL = re.compile(r"[^aious]s$")

@@ -1,9 +1,15 @@
-"""The questions in numbers: options, answer positions, lengths, sources, per subtask."""
+"""What became of every record, in `records.jsonl` of a data set folder, a line for each; and the
+questions in numbers: options, answer positions, lengths, sources, per subtask.
+
+Records of which nothing was wanted are not in `decisions.jsonl`, which is about items and what was
+looked at for them: of a million records, 200 per subtask are drawn.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean, pstdev
 from string import ascii_uppercase
 from typing import Any
@@ -11,11 +17,125 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from snellen.core.atomic_write import atomic_file
+from snellen.core.errors import StorageError
+from snellen.curate.decisions import FAILED, Evidence, Exclusion
+from snellen.curate.metadata.catalogue import Catalogue
 from snellen.curate.metadata.drafts import QuestionDraft
 from snellen.curate.metadata.guess_check import GuessCheck
 from snellen.curate.metadata.options import length_spread
-from snellen.curate.metadata.outcomes import RecordOutcomes
+from snellen.curate.metadata.record_file import RecordFiles
 from snellen.curate.statistics.words import count_words
+
+RECORDS_FILE = "records.jsonl"
+NOT_DRAWN = Exclusion("not drawn", "others were drawn for the subtasks that it fits")
+
+
+class RecordOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of `records.jsonl`."""
+
+    record: str
+    items: tuple[str, ...] = ()
+    """Ids of the items made of it."""
+    rule: str = ""
+    """Why there is none: `not drawn`, `template`, `picture`, `licence`, ..."""
+    reason: str = ""
+
+
+class RecordOutcomes:
+    """Items and refusals by record, while a data set is made."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._items: dict[int, list[str]] = {}
+        self._problems: dict[int, Exclusion] = {}
+        self.refused: dict[str, Exclusion] = {}
+        """Why a record that was drawn gave no item, by the id that the item would have."""
+        self.failed: dict[str, str] = {}
+        """Requests that failed, by item."""
+        self.evidence: dict[str, tuple[Evidence, ...]] = {}
+        """What was asked for an item."""
+
+    def add(self, row: int, item: str, asked: Sequence[Evidence]) -> None:
+        self._items.setdefault(row, []).append(item)
+        if asked:
+            self.evidence[item] = tuple(asked)
+
+    def refuse(self, row: int, item: str, problem: Exclusion) -> None:
+        """Note that a record gave no item. That a second question is one too many for a record is
+        no problem."""
+        if row in self._items and problem.rule == "target":
+            return
+        self._problems[row] = problem
+        self.refused[item] = problem
+
+    def withdraw(self, item: str, problem: Exclusion) -> None:
+        """Note that an item is left out after all."""
+        row = next(row for row, items in self._items.items() if item in items)
+        self._items[row].remove(item)
+        if not self._items[row]:
+            del self._items[row]
+        self.refuse(row, item, problem)
+
+    def fail(self, row: int, item: str, message: str) -> None:
+        self._problems[row] = Exclusion(FAILED, message)
+        self.failed[item] = message
+
+    def problem(self, row: int) -> Exclusion | None:
+        """Why there is no item of a record; None if there is one."""
+        if row in self._items:
+            return None
+        return self._problems.get(row) or self._catalogue.problem(row) or NOT_DRAWN
+
+    def count_rules(self) -> dict[str, int]:
+        """Number of records without an item, by rule."""
+        catalogue = self._catalogue
+        with_reason = {*self._problems, *catalogue.problems} - self._items.keys()
+        rules = Counter(
+            problem.rule for row in with_reason if (problem := self.problem(row)) is not None
+        )
+        unmatched = catalogue.count_unmatched()
+        rules["template"] += unmatched
+        rules[NOT_DRAWN.rule] = len(catalogue) - len(with_reason) - len(self._items) - unmatched
+        return {rule: count for rule, count in sorted(rules.items()) if count}
+
+    def describe_reasons(self, most: int = 3) -> str:
+        """The most frequent reasons for which records have no item, and how often."""
+        problems = map(self.problem, range(len(self._catalogue)))
+        reasons = Counter(problem.reason for problem in problems if problem is not None)
+        return "; ".join(f"{count} times: {text}" for text, count in reasons.most_common(most))
+
+    def examples(self, most: int = 5) -> dict[str, str]:
+        """The first records that cannot be used, with the reason: what a user should look at."""
+        names = self._catalogue.names
+        pairs = [(names[row], problem.reason) for row, problem in self._catalogue.problems.items()]
+        pairs += [
+            (name, problem.reason)
+            for name, problem in self.refused.items()
+            if problem.rule in ("picture", "box", "size", "keypoint")
+        ]
+        return dict(pairs[:most])
+
+    def write(self, files: RecordFiles, folder: Path) -> None:
+        """Write `records.jsonl`. Raises StorageError."""
+        encoder = msgspec.json.Encoder()
+        try:
+            with (
+                atomic_file(folder / RECORDS_FILE) as part,
+                part.open("wb", buffering=1 << 20) as out,
+            ):
+                for row, line in enumerate(files):
+                    problem = self.problem(row)
+                    outcome = (
+                        RecordOutcome(line.name, tuple(self._items[row]))
+                        if problem is None
+                        else RecordOutcome(line.name, (), problem.rule, problem.reason)
+                    )
+                    out.write(encoder.encode(outcome) + b"\n")
+        except OSError as error:
+            raise StorageError(
+                f"cannot write {folder / RECORDS_FILE}: {error.strerror or error}"
+            ) from error
 
 
 class WordCounts(Struct, omit_defaults=True):
@@ -100,30 +220,33 @@ def count_questions(
         of_subtask = [drafts[index] for index in chosen]
         tasks = Counter(draft.template.task or draft.record.task for draft in of_subtask)
         subtasks[name] = SubtaskCounts(
-            tasks.most_common(1)[0][0] if tasks else "",
-            len(of_subtask),
-            dict(Counter(draft.record.source for draft in of_subtask)),
-            dict(by_source),
-            _count_sizes(of_subtask),
-            _count_places(of_subtask, [places[index] for index in chosen]),
-            _count_words(of_subtask),
-            guessing.get(name),
+            task=tasks.most_common(1)[0][0] if tasks else "",
+            available=dict(by_source),
+            guessing=guessing.get(name),
+            **_describe(of_subtask, [places[index] for index in chosen]),
         )
     return QuestionCounts(
         records=records,
-        items=len(drafts),
         unused=outcomes.count_rules(),
         failed=len(outcomes.failed),
         subtasks=subtasks,
-        sources=dict(Counter(draft.record.source for draft in drafts)),
-        options=_count_sizes(drafts),
-        positions=_count_places(drafts, places),
         chance=round(100 * fmean(1 / draft.size for draft in drafts), 2) if drafts else None,
-        words=_count_words(drafts),
         media=dict(Counter(map(_medium, drafts))),
         without_licence=sum(not draft.license for draft in drafts),
         problems=outcomes.examples(),
+        **_describe(drafts, places),
     )
+
+
+def _describe(drafts: Sequence[QuestionDraft], places: Sequence[int]) -> dict[str, Any]:
+    """What is counted of all questions, and of each subtask's."""
+    return {
+        "items": len(drafts),
+        "sources": dict(Counter(draft.record.source for draft in drafts)),
+        "options": _count_sizes(drafts),
+        "positions": _count_places(drafts, places),
+        "words": _count_words(drafts),
+    }
 
 
 def _count_sizes(drafts: Sequence[QuestionDraft]) -> dict[str, int]:

@@ -1,26 +1,32 @@
 """Metadata files: JSON Lines with an optional header line, read as a stream, and single records by
-their offset."""
+their offset. Several are read as one: those of the data sets that a benchmark is made of."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from snellen.core.atomic_write import atomic_file
 from snellen.core.errors import DataError, StorageError
 from snellen.core.limits import DEFAULT_LIMITS, MB, Limits
 from snellen.core.missing_file import refuse_pipe
+from snellen.curate.decisions import Exclusion
 from snellen.curate.metadata.records import (
     VERSION,
+    CategorySpace,
     MetadataHeader,
     MetadataRecord,
+    SourceFacts,
     record_problem,
 )
+from snellen.curate.step import SourceInfo
 from snellen.data.documents import read_lines
 
 METADATA_FILE = "metadata.jsonl"
@@ -38,20 +44,12 @@ def find_metadata(data: Path) -> Path | None:
         return file if opened.read(12) == b'{"metadata":' else None
 
 
-class RecordProblem(NamedTuple):
-    """A line that is no usable record."""
-
-    rule: str
-    """What it breaks: `json`, `field`, `picture`, `box`, ..."""
-    reason: str
-
-
 class RecordLine(NamedTuple):
     name: str
     """The record's id, or `line N` if it cannot be read."""
     offset: int
     record: MetadataRecord | None
-    problem: RecordProblem | None = None
+    problem: Exclusion | None = None
 
 
 class _Named(msgspec.Struct):
@@ -60,117 +58,141 @@ class _Named(msgspec.Struct):
     id: str = ""
 
 
-class RecordFile:
-    """A metadata file. `header` is read when it is opened, records when they are iterated over."""
+class RecordFiles:
+    """Records of files in order, under one header. Offsets go on from file to file."""
 
-    def __init__(self, path: Path, limits: Limits = DEFAULT_LIMITS) -> None:
-        """Raises DataError for a file that is absent, or whose header is of another version."""
-        refuse_pipe(path)
-        self.path = path
-        self.folder = path.absolute().parent
-        self._limits = limits
-        self._decoder = msgspec.json.Decoder(MetadataRecord)
-        self.header = self._read_header()
-        self._file: BinaryIO = path.open("rb")
+    def __init__(self, *paths: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Raises DataError for a file that is absent, or whose header is of another version, and
+        for headers that say different things of the same source or category space."""
+        if not paths:
+            raise DataError("no metadata file is named")
+        self._paths, self._limits = paths, limits
+        self.header = _merge_headers({path: _read_header(path, limits) for path in paths})
+        self._starts = [0]
+        for path in paths:
+            self._starts.append(self._starts[-1] + path.stat().st_size)
 
-    def __enter__(self) -> RecordFile:
-        return self
+    def __str__(self) -> str:
+        return ", ".join(map(str, self._paths))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._file.close()
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders of the files, in which the media that they name are searched."""
+        return tuple(dict.fromkeys(str(path.absolute().parent) for path in self._paths))
 
     def __iter__(self) -> Iterator[RecordLine]:
-        return self.lines(self.header)
-
-    def lines(self, header: MetadataHeader) -> Iterator[RecordLine]:
-        """All lines with a record or a problem, under this header. Raises DataError if there are
-        none."""
-        offset, records = 0, 0
-        with self.path.open("rb") as file:
-            for number, data in enumerate(read_lines(file, self._limits, str(self.path)), 1):
-                if data.strip() and not (number == 1 and _is_header(data)):
-                    records += 1
-                    yield self._line(number, offset, data, header)
-                offset += len(data)
-        if not records:
-            raise DataError(f"{self.path} holds no records")
-
-    def names(self) -> Iterator[str]:
-        """The names of all lines that `__iter__` yields, in order."""
-        with self.path.open("rb") as file:
-            for number, data in enumerate(read_lines(file, self._limits, str(self.path)), 1):
-                if data.strip() and not (number == 1 and _is_header(data)):
-                    yield _line_name(data.removeprefix(_BOM), number)
-
-    def digest(self) -> str:
-        """SHA-256 of the file, in hex."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-    def count_lines(self) -> int:
-        with self.path.open("rb") as file:
-            return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        """All lines with a record or a problem. Raises DataError for a file without any."""
+        for start, path in zip(self._starts, self._paths, strict=False):
+            # A line that cannot be read is named by its file as well, if there are several.
+            place = f"{path.name} line" if len(self._paths) > 1 else "line"
+            offset, is_empty = start, True
+            with path.open("rb") as file:
+                for number, data in enumerate(read_lines(file, self._limits, str(path)), 1):
+                    if data.strip() and not (number == 1 and _is_header(data)):
+                        is_empty = False
+                        line = data.removeprefix(_BOM)
+                        yield _read_line(f"{place} {number}", offset, line, self.header)
+                    offset += len(data)
+            if is_empty:
+                raise DataError(f"{path} holds no records")
 
     def read(self, offset: int) -> MetadataRecord:
-        """The record at an offset that `__iter__` gave."""
-        self._file.seek(offset)
-        return self._decoder.decode(self._file.readline().removeprefix(_BOM))
+        """The record at an offset that `__iter__` gave, with absolute paths of its media."""
+        index = bisect_right(self._starts, offset) - 1
+        path = self._paths[index]
+        with path.open("rb") as file:
+            file.seek(offset - self._starts[index])
+            record = _decode(file.readline().removeprefix(_BOM))
+        folder = path.absolute().parent
+        return replace(
+            record,
+            images=tuple(os.path.join(folder, name) for name in record.images),  # noqa: PTH118
+            video=str(folder / record.video) if record.video else "",
+        )
 
-    def _line(self, number: int, offset: int, data: bytes, header: MetadataHeader) -> RecordLine:
-        data = data.removeprefix(_BOM)
-        try:
-            record = self._decoder.decode(data)
-        except msgspec.ValidationError as error:
-            problem = RecordProblem("field", f"{error}; expected the fields of a metadata record")
-            return RecordLine(_line_name(data, number), offset, None, problem)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            problem = RecordProblem("json", f"no JSON: {error}")
-            return RecordLine(_line_name(data, number), offset, None, problem)
-        broken = record_problem(record, header)
-        name = record.id or f"line {number}"
-        return RecordLine(name, offset, record, RecordProblem(*broken) if broken else None)
-
-    def _read_header(self) -> MetadataHeader:
-        """Read the first line if it is a header; without one, the header is empty. Raises
-        DataError."""
-        try:
-            with self.path.open("rb") as file:
-                first = file.readline(self._limits.row_mb * MB)
-        except FileNotFoundError:
-            raise DataError(f"{self.path}: there is no such file") from None
-        except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {error.strerror or error}") from error
-        if not _is_header(first):
-            return MetadataHeader()
-        try:
-            header = msgspec.json.decode(first.removeprefix(_BOM), type=MetadataHeader)
-        except msgspec.DecodeError as error:
-            raise DataError(f"{self.path}, line 1: the header cannot be used: {error}") from error
-        if not 1 <= header.metadata <= VERSION:
-            raise DataError(
-                f"{self.path}: metadata of version {header.metadata}; this Snellen reads version "
-                f"{VERSION}"
-            )
-        return header
+    def describe(self) -> list[SourceInfo]:
+        """The files with their digests and numbers of lines."""
+        return [_describe(path) for path in self._paths]
 
 
+_decode = msgspec.json.Decoder(MetadataRecord).decode
 _decode_name = msgspec.json.Decoder(_Named).decode
 
 
-def _line_name(data: bytes, number: int) -> str:
+def _describe(path: Path) -> SourceInfo:
+    content, lines = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            content.update(block)
+            lines += block.count(b"\n")
+    return SourceInfo(path.stem, str(path), content.hexdigest(), lines)
+
+
+def _read_line(place: str, offset: int, data: bytes, header: MetadataHeader) -> RecordLine:
+    """A line of a file; `place` names it if it has no id."""
     try:
-        return _decode_name(data).id or f"line {number}"
+        record = _decode(data)
+    except msgspec.ValidationError as error:
+        problem = Exclusion("field", f"{error}; expected the fields of a metadata record")
+        return RecordLine(_line_name(data, place), offset, None, problem)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return RecordLine(place, offset, None, Exclusion("json", f"no JSON: {error}"))
+    return RecordLine(record.id or place, offset, record, record_problem(record, header))
+
+
+def _line_name(data: bytes, place: str) -> str:
+    try:
+        return _decode_name(data).id or place
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return f"line {number}"
+        return place
 
 
 def _is_header(line: bytes) -> bool:
     return line.removeprefix(_BOM).lstrip().startswith(b'{"metadata"')
+
+
+def _read_header(path: Path, limits: Limits) -> MetadataHeader:
+    """Read the first line if it is a header; without one, the header is empty. Raises DataError."""
+    refuse_pipe(path)
+    try:
+        with path.open("rb") as file:
+            first = file.readline(limits.row_mb * MB)
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    if not _is_header(first):
+        return MetadataHeader()
+    try:
+        header = msgspec.json.decode(first.removeprefix(_BOM), type=MetadataHeader)
+    except msgspec.DecodeError as error:
+        raise DataError(f"{path}, line 1: the header cannot be used: {error}") from error
+    if not 1 <= header.metadata <= VERSION:
+        raise DataError(
+            f"{path}: metadata of version {header.metadata}; this Snellen reads version {VERSION}"
+        )
+    return header
+
+
+def _merge_headers(headers: dict[Path, MetadataHeader]) -> MetadataHeader:
+    sources: dict[str, SourceFacts] = {}
+    spaces: dict[str, CategorySpace] = {}
+    for path, header in headers.items():
+        again = [
+            f"the source {name!r}"
+            for name, facts in header.sources.items()
+            if sources.setdefault(name, facts) != facts
+        ] + [
+            f"the category space {name!r}"
+            for name, space in header.spaces.items()
+            if spaces.setdefault(name, space) != space
+        ]
+        if again:
+            raise DataError(
+                f"{path} describes {again[0]} in another way than the files before it; give one of "
+                "them another name"
+            )
+    return MetadataHeader(sources=sources, spaces=spaces)
 
 
 def write_records(path: Path, header: MetadataHeader, records: Iterable[MetadataRecord]) -> int:

@@ -15,6 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from snellen.curate.decisions import Exclusion
+
 VERSION = 1
 """Of the format. A file of a later version is refused."""
 
@@ -152,29 +154,27 @@ def labels_of(record: MetadataRecord) -> Iterator[str]:
     yield from (points.label for points in record.keypoints)
 
 
-def record_problem(record: MetadataRecord, header: MetadataHeader) -> tuple[str, str] | None:
+def record_problem(record: MetadataRecord, header: MetadataHeader) -> Exclusion | None:
     """What is wrong with a record: the rule that it breaks and a sentence; None if nothing is."""
     if not record.id.strip() or not record.source.strip():
-        return "identity", "it has no id or no source; every record needs both"
+        return Exclusion("identity", "it has no id or no source; every record needs both")
     if not (record.images or record.video) or not all(name.strip() for name in record.images):
-        return (
-            "picture",
-            'it has no picture; expected "images": ["path", ...] or "video": "path"',
-        )
+        reason = 'it has no picture; expected "images": ["path", ...] or "video": "path"'
+        return Exclusion("picture", reason)
     if record.space and record.space not in header.spaces:
         known = ", ".join(sorted(header.spaces)) or "none"
-        return (
+        return Exclusion(
             "space",
             f"its category space {record.space!r} is not in the header (there: {known}); "
             'add it under "spaces", or give "categories"',
         )
     for label, count in record.counts.items():
         if count < 0:
-            return "count", f"it counts {count} of {label!r}; expected 0 or more"
+            return Exclusion("count", f"it counts {count} of {label!r}; expected 0 or more")
     return geometry_problem(record, record.width, record.height)
 
 
-def geometry_problem(record: MetadataRecord, width: int, height: int) -> tuple[str, str] | None:
+def geometry_problem(record: MetadataRecord, width: int, height: int) -> Exclusion | None:
     """The first box or point that cannot lie in a picture of this size; 0 is an unknown size."""
     right, bottom = width or math.inf, height or math.inf
     size = f"a picture of {width} x {height} pixels"
@@ -182,14 +182,14 @@ def geometry_problem(record: MetadataRecord, width: int, height: int) -> tuple[s
         left, top, x2, y2 = box.corners
         if not (left < x2 and top < y2) or not math.isfinite(left + top + x2 + y2):
             expected = "[left, top, right, bottom] with left < right and top < bottom"
-            return "box", f"{_describe(number, box)} has no area; expected {expected}"
+            return Exclusion("box", f"{_describe(number, box)} has no area; expected {expected}")
         # Annotators' tools round outwards: half a pixel is no mistake.
         if left < -0.5 or top < -0.5 or x2 > right + 0.5 or y2 > bottom + 0.5:
-            return "box", f"{_describe(number, box)} is outside {size}"
+            return Exclusion("box", f"{_describe(number, box)} is outside {size}")
     for points in record.keypoints:
         for name, (x, y) in points.points.items():
             if not (-0.5 <= x <= right + 0.5 and -0.5 <= y <= bottom + 0.5):
-                return "keypoint", f"the point {name!r} ({x:g}, {y:g}) is outside {size}"
+                return Exclusion("keypoint", f"the point {name!r} ({x:g}, {y:g}) is outside {size}")
     return None
 
 

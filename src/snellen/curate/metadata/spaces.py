@@ -1,9 +1,12 @@
-"""Category spaces: which labels are near each other, and which hold at the same time."""
+"""Category spaces: which labels are near each other, which hold at the same time, and whether two
+options say the same."""
 
 from __future__ import annotations
 
 import functools
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +14,34 @@ import msgspec
 from msgspec import Struct
 
 from snellen.core.errors import DataError
-from snellen.curate.metadata.equivalence import option_key
+
+_NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?|[-+]?\.\d+)\s*(.*)", re.DOTALL)
+_ARTICLE = re.compile(r"^(?:an?|the)\s+")
+_PUNCTUATION = re.compile(r"[^\w\s+\-*/%=<>$€£#@&°\[\](){},.:]|(?<!\d)[.,:]|[.,:](?!\d)")
+_WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen", "twenty",
+)  # fmt: skip
+_VALUES = {word: str(value) for value, word in enumerate(_WORDS)}
+
+
+def option_key(text: str) -> str:
+    """The form in which options are compared: two options with the same key say the same.
+
+    Case, compatibility characters, white space, outer punctuation, a leading article, number words
+    and the way of writing a number do not count ("The dog." = "dog", "three" = "3" = "3.0").
+    """
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    plain = " ".join(_PUNCTUATION.sub(" ", plain).split())
+    plain = _ARTICLE.sub("", plain)
+    plain = _VALUES.get(plain, plain)
+    number = _NUMBER.fullmatch(plain)
+    if number:
+        value = float(number[1].replace(",", ""))
+        return f"{value:.12g} {number[2]}".strip()
+    # What is nothing but punctuation is compared as it stands.
+    return plain or text.strip()
 
 
 class CategoryTree:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from snellen.curate.metadata.answer_frequencies import AnswerFrequencies
-from snellen.curate.metadata.equivalence import option_key
+from snellen.curate.metadata.draw import AnswerFrequencies
 from snellen.curate.metadata.records import (
     Keypoints,
     MetadataRecord,
@@ -16,7 +15,7 @@ from snellen.curate.metadata.records import (
     count_labels,
     labels_of,
 )
-from snellen.curate.metadata.spaces import CategoryTree
+from snellen.curate.metadata.spaces import CategoryTree, option_key
 from snellen.curate.metadata.templates import QuestionTemplate, fill_placeholders
 
 YES, NO = "Yes", "No"

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
+
+from snellen.curate.publish.licences import hub_licences
+from snellen.curate.publish.options import PublishOptions
+from snellen.curate.publish.survey import Survey
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"),
           (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M"))  # fmt: skip
@@ -23,40 +29,50 @@ class LicenceLine:
     attribution: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardFacts:
-    """What the card says."""
+class Publication(Struct, frozen=True, kw_only=True):
+    """Content of `publication.json`: what was published."""
 
     name: str
     title: str
     release: str
-    description: str
-    languages: Sequence[str]
-    hub_licences: Sequence[str]
-    question_licence: str
-    """SPDX licence of the questions; "" if it was not given."""
-    conditions: str
-    """What the pictures' licences ask together, a sentence; "" without pictures."""
-    splits: Mapping[str, Mapping[str, int]]
+    snellen: str
+    """Version of Snellen that wrote it."""
+    source: str
+    """SHA-256 of the data that it was made of."""
+    splits: dict[str, dict[str, int]]
     """By split and ability: number of questions."""
-    held_out: str
-    """The split without answers; "" if there is none."""
-    kinds: Sequence[str]
-    has_images: bool
-    has_videos: bool
-    files: Mapping[str, str]
-    """The Parquet file of each split."""
-    bytes_of: Mapping[str, int]
-    """Size of each split's Parquet file."""
+    licences: dict[str, int]
+    """Number of items by licence; "" for those without."""
+    conditions: str
+    """What the licences of all pictures ask together, a sentence."""
+    held_out: str = ""
+    """Name of the split without answers."""
+    share: float | None = None
+    seed: int | None = None
+    sealed_sha256: str = ""
+    """Of the encrypted answers, so that they cannot be changed later unnoticed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardFacts:
+    """What the card says."""
+
+    publication: Publication
+    options: PublishOptions
+    survey: Survey
+    files: Mapping[str, tuple[str, int]]
+    """Path and bytes of the Parquet file of each split."""
     tsv_md5: Mapping[str, str]
     """MD5 by name of the TSV file."""
     licences: Sequence[LicenceLine]
-    made_by: Sequence[tuple[str, str, str, int]]
-    """Step, rule, action and number of items of the steps that made the data."""
-    paper: str = ""
-    homepage: str = ""
-    specs: Mapping[str, str] = field(default_factory=dict)
+    specs: Mapping[str, str]
     """The TOML description of each split."""
+
+    @property
+    def hub_licences(self) -> list[str]:
+        own = [self.options.licence] if self.options.licence else []
+        stated = sorted({part for line in self.licences for part in line.licence.split(" AND ")})
+        return hub_licences([*own, *stated])
 
 
 def write_card(facts: CardFacts) -> str:
@@ -66,15 +82,17 @@ def write_card(facts: CardFacts) -> str:
 
 def _front_matter(facts: CardFacts) -> str:
     """The YAML that the hub reads, a line for each entry."""
-    total = sum(sum(counts.values()) for counts in facts.splits.values())
+    counts = {split: sum(each.values()) for split, each in facts.publication.splits.items()}
+    total, total_bytes = sum(counts.values()), sum(size for _, size in facts.files.values())
     size = next((name for limit, name in _SIZES if total < limit), "n>10M")
-    entries: dict[str, Any] = {"license": _one_or_all(facts.hub_licences) or "unknown"}
-    if "other" in facts.hub_licences:
+    licences = facts.hub_licences
+    entries: dict[str, Any] = {"license": licences if len(licences) > 1 else licences[0]}
+    if "other" in licences:
         entries |= {"license_name": "by-source", "license_link": "LICENCES.tsv"}
-    if facts.languages:
-        entries["language"] = list(facts.languages)
+    if facts.options.language:
+        entries["language"] = list(facts.options.language)
     entries |= {
-        "pretty_name": facts.title,
+        "pretty_name": facts.publication.title,
         "task_categories": _tasks(facts),
         "size_categories": [size],
         "tags": ["benchmark", "evaluation", "multimodal"],
@@ -82,22 +100,18 @@ def _front_matter(facts: CardFacts) -> str:
             {
                 "config_name": "default",
                 "data_files": [
-                    {"split": split, "path": path} for split, path in facts.files.items()
+                    {"split": split, "path": path} for split, (path, _) in facts.files.items()
                 ],
             }
         ],
         "dataset_info": {
             "config_name": "default",
             "splits": [
-                {
-                    "name": split,
-                    "num_bytes": facts.bytes_of[split],
-                    "num_examples": sum(facts.splits[split].values()),
-                }
-                for split in facts.files
+                {"name": split, "num_bytes": size, "num_examples": counts[split]}
+                for split, (_, size) in facts.files.items()
             ],
-            "download_size": sum(facts.bytes_of.values()),
-            "dataset_size": sum(facts.bytes_of.values()),
+            "download_size": total_bytes,
+            "dataset_size": total_bytes,
         },
     }
     # JSON values are YAML too, and need no rules for quoting.
@@ -106,32 +120,30 @@ def _front_matter(facts: CardFacts) -> str:
     )
 
 
-def _one_or_all(values: Sequence[str]) -> str | list[str]:
-    return list(values) if len(values) > 1 else next(iter(values), "")
-
-
 def _tasks(facts: CardFacts) -> list[str]:
-    tasks = ["visual-question-answering"] if facts.has_images else []
-    tasks += ["video-text-to-text"] if facts.has_videos else []
-    tasks += [_KIND_TASKS[kind] for kind in facts.kinds if kind in _KIND_TASKS]
+    layout = facts.survey.layout
+    tasks = ["visual-question-answering"] if layout.max_images else []
+    tasks += ["video-text-to-text"] if layout.has_videos else []
+    tasks += [_KIND_TASKS[kind] for kind in facts.survey.kinds() if kind in _KIND_TASKS]
     return list(dict.fromkeys(tasks)) or ["question-answering"]
 
 
 def _body(facts: CardFacts) -> str:
     """The page below the front matter."""
+    publication, options = facts.publication, facts.options
     parts = [
-        f"# {facts.title}\n",
-        f"{facts.description}\n" if facts.description else "",
-        f"Version {facts.release}." + (f" Paper: {facts.paper}." if facts.paper else "")
-        + (f" Home: {facts.homepage}." if facts.homepage else "") + "\n",
+        f"# {publication.title}\n",
+        f"{options.description}\n" if options.description else "",
+        f"Version {options.release}." + (f" Paper: {options.paper}." if options.paper else "")
+        + (f" Home: {options.homepage}." if options.homepage else "") + "\n",
         "## Questions\n",
-        _ability_table(facts),
-        _answers_text(facts),
+        _ability_table(publication.splits),
+        _answers_text(publication.held_out),
         "## Use\n",
         _usage(facts),
         "## Licences\n",
-        f"The questions: {facts.question_licence}.\n" if facts.question_licence else "",
-        f"{facts.conditions}\n" if facts.conditions else "",
+        f"The questions: {options.licence}.\n" if options.licence else "",
+        f"{publication.conditions}\n" if publication.conditions else "",
         "What pictures of each source may be used for; also in `LICENCES.tsv`. Author, address and "
         "licence of each picture: `ATTRIBUTION.tsv`.\n",
         _table(
@@ -147,34 +159,30 @@ def _body(facts: CardFacts) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _ability_table(facts: CardFacts) -> str:
-    abilities = sorted({name for counts in facts.splits.values() for name in counts})
+def _ability_table(splits: Mapping[str, Mapping[str, int]]) -> str:
+    abilities = sorted({name for counts in splits.values() for name in counts})
     rows = [
-        (name or "not stated", *(str(counts.get(name, 0)) for counts in facts.splits.values()))
+        (name or "not stated", *(str(counts.get(name, 0)) for counts in splits.values()))
         for name in abilities
     ]
-    rows.append(("all", *(str(sum(counts.values())) for counts in facts.splits.values())))
-    return _table(("ability", *facts.splits), rows)
+    rows.append(("all", *(str(sum(counts.values())) for counts in splits.values())))
+    return _table(("ability", *splits), rows)
 
 
-def _answers_text(facts: CardFacts) -> str:
-    if not facts.held_out:
-        return ""
-    return (
-        f"The answers of the split `{facts.held_out}` are kept back: its column `answer` is "
-        "empty.\n"
-    )
+def _answers_text(split: str) -> str:
+    kept_back = f"The answers of the split `{split}` are kept back: its column `answer` is empty.\n"
+    return kept_back if split else ""
 
 
 def _usage(facts: CardFacts) -> str:
     lines = ["```sh"]
     lines += [
         f"snellen run -m MODEL -b {spec}"
-        + (" --without-answers" if split == facts.held_out else "")
+        + (" --without-answers" if split == facts.publication.held_out else "")
         for split, spec in facts.specs.items()
     ]
     lines += ["```\n", "```python", "import datasets\n"]
-    lines += [f'data = datasets.load_dataset("PATH/TO/{facts.name}")', "```\n"]
+    lines += [f'data = datasets.load_dataset("PATH/TO/{facts.publication.name}")', "```\n"]
     lines += [
         "VLMEvalKit: copy the TSV file to its data folder (`~/LMUData`) and name it, without "
         "`.tsv`, as the data set. Its checksum for `DATASET_MD5` stands below.\n"
@@ -183,9 +191,10 @@ def _usage(facts: CardFacts) -> str:
 
 
 def _making(facts: CardFacts) -> str:
-    if not facts.made_by:
+    made_by = facts.survey.made_by
+    if not made_by:
         return ""
-    rows = [(step, rule, action, str(count)) for step, rule, action, count in facts.made_by]
+    rows = [(step, rule, action, str(count)) for step, rule, action, count in made_by]
     return (
         "## How it was made\n\nDecisions of `snellen curate` about single items, counted.\n\n"
         + _table(("step", "rule", "decision", "items"), rows)

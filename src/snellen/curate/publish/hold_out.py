@@ -1,17 +1,21 @@
 """Choose the questions whose answers are kept back: a share of each ability, by a seed.
 
 Questions of one unit, and questions about one picture, stay together: otherwise the public part
-would show pictures of the part that is kept back.
+would show pictures of the part that is kept back. A hint, an id, a source or the text chunks of a
+picture file are published with the question: where one of them states the answer, the question
+cannot be held out.
 """
 
 from __future__ import annotations
 
+import io
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import floor
 
-from snellen.core.sample import sampling_key
+from snellen.core.sample import Sample, sampling_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +30,6 @@ class SplitCandidate:
     must_be_public: bool = False
 
 
-@dataclass(slots=True)
-class _Cluster:
-    """Items that stay together."""
-
-    members: list[SplitCandidate] = field(default_factory=list)
-
-    @property
-    def first_id(self) -> str:
-        return min(member.id for member in self.members)
-
-    @property
-    def is_eligible(self) -> bool:
-        return not any(member.must_be_public for member in self.members)
-
-    def sizes(self) -> Counter[str]:
-        """Number of items by ability."""
-        return Counter(member.ability for member in self.members)
-
-
 def choose_held_out(items: Sequence[SplitCandidate], share: float, seed: int) -> frozenset[str]:
     """Ids of the items that are held out: `share` of each ability, as nearly as units allow.
 
@@ -53,22 +38,22 @@ def choose_held_out(items: Sequence[SplitCandidate], share: float, seed: int) ->
     abilities and the seed only, not on the order of the items.
     """
     quotas = _quotas(Counter(item.ability for item in items), share)
-    clusters = [cluster for cluster in _clusters(items) if cluster.is_eligible]
-    clusters.sort(key=lambda cluster: sampling_key(seed, cluster.first_id))
+    clusters = [each for each in _clusters(items) if not any(one.must_be_public for one in each)]
+    clusters.sort(key=lambda each: sampling_key(seed, min(one.id for one in each)))
     taken: Counter[str] = Counter()
-    chosen: list[_Cluster] = []
-    left: list[_Cluster] = []
+    chosen: list[list[SplitCandidate]] = []
+    left: list[list[SplitCandidate]] = []
     for cluster in clusters:
-        sizes = cluster.sizes()
+        sizes = Counter(one.ability for one in cluster)
         fits = all(taken[ability] + size <= quotas[ability] for ability, size in sizes.items())
         (chosen if fits else left).append(cluster)
         taken += sizes if fits else Counter()
     for cluster in left:
-        sizes = cluster.sizes()
+        sizes = Counter(one.ability for one in cluster)
         if _distance(taken + sizes, quotas, sizes) < _distance(taken, quotas, sizes):
             chosen.append(cluster)
             taken += sizes
-    return frozenset(member.id for cluster in chosen for member in cluster.members)
+    return frozenset(member.id for cluster in chosen for member in cluster)
 
 
 def _distance(taken: Counter[str], quotas: Mapping[str, int], abilities: Iterable[str]) -> int:
@@ -87,7 +72,7 @@ def _quotas(sizes: Mapping[str, int], share: float) -> dict[str, int]:
     return quotas
 
 
-def _clusters(items: Iterable[SplitCandidate]) -> list[_Cluster]:
+def _clusters(items: Iterable[SplitCandidate]) -> list[list[SplitCandidate]]:
     """Items that share a unit or any one picture, directly or through others, together."""
     parents: dict[str, str] = {}
 
@@ -103,7 +88,74 @@ def _clusters(items: Iterable[SplitCandidate]) -> list[_Cluster]:
         units = [f"unit {item.unit}"] if item.unit else []
         for name in (*units, *(f"picture {digest}" for digest in item.media)):
             parents[root(name)] = root(f"item {item.id}")
-    clusters: dict[str, _Cluster] = {}
+    clusters: dict[str, list[SplitCandidate]] = {}
     for item in listed:
-        clusters.setdefault(root(f"item {item.id}"), _Cluster()).members.append(item)
+        clusters.setdefault(root(f"item {item.id}"), []).append(item)
     return list(clusters.values())
+
+
+_SHORTEST = 3
+"""Characters of the shortest answer that is searched for in names: `no` stands in any text."""
+_STATED = r"(?:answer|key|solution|correct(?: option| choice)?)\s*(?:is|=|:|：)\s*\(?"
+
+
+def find_giveaways(
+    sample: Sample, cells: Mapping[str, str], pictures: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """Clauses on where the answer is stated; empty if nowhere.
+
+    `cells` are the other columns that would be published, `pictures` the texts in the files of its
+    images (`picture_texts`) by their digest.
+    """
+    texts = {"the question": sample.question, "the hint": sample.hint}
+    places = [where for where, text in texts.items() if _states_answer(text, sample)]
+    names = {"the id": sample.id, **{f"the column {name}": text for name, text in cells.items()}}
+    answers = [text for text in _answer_texts(sample) if len(text) >= _SHORTEST]
+    places += [where for where, text in names.items() if _contains_any(text, answers)]
+    for digest, hidden_texts in pictures.items():
+        if any(_contains_any(text, answers) for text in hidden_texts):
+            places.append(f"the metadata of picture {digest[:12]}")
+    return places
+
+
+def _answer_texts(sample: Sample) -> Iterator[str]:
+    """The answer as text: of a multiple-choice question, the text of the right option."""
+    for gold in sample.gold:
+        for label in re.split(r"\s*,\s*", gold):
+            yield sample.options.get(label, label).strip()
+
+
+def _states_answer(text: str, sample: Sample) -> bool:
+    """Whether a text says "the answer is B", by label or by text."""
+    forms = {*sample.gold, *_answer_texts(sample)}
+    return any(
+        re.search(_STATED + re.escape(form) + r"(?!\w)", text, re.IGNORECASE)
+        for form in forms
+        if form
+    )
+
+
+def _contains_any(text: str, answers: list[str]) -> bool:
+    """Whether one of the answers stands in a name as a word; `_`, `-` and `/` end words."""
+    words = re.sub(r"[\W_]+", " ", text).lower()
+    return any(
+        re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", words)
+        for answer in answers
+        if (plain := re.sub(r"[\W_]+", " ", answer).lower().strip())
+    )
+
+
+def picture_texts(data: bytes) -> Iterator[str]:
+    """Texts in an image file that no viewer shows: PNG text chunks, comments, EXIF and XMP."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            entries = [*image.info.values(), *image.getexif().values()]
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return
+    for value in entries:
+        if isinstance(value, bytes):
+            yield value.decode("utf-8", "ignore")
+        elif isinstance(value, str):
+            yield value

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Struct
@@ -51,15 +50,12 @@ class SourceLicence(Struct, frozen=True, forbid_unknown_fields=True):
     """What pictures of the source state, in the source's words: the SPDX licence of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class LicenceTable:
+class LicenceTable(dict[str, SourceLicence]):
     """Licences by source; the entry `*` is for all other sources."""
 
-    entries: Mapping[str, SourceLicence] = field(default_factory=dict)
-
-    def entry(self, source: str) -> SourceLicence | None:
-        """The entry of a source; None if the table says nothing about it."""
-        return self.entries.get(source) or self.entries.get(ANY_SOURCE)
+    def entry(self, source: str) -> SourceLicence:
+        """The entry of a source; an empty one if the table says nothing about it."""
+        return self.get(source) or self.get(ANY_SOURCE) or SourceLicence()
 
 
 def check_licence(name: str, where: str) -> str:
@@ -103,10 +99,9 @@ def read_licence_table(path: str) -> LicenceTable:
             f'{path}: {error}; expected a table for each source, e.g. ["COCO"] with '
             'licence = "CC-BY-4.0", and optionally url and attribution'
         ) from error
-    checked = {
-        source: _check_entry(entry, f"{path}, {source}") for source, entry in entries.items()
-    }
-    return LicenceTable(checked)
+    return LicenceTable(
+        (source, _check_entry(entry, f"{path}, {source}")) for source, entry in entries.items()
+    )
 
 
 def _check_entry(entry: SourceLicence, where: str) -> SourceLicence:
@@ -123,7 +118,7 @@ def _check_entry(entry: SourceLicence, where: str) -> SourceLicence:
 def licences_of(cells: Mapping[str, str], table: LicenceTable, pictures: int) -> list[str]:
     """The licence of each of an item's pictures as its row or the table has it, not yet checked; ""
     if neither does."""
-    entry = table.entry(cells.get(SOURCE_COLUMN, UNKNOWN_SOURCE)) or SourceLicence()
+    entry = table.entry(cells.get(SOURCE_COLUMN, UNKNOWN_SOURCE))
     return [
         entry.licence if entry.override else entry.names.get(own, own) or entry.licence
         for own in split_pictures(own_licence(cells), max(pictures, 1))

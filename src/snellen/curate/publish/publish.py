@@ -9,7 +9,7 @@ import hashlib
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,18 +24,16 @@ from snellen.core.errors import StorageError, UsageError
 from snellen.core.secret import Secret
 from snellen.curate.attribution import licence_url
 from snellen.curate.decisions import Decision
+from snellen.curate.folder_lock import set_aside
 from snellen.curate.items import Item, ItemTable, open_items
-from snellen.curate.publish.card import CardFacts, LicenceLine, write_card
-from snellen.curate.publish.layout import public_cells
+from snellen.curate.publish.card import CardFacts, LicenceLine, Publication, write_card
 from snellen.curate.publish.licences import (
     LicenceTable,
     check_licence,
-    hub_licences,
     read_licence_table,
     strictest_conditions,
 )
 from snellen.curate.publish.options import PublishOptions, check_publish_options
-from snellen.curate.publish.parquet_split import SplitWriter
 from snellen.curate.publish.sealing import SealedHeader, encode_answers, read_key, seal
 from snellen.curate.publish.survey import (
     Survey,
@@ -43,7 +41,7 @@ from snellen.curate.publish.survey import (
     read_held_out_ids,
     survey_items,
 )
-from snellen.curate.publish.vlmevalkit_tsv import TsvWriter, tsv_line
+from snellen.curate.publish.table_files import SplitWriter, TsvWriter, public_cells, tsv_line
 from snellen.curate.step import (
     STEP_FILE,
     Step,
@@ -61,30 +59,6 @@ PUBLIC, HELD_OUT = "dev", "test"
 _KIND_ENDINGS = {"choice": "MCQ", "yes_no": "YN", "multi": "MULTI", "open": "openended"}
 """Endings of the TSV files of a benchmark of several kinds: VLMEvalKit evaluates one kind per file,
 and knows open questions by `openended` in the name."""
-
-
-class Publication(Struct, frozen=True, kw_only=True):
-    """Content of `publication.json`: what was published."""
-
-    name: str
-    title: str
-    release: str
-    snellen: str
-    """Version of Snellen that wrote it."""
-    source: str
-    """SHA-256 of the data that it was made of."""
-    splits: dict[str, dict[str, int]]
-    """By split and ability: number of questions."""
-    licences: dict[str, int]
-    """Number of items by licence; "" for those without."""
-    conditions: str
-    """What the licences of all pictures ask together, a sentence."""
-    held_out: str = ""
-    """Name of the split without answers."""
-    share: float | None = None
-    seed: int | None = None
-    sealed_sha256: str = ""
-    """Of the encrypted answers, so that they cannot be changed later unnoticed."""
 
 
 class PublishResult(Struct, frozen=True, kw_only=True):
@@ -161,15 +135,8 @@ def _set_aside_earlier(private: Path, settings: dict[str, Any], table: ItemTable
         return
     info = read_step(private)
     is_same = info.settings == settings and info.sources == (describe_source(table),)
-    if info.step != STEP or is_same:
-        return
-    number = 1
-    while _sibling(private, f".before-{number}", hidden=False).exists():
-        number += 1
-    try:
-        private.rename(_sibling(private, f".before-{number}", hidden=False))
-    except OSError as error:
-        raise StorageError(f"cannot rename {private}: {error.strerror or error}") from error
+    if info.step == STEP and not is_same:
+        set_aside(private)
 
 
 def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]:
@@ -184,7 +151,7 @@ def _settings(options: PublishOptions, licences: LicenceTable) -> dict[str, Any]
         "ability": options.ability,
         "require_licence": options.require_licence,
         "licences": {
-            source: msgspec.to_builtins(entry) for source, entry in sorted(licences.entries.items())
+            source: msgspec.to_builtins(entry) for source, entry in sorted(licences.items())
         },
     }
 
@@ -228,8 +195,19 @@ class _Writer:
         self._save("ATTRIBUTION.tsv", b"".join(map(tsv_line, self._attribution_rows())))
         md5 = {name: _digest(self.folder / name, "md5") for name in sorted(tables)}
         self._save("MD5SUMS", _sums(md5))
-        card = write_card(self._card_facts(publication, parquet, specs, md5, lines))
-        self._save("README.md", card.encode())
+        facts = CardFacts(
+            publication=publication,
+            options=self.options,
+            survey=self.survey,
+            files={
+                split: (path, (self.folder / path).stat().st_size)
+                for split, path in parquet.items()
+            },
+            tsv_md5=md5,
+            licences=lines,
+            specs=specs,
+        )
+        self._save("README.md", write_card(facts).encode())
         files = {
             path.relative_to(self.folder).as_posix(): _digest(path, "sha256")
             for path in sorted(self.folder.rglob("*"))
@@ -256,7 +234,7 @@ class _Writer:
         tables: dict[str, TsvWriter] = {}
         with ExitStack() as opened:
             splits = {
-                split: opened.enter_context(SplitWriter(self.folder / path, layout))
+                split: opened.enter_context(closing(SplitWriter(self.folder / path, layout)))
                 for split, path in parquet.items()
             }
             for item, split in self._items_by_split():
@@ -274,7 +252,9 @@ class _Writer:
                 splits[split].write(cells, named, video)
                 file = self._tsv_name(split, entry.kind)
                 if file not in tables:
-                    tables[file] = opened.enter_context(self._open_tsv(file, entry.kind, split))
+                    tables[file] = opened.enter_context(
+                        closing(self._open_tsv(file, entry.kind, split))
+                    )
                 number = self.survey.numbers.get(item.id)
                 row = cells if number is None else {**cells, "index": number, "id": item.id}
                 tables[file].write(row, images, f"{DATA_FOLDER}/{video}" if video else "")
@@ -312,14 +292,11 @@ class _Writer:
             self._names[ref.digest] = name
         return self._names[ref.digest]
 
-    def _kinds(self) -> list[str]:
-        return sorted({entry.kind for entry in self.survey.entries.values()})
-
     def _tsv_name(self, split: str, kind: str) -> str:
         parts = [self.options.name]
         if self.options.keeps_back:
             parts.append(split.upper())
-        if len(self._kinds()) > 1:
+        if len(self.survey.kinds()) > 1:
             parts.append(_KIND_ENDINGS[kind])
         return "_".join(parts) + ".tsv"
 
@@ -330,7 +307,7 @@ class _Writer:
         columns = [
             name
             for name in layout.text_columns
-            if (has_options or len(name) > 1 or len(self._kinds()) == 1)
+            if (has_options or len(name) > 1 or len(self.survey.kinds()) == 1)
             and not (is_held_out and name in ("answer", *self.options.keep))
         ]
         if self.survey.numbers:
@@ -431,8 +408,8 @@ class _Writer:
                     source=source,
                     licence=licence,
                     items=count,
-                    url=(entry.url if entry else "") or licence_url(licence),
-                    attribution=entry.attribution if entry else "",
+                    url=entry.url or licence_url(licence),
+                    attribution=entry.attribution,
                 )
             )
         return lines
@@ -450,45 +427,8 @@ class _Writer:
             entry = self.licences.entry(credit.source)
             yield [
                 name, credit.source, credit.author, credit.url, credit.licence,
-                licence_url(credit.licence), entry.attribution if entry else "", str(credit.items),
+                licence_url(credit.licence), entry.attribution, str(credit.items),
             ]  # fmt: skip
-
-    def _card_facts(
-        self,
-        publication: Publication,
-        parquet: Mapping[str, str],
-        specs: Mapping[str, str],
-        md5: Mapping[str, str],
-        licences: Sequence[LicenceLine],
-    ) -> CardFacts:
-        """What the data card says."""
-        options = self.options
-        own = [options.licence] if options.licence else []
-        stated = sorted({part for line in licences for part in line.licence.split(" AND ")})
-        return CardFacts(
-            name=options.name,
-            title=publication.title,
-            release=options.release,
-            description=options.description,
-            languages=options.language,
-            hub_licences=hub_licences([*own, *stated]),
-            conditions=publication.conditions,
-            question_licence=options.licence,
-            splits=publication.splits,
-            held_out=publication.held_out,
-            kinds=self._kinds(),
-            has_images=bool(self.survey.layout.max_images),
-            has_videos=self.survey.layout.has_videos,
-            files=parquet,
-            bytes_of={split: (self.folder / path).stat().st_size
-                      for split, path in parquet.items()},
-            tsv_md5=md5,
-            licences=licences,
-            made_by=self.survey.made_by,
-            paper=options.paper,
-            homepage=options.homepage,
-            specs=specs,
-        )  # fmt: skip
 
     def _notes(self) -> Iterator[str]:
         """What the user should know about the items and columns."""
@@ -553,9 +493,9 @@ def _with_name(out: Path | str) -> Path:
     return path if path.name not in ("", "..") else path.resolve()
 
 
-def _sibling(target: Path, ending: str, *, hidden: bool = True) -> Path:
-    """A path next to the folder, on the same disk; one that begins with a dot is hidden."""
-    dot = "." if hidden and ending.startswith(".") else ""
+def _sibling(target: Path, ending: str) -> Path:
+    """A path next to the folder, on the same disk; one whose ending begins with a dot is hidden."""
+    dot = "." if ending.startswith(".") else ""
     return target.with_name(f"{dot}{target.name}{ending}")
 
 

@@ -13,9 +13,12 @@ from snellen.core.sample import sampling_key
 from snellen.curate.attribution import AUTHOR_COLUMN, URL_COLUMN, split_pictures
 from snellen.curate.decisions import flagged_items, latest_decisions, read_decisions
 from snellen.curate.items import Item, ItemTable, folder_outside, item_kind
-from snellen.curate.publish.giveaways import find_giveaways, picture_texts
-from snellen.curate.publish.hold_out import SplitCandidate, choose_held_out
-from snellen.curate.publish.layout import Layout, LayoutBuilder, ability_of
+from snellen.curate.publish.hold_out import (
+    SplitCandidate,
+    choose_held_out,
+    find_giveaways,
+    picture_texts,
+)
 from snellen.curate.publish.licences import (
     SOURCE_COLUMN,
     LicenceTable,
@@ -23,6 +26,7 @@ from snellen.curate.publish.licences import (
     licences_of,
 )
 from snellen.curate.publish.options import DROP, REFUSE, PublishOptions
+from snellen.curate.publish.table_files import Layout, LayoutBuilder, ability_of
 from snellen.curate.step import STEP_FILE, outside_before
 from snellen.report.format import plural
 
@@ -86,6 +90,9 @@ class Survey:
         """Items whose answers are kept back, in an order that says nothing of these."""
         held = [name for name, entry in self.entries.items() if entry.is_held_out]
         return sorted(held, key=lambda name: sampling_key(seed, name))
+
+    def kinds(self) -> list[str]:
+        return sorted({entry.kind for entry in self.entries.values()})
 
     def by_rule(self, action: str) -> dict[str, list[str]]:
         """Ids of the items with a finding of this action, by rule."""

@@ -18,19 +18,17 @@ from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
 from snellen.curate.asking import Job, Models, Result, open_models
 from snellen.curate.decisions import Decision
-from snellen.curate.questions.albums import find_albums
-from snellen.curate.questions.assembling import all_drafts, build_items, candidates
-from snellen.curate.questions.balance import balance
-from snellen.curate.questions.extractors.extractor import Extractor
+from snellen.curate.questions.extraction import Extractor
 from snellen.curate.questions.extractors.recorded import RecordedExtractor
 from snellen.curate.questions.extractors.table import open_extractor
 from snellen.curate.questions.fact_extraction import FactExtraction
-from snellen.curate.questions.in_context import SOURCES, record_id
 from snellen.curate.questions.options import QuestionOptions
-from snellen.curate.questions.picture_job import STEP, PictureJobResult, PictureJobs
-from snellen.curate.questions.records import PictureRecords
-from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
+from snellen.curate.questions.picture_job import STEP, PictureJobs
+from snellen.curate.questions.question_items import Candidate, all_drafts, balance, build_items
+from snellen.curate.questions.records import PictureRecord, PictureRecords
+from snellen.curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen.curate.questions.rules import BALANCE, WRITTEN
+from snellen.curate.questions.several_pictures import SOURCES, find_albums, record_id
 from snellen.curate.questions.sources import PictureSource
 from snellen.curate.questions.writing import CHECKER, REASONER, WRITER
 from snellen.curate.step import Step, open_step
@@ -72,11 +70,10 @@ def make_questions(
         stack.callback(records.close)
         roles = model_roles(options, extractors)
         models = stack.enter_context(open_models(roles, asking, out, progress=progress))
-        build = _PictureQuestions(pictures, options, extractors, step, records, models)
-        build.look_at_pictures(source.rows)
-        build.look_at_albums()
-        build.restate_questions()
-        result = build.finish(source.rows)
+        jobs = PictureJobs(
+            FactExtraction(extractors, options.min_nouns, options.max_seconds), options
+        )
+        result = _PictureQuestions(pictures, jobs, step, records, models).make(source.rows)
         return replace(result, missing={name: count for name, count in missing.items() if count})
 
 
@@ -100,96 +97,73 @@ class _PictureQuestions:
     def __init__(
         self,
         pictures: PictureSource,
-        options: QuestionOptions,
-        extractors: Mapping[str, Extractor],
+        jobs: PictureJobs,
         step: Step,
         records: PictureRecords,
         models: Models,
     ) -> None:
-        """Log the decisions that a kill may have kept from the log."""
-        self._pictures, self._options = pictures, options
+        self._pictures, self._jobs, self._options = pictures, jobs, jobs.options
         self._step, self._records, self._models = step, records, models
-        fact_extraction = FactExtraction(
-            extractors=extractors, min_nouns=options.min_nouns, max_seconds=options.max_seconds
-        )
-        self._jobs = PictureJobs(
-            fact_extraction=fact_extraction, options=options, has_checker=bool(options.checker)
-        )
         self._failed = 0
-        for record in records.records():
-            self._decide(record.decisions)
 
-    def look_at_pictures(self, total: int) -> None:
-        """Extract, write and check, picture by picture."""
+    def make(self, total: int) -> QuestionsResult:
+        """Ask about pictures, then albums, then captions; balance, place the answers, and write the
+        items, unless something is still to be done."""
+        for record in self._records.records():
+            # A kill may have kept its decisions from the log.
+            self._decide(record.decisions)
         pending = (one for one in self._pictures if one.id not in self._records)
         self._drive(map(self._jobs.picture_job, pending), "pictures", total - len(self._records))
+        if self._goes_on("album"):
+            every = find_albums(self._pictures, self._records, self._options.seed)
+            albums = [album for album in every if album.id not in self._records]
+            self._drive(map(self._jobs.album_job, albums), "albums", len(albums))
+        if self._goes_on("examples"):
+            drafts = [
+                draft
+                for record in self._records.records()
+                for draft in record.drafts
+                if draft.dimension in SOURCES and record_id(draft) not in self._records
+            ]
+            self._drive(map(self._jobs.restating_job, drafts), "captions", len(drafts))
+        by_dimension = self._write_items() if self._goes_on() else {}
+        reason = self._models.abort_reason
+        return finish_questions(self._step, total, by_dimension, self._failed, reason)
 
-    def look_at_albums(self) -> None:
-        """Questions that show several pictures, once all pictures are done."""
-        asked = any(one.media == "album" for one in self._options.dimensions.values())
-        if not asked or self._failed or self._models.abort_reason:
-            return
-        albums = find_albums(self._pictures, self._records, self._options.seed)
-        pending = [album for album in albums if album.id not in self._records]
-        self._drive((self._jobs.album_job(*album) for album in pending), "albums", len(pending))
+    def _goes_on(self, media: str = "") -> bool:
+        """Whether nothing has failed, and a dimension shows such media."""
+        is_asked = not media or any(one.media == media for one in self._options.dimensions.values())
+        return is_asked and not self._failed and not self._models.abort_reason
 
-    def restate_questions(self) -> None:
-        """Captions of the questions about attributes and counts, for In-Context Captioning."""
-        asked = any(one.media == "examples" for one in self._options.dimensions.values())
-        if not asked or self._failed or self._models.abort_reason:
-            return
-        pending = [
-            draft
-            for record in self._records.records()
-            for draft in record.drafts
-            if draft.dimension in SOURCES and record_id(draft) not in self._records
-        ]
-        jobs = (self._jobs.restating_job(draft) for draft in pending)
-        self._drive(jobs, "captions", len(pending))
-
-    def finish(self, total: int) -> QuestionsResult:
-        """Balance, place the answers, and write the items, unless something is still to be done."""
-        by_dimension: dict[str, int] = {}
-        if not self._failed and not self._models.abort_reason:
-            by_dimension = self._write_items()
-        result = QuestionsResult(
-            str(self._step.folder),
-            total,
-            sum(by_dimension.values()),
-            self._failed,
-            count_dropped(self._step.decisions.values()),
-            by_dimension,
-            self._models.abort_reason,
-        )
-        self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
-        return result
-
-    def _drive(self, jobs: Iterable[Job[PictureJobResult]], title: str, total: int) -> None:
+    def _drive(self, jobs: Iterable[Job[PictureRecord]], title: str, total: int) -> None:
         self._models.drive(jobs, self._add_result, title, max(0, total))
 
-    def _add_result(self, result: Result[PictureJobResult]) -> None:
+    def _add_result(self, result: Result[PictureRecord]) -> None:
         """Write a picture's line, then its decisions."""
         if result.value is None:
             self._failed += 1
             self._step.decide(result.failed_decision(STEP))
             return
-        record = result.value.record(result.asked)
-        self._records.add(record)
-        self._decide(record.decisions)
+        self._records.add(result.value)
+        self._decide(result.value.decisions)
 
     def _write_items(self) -> dict[str, int]:
         """Decide which questions are kept, and write them; returns how many of each dimension."""
-        everything = list(candidates(self._records, self._options.seed))
+        options = self._options
+        everything = [
+            Candidate(draft.id, draft.dimension, draft.pictures[-1])
+            for draft in all_drafts(self._records, options.seed)
+        ]
         choice = balance(
             everything,
-            per_dimension=self._options.per_dimension,
-            per_picture=self._options.per_picture,
-            seed=self._options.seed,
+            per_dimension=options.per_dimension,
+            per_picture=options.per_picture,
+            seed=options.seed,
         )
         self._decide(self._final_decisions(choice.left_out))
         if choice.kept:
             self._step.write_items(
-                build_items(self._pictures, self._records, choice.kept, self._options.seed)
+                build_items(self._pictures, self._records, choice.kept, options.seed)
             )
         kept = (one.dimension for one in everything if one.id in choice.kept)
         return dict(sorted(Counter(kept).items()))
@@ -197,14 +171,13 @@ class _PictureQuestions:
     def _final_decisions(self, left_out: Mapping[str, str]) -> Iterator[Decision]:
         """A decision about each question that passed, with all that was said about it."""
         for draft in all_drafts(self._records, self._options.seed):
-            shown = ", ".join(draft.pictures)
             if draft.id in left_out:
                 yield Decision(draft.id, "drop", STEP, BALANCE, left_out[draft.id], draft.evidence)
             elif draft.doubts:
                 rule, reason = next(iter(draft.doubts.items()))
                 yield Decision(draft.id, "flag", STEP, rule, reason, draft.evidence)
             else:
-                reason = f"{draft.dimension}, made from {shown}"
+                reason = f"{draft.dimension}, made from {', '.join(draft.pictures)}"
                 yield Decision(draft.id, "add", STEP, WRITTEN, reason, draft.evidence)
 
     def _decide(self, decisions: Iterable[Decision]) -> None:

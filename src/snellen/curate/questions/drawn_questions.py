@@ -7,19 +7,22 @@ The items are in the form that `seedbench:version=H,level=L3 --data DIR/items.js
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from snellen.api.progress import ProgressChoice
 from snellen.benchmarks.abilities.seedbench.image_answers import LEAD_IN
-from snellen.core.errors import UsageError
+from snellen.core.benchmark import Table
+from snellen.core.errors import DataError, MediaError, UsageError
 from snellen.core.flow import Steps
-from snellen.core.media import FileSource, InlineSource
-from snellen.core.model import AnyModel
-from snellen.core.output import Drawn, ParsedAnswer
-from snellen.core.request import Draw, Drawing, Generation, Ref, Text, user
+from snellen.core.media import FileSource, InlineSource, check_image, digest_bytes
+from snellen.core.model import AnyModel, Capabilities, Identity, ModelDefaults
+from snellen.core.output import Drawn, Failure, Output, ParsedAnswer
+from snellen.core.request import Draw, Drawing, Generation, Ref, Request, Text, user
 from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.curate.asking import (
     AskFailed,
@@ -29,18 +32,15 @@ from snellen.curate.asking import (
     ask,
     ask_json,
     ask_text,
+    model_setting,
     open_models,
 )
-from snellen.curate.decisions import Decision
+from snellen.curate.decisions import Decision, Exclusion
 from snellen.curate.items import Item
-from snellen.curate.questions.balance import answer_positions, place_options
-from snellen.curate.questions.captions import Caption, Captions
-from snellen.curate.questions.generators import open_generator
-from snellen.curate.questions.image_options import image_options_item
-from snellen.curate.questions.options import model_setting
+from snellen.curate.metadata.draw import place_options
 from snellen.curate.questions.picture_job import final_rule
-from snellen.curate.questions.prompt_texts import prompt_messages, prompt_texts
-from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
+from snellen.curate.questions.question_items import answer_positions, image_options_item
+from snellen.curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen.curate.questions.rules import (
     CHANGED_TOO_MUCH,
     DISTRACTORS,
@@ -56,11 +56,102 @@ from snellen.curate.questions.rules import (
     check_captions_differ,
     check_change_size,
 )
-from snellen.curate.questions.writing import CHECKER, WRITER
-from snellen.curate.step import MediaWriter, Step, open_step
+from snellen.curate.questions.sources import CAPTION_COLUMNS, kept_cells, unique_ids
+from snellen.curate.questions.writing import CHECKER, WRITER, prompt_messages, prompt_texts
+from snellen.curate.step import MediaWriter, SourceInfo, Step, open_step
 from snellen.curate.step_options import StepOptions
+from snellen.data.tables.open_table import SUFFIXES, open_table
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import prompt
+from snellen.settings import max_image_pixels
+
+_COLUMNS = (*CAPTION_COLUMNS, "prompt")
+
+
+class Caption(Struct, frozen=True, gc=False):
+    """A caption, and what its file says of it."""
+
+    id: str
+    text: str
+    """Empty if the row has none."""
+    cells: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Captions:
+    """The captions of a file, read lazily and in order."""
+
+    path: Path
+    table: Table
+
+    def __iter__(self) -> Iterator[Caption]:
+        for name, row in unique_ids(self.table):
+            text = next((row.cells[name] for name in _COLUMNS if row.cells.get(name)), "")
+            yield Caption(name, text.strip(), kept_cells(row.cells))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def describe(self) -> SourceInfo:
+        return SourceInfo(self.path.name, str(self.path), self.table.digest, len(self.table))
+
+
+def open_captions(path: str | Path) -> Captions:
+    """Open a data file with a column `caption`, `text` or `prompt`. Raises UsageError."""
+    place = Path(path).expanduser()
+    if not place.is_file() or place.suffix.lower() not in SUFFIXES:
+        raise UsageError(
+            f"{path} is no file of captions: expected one of {', '.join(SUFFIXES)} with a column "
+            "`caption`"
+        )
+    table = open_table(str(place))
+    if not {*table.columns} & {*_COLUMNS}:
+        raise DataError(
+            f"{path} has no column {' or '.join(_COLUMNS)}; it has {', '.join(table.columns)}"
+        )
+    return Captions(place, table)
+
+
+RECORDED = "file:"
+
+
+class RecordedDrawings(ModelDefaults):
+    """Pictures by their captions, from a data file with the columns `caption` and `image`."""
+
+    def __init__(self, path: str) -> None:
+        """Raises UsageError for a file without these columns."""
+        captions = open_captions(path)
+        self.identity = Identity("file", Path(path).name, {"sha256": captions.table.digest})
+        self.capabilities = Capabilities(
+            inputs=frozenset({"text"}), outputs=frozenset({"image"}), many_images=False
+        )
+        rows = zip(captions, captions.table, strict=True)
+        self._pictures: Mapping[str, MediaRef] = {
+            caption.text: row.media[0] for caption, row in rows if row.media
+        }
+        if not self._pictures:
+            raise DataError(f"{path} names no pictures; give them in a column `image`")
+
+    def answer(self, request: Request) -> Output:
+        """The picture that was drawn of the text."""
+        ref = self._pictures.get(request.text()) if isinstance(request, Draw) else None
+        if ref is None:
+            return Failure("unsupported", f"no picture of {request.text()!r} was recorded")
+        try:
+            data = ref.source.read()
+            check_image(data, max_image_pixels())
+        except MediaError as error:
+            return Failure("media", str(error))
+        name = digest_bytes(data)
+        return Drawn((name,), data={name: data})
+
+
+def open_generator(name: AnyModel) -> AnyModel:
+    """A model by its name, or `file:FILE` for recorded drawings. Raises UsageError."""
+    if isinstance(name, str) and name.startswith(RECORDED):
+        return RecordedDrawings(name.removeprefix(RECORDED))
+    return name
+
 
 STEP = "drawn questions"
 DIMENSION = "Text-to-Image Generation"
@@ -97,17 +188,11 @@ class DrawnOptions:
         }
 
 
-class _DrawingProblem(NamedTuple):
-    rule: str
-    reason: str
-
-
 class _Drawings(NamedTuple):
-    """What a caption's job made: its pictures, that of the caption first; or why there are none."""
+    """What a caption's job made: its pictures, that of the caption first."""
 
-    problem: _DrawingProblem | None
-    pictures: tuple[MediaRef, ...] = ()
-    doubts: str = ""
+    pictures: tuple[MediaRef, ...]
+    doubts: str
     """Why a person should look at them."""
 
 
@@ -151,30 +236,19 @@ class _DrawnQuestions:
         """Draw, decide, and write the items, unless something is still to be done."""
         jobs = (Job(one.id, self._caption(one)) for one in self._captions)
         self._models.drive(jobs, self._add_result, "captions", len(self._captions))
-        items = 0
-        if not self._failed and not self._models.abort_reason and self._pictures:
-            items = self._step.write_items(self._items())
-        dropped = count_dropped(self._step.decisions.values())
-        kept = {DIMENSION: items} if items else {}
-        result = QuestionsResult(
-            str(self._step.folder),
-            len(self._captions),
-            items,
-            self._failed,
-            dropped,
-            kept,
-            self._models.abort_reason,
-            sources="caption",
+        reason, kept = self._models.abort_reason, {}
+        if not self._failed and not reason and self._pictures:
+            kept[DIMENSION] = self._step.write_items(self._items())
+        return finish_questions(
+            self._step, len(self._captions), kept, self._failed, reason, "caption"
         )
-        self._step.finish(result.counts(), "complete" if result.is_complete else "waiting")
-        return result
 
-    def _caption(self, caption: Caption) -> Steps[_Drawings]:
+    def _caption(self, caption: Caption) -> Steps[_Drawings | Exclusion]:
         """Change a caption, apply the rules, and draw."""
         if not caption.text:
-            return _Drawings(_DrawingProblem(MISSING, "the row has no caption"))
+            return Exclusion(MISSING, "the row has no caption")
         if self._options.require_license and not caption.cells.get("license"):
-            return _Drawings(_DrawingProblem(NO_LICENSE, "the file names no licence for it"))
+            return Exclusion(NO_LICENSE, "the file names no licence for it")
         try:
             messages = prompt_messages("variations", caption=caption.text)
             reply = yield from ask_json(
@@ -182,19 +256,17 @@ class _DrawnQuestions:
             )
             problem = _check_changes(caption.text, reply.changed)
             if problem is not None:
-                return _Drawings(problem)
+                return problem
             texts = (caption.text, *(one.caption.strip() for one in reply.changed))
             pictures = yield from self._draw(caption.id, texts)
-            if isinstance(pictures, _DrawingProblem):
-                return _Drawings(pictures)
+            if isinstance(pictures, Exclusion):
+                return pictures
             doubts = yield from self._doubts(caption.id, texts, pictures)
         except AskFailed as error:
-            return _Drawings(_DrawingProblem(final_rule(error), error.failure.message))
-        return _Drawings(None, pictures, doubts)
+            return Exclusion(final_rule(error), error.failure.message)
+        return _Drawings(pictures, doubts)
 
-    def _draw(
-        self, name: str, texts: Sequence[str]
-    ) -> Steps[tuple[MediaRef, ...] | _DrawingProblem]:
+    def _draw(self, name: str, texts: Sequence[str]) -> Steps[tuple[MediaRef, ...] | Exclusion]:
         """A picture of each text, kept in the data set folder."""
         pictures: list[MediaRef] = []
         for number, text in enumerate(texts):
@@ -206,13 +278,13 @@ class _DrawnQuestions:
             )
             output = yield from ask(request)
             if not isinstance(output, Drawn) or not output.images:
-                return _DrawingProblem(NOT_DRAWN, f"no picture of {text!r} was drawn")
+                return Exclusion(NOT_DRAWN, f"no picture of {text!r} was drawn")
             digest = output.images[0]
             ref = MediaRef(digest, InlineSource(output.data[digest]))
             path = self._step.folder / self._media.copy(ref)
             pictures.append(MediaRef(digest, FileSource(str(path))))
         if len({ref.digest for ref in pictures}) < len(pictures):
-            return _DrawingProblem(SAME_PICTURE, "two captions were drawn as the same picture")
+            return Exclusion(SAME_PICTURE, "two captions were drawn as the same picture")
         return tuple(pictures)
 
     def _doubts(self, name: str, texts: Sequence[str], pictures: Sequence[MediaRef]) -> Steps[str]:
@@ -234,16 +306,15 @@ class _DrawnQuestions:
                 wrong.append(f"the drawing of {texts[number]!r} is taken for {chosen!r}")
         return "; ".join(wrong)
 
-    def _add_result(self, result: Result[_Drawings]) -> None:
+    def _add_result(self, result: Result[_Drawings | Exclusion]) -> None:
         if result.value is None:
             self._failed += 1
             self._step.decide(result.failed_decision(STEP))
             return
-        problem, pictures, doubts = result.value
-        if problem is not None:
-            decide_once(self._step, Decision(result.id, "drop", STEP, *problem, result.asked))
+        if isinstance(result.value, Exclusion):
+            decide_once(self._step, Decision(result.id, "drop", STEP, *result.value, result.asked))
             return
-        self._pictures[result.id] = pictures
+        self._pictures[result.id], doubts = result.value
         decision = Decision(result.id, "add", STEP, WRITTEN, DIMENSION, result.asked)
         if doubts:
             decision = Decision(result.id, "flag", STEP, DRAWING_UNLIKE, doubts, result.asked)
@@ -252,7 +323,7 @@ class _DrawnQuestions:
     def _items(self) -> Iterator[Item]:
         """The items in the order of the captions, answers at each place equally often."""
         seed = self._options.seed
-        places = answer_positions(sorted(self._pictures), DISTRACTORS + 1, seed)
+        places = answer_positions(self._pictures, seed)
         for caption in self._captions:
             pictures = self._pictures.get(caption.id)
             if pictures is None:
@@ -269,14 +340,14 @@ class _DrawnQuestions:
             )
 
 
-def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> _DrawingProblem | None:
+def _check_changes(caption: str, changed: Sequence[ChangedCaption]) -> Exclusion | None:
     """The rules for changed captions, in the order they are applied."""
     if len(changed) != DISTRACTORS or not all(one.caption.strip() for one in changed):
-        return _DrawingProblem(MISSING, f"there are {len(changed)} changed captions; expected 3")
+        return Exclusion(MISSING, f"there are {len(changed)} changed captions; expected 3")
     for rule, reason in (
         (UNCHANGED, check_captions_differ(caption, changed)),
         (CHANGED_TOO_MUCH, check_change_size(caption, changed)),
     ):
         if reason:
-            return _DrawingProblem(rule, reason)
+            return Exclusion(rule, reason)
     return None

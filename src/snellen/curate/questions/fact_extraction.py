@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from msgspec.structs import replace as replace_struct
 
 from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
+from snellen.curate.decisions import Exclusion
 from snellen.curate.questions.extraction import (
     ASPECTS,
     Aspect,
+    Extractor,
     Instance,
     Moment,
     RegionText,
+    View,
     VisualFacts,
+    read_size,
 )
-from snellen.curate.questions.extractors.extractor import Extractor, View, read_size
 from snellen.curate.questions.extractors.recorded import RecordedExtractor
-from snellen.curate.questions.nouns import find_nouns
-from snellen.curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count
+from snellen.curate.questions.rules import FEW_NOUNS, TOO_LONG, check_noun_count, find_nouns
 from snellen.curate.questions.sources import Picture
 from snellen.data.media.frame_sampling import FrameSampling
 from snellen.data.media.frames import extract_frames
@@ -37,14 +38,7 @@ DENSE_EVERY = 5.0
 _FRAME_EDGE = 1024
 
 
-class Exclusion(NamedTuple):
-    """Why a picture is dropped: a rule, and a sentence."""
-
-    rule: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FactExtraction:
     """The extractors by role, and the limits of what they are asked about."""
 

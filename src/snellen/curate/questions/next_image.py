@@ -17,10 +17,9 @@ from snellen.core.media import FileSource, decode_image
 from snellen.core.sample import MediaRef, sampling_key
 from snellen.curate.decisions import Decision
 from snellen.curate.items import Item
-from snellen.curate.questions.balance import answer_positions
 from snellen.curate.questions.fact_extraction import sample_video, video_length
-from snellen.curate.questions.image_options import image_options_item
-from snellen.curate.questions.results import QuestionsResult, count_dropped, decide_once
+from snellen.curate.questions.question_items import answer_positions, image_options_item
+from snellen.curate.questions.results import QuestionsResult, decide_once, finish_questions
 from snellen.curate.questions.rules import (
     DISTRACTORS,
     NO_LICENSE,
@@ -97,17 +96,8 @@ def make_next_image_questions(
         for name, others in chosen.items():
             reason = f"last frames of {', '.join(others)} are the other options"
             decide_once(step, Decision(name, "add", STEP, WRITTEN, reason))
-        result = QuestionsResult(
-            str(step.folder),
-            len(videos),
-            items,
-            0,
-            count_dropped(step.decisions.values()),
-            {DIMENSION: items} if items else {},
-            sources="video",
-        )
-        step.finish(result.counts())
-        return result
+        kept = {DIMENSION: items} if items else {}
+        return finish_questions(step, len(videos), kept, sources="video")
 
 
 def _read_ends(video: Picture, seconds: float, folder: Path) -> _VideoEnds:
@@ -170,7 +160,7 @@ def _items(
     seed: int,
 ) -> Iterator[Item]:
     """The items in the order of the videos, answers at each place equally often."""
-    places = answer_positions(sorted(chosen), DISTRACTORS + 1, seed)
+    places = answer_positions(chosen, seed)
     for video in videos:
         if video.id not in chosen:
             continue

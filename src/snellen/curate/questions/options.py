@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from snellen.core.errors import UsageError
-from snellen.core.model import AnyModel, Identity
+from snellen.core.model import AnyModel
+from snellen.curate.asking import model_setting
 from snellen.curate.filter.rules import TEXT_ALL, check_rule, parse_rule
-from snellen.curate.questions.nouns import MIN_NOUNS
-from snellen.curate.questions.prompt_texts import DimensionPrompt, prompt_texts
-from snellen.curate.questions.rules import MAX_SIMILARITY
+from snellen.curate.questions.rules import MAX_SIMILARITY, MIN_NOUNS
+from snellen.curate.questions.writing import DimensionPrompt, prompt_texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +73,3 @@ class QuestionOptions:
             slug: {"name": one.name, "text": one.text} for slug, one in self.dimensions.items()
         }
         return {**values, "prompts": prompt_texts().digest}
-
-
-def model_setting(model: AnyModel) -> str:
-    """A model as a step's settings hold it: its name, or who an object says it is."""
-    if isinstance(model, str):
-        return model
-    identity = getattr(model, "identity", None)
-    if isinstance(identity, Identity):
-        return f"{identity.provider}/{identity.name} {identity.digest()[:12]}"
-    return str(getattr(model, "__name__", type(model).__name__))

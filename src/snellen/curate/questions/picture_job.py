@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any
+
+from msgspec import structs
 
 from snellen.core.errors import MediaError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import AskFailed, Job, NotJson
-from snellen.curate.decisions import Action, Decision, Evidence
+from snellen.curate.decisions import Decision, Evidence, Exclusion
 from snellen.curate.filter.rules import parse_rule
 from snellen.curate.questions.extraction import VisualFacts
-from snellen.curate.questions.fact_extraction import Exclusion, FactExtraction
-from snellen.curate.questions.in_context import question_of, record_id, restate
+from snellen.curate.questions.fact_extraction import FactExtraction
 from snellen.curate.questions.options import QuestionOptions
-from snellen.curate.questions.prompt_texts import DimensionPrompt
-from snellen.curate.questions.records import Draft, PictureRecord, RestatedCaption
+from snellen.curate.questions.records import Draft, PictureRecord
 from snellen.curate.questions.rules import (
     GIVEN_AWAY,
     MENTIONS_DESCRIPTION,
@@ -39,16 +39,17 @@ from snellen.curate.questions.rules import (
     check_giveaway,
     check_parts,
     check_repetition,
-    meets_needs,
 )
+from snellen.curate.questions.several_pictures import Album, question_of, record_id, restate
 from snellen.curate.questions.sources import Picture
 from snellen.curate.questions.writing import (
     CHECKER,
     REASONER,
     WRITER,
+    DimensionPrompt,
     ask_close_distractors,
     ask_single_frame,
-    ask_text_only,
+    is_answered_without_picture,
     write_questions,
 )
 from snellen.report.format import plural
@@ -57,232 +58,150 @@ STEP = "questions"
 PERMANENT = frozenset({"unsupported", "too_long", "media"})
 """Kinds of failures that the next start would meet again."""
 
-T = TypeVar("T")
-
-
-class _Span(NamedTuple):
-    """Requests of a job, by their numbers."""
-
-    first: int
-    last: int
-
-
-class _JobDecision(NamedTuple):
-    item: str
-    action: Action
-    rule: str
-    reason: str
-    spans: tuple[_Span, ...]
-
-
-class _PassedQuestion(NamedTuple):
-    id: str
-    dimension: str
-    written: WrittenQuestion
-    spans: tuple[_Span, ...]
-    doubts: dict[str, str]
-
 
 @dataclass(slots=True)
-class PictureJobResult:
-    """The result of a job. The evidence of a decision is given as spans of the job's requests,
-    as a job does not see their digests."""
+class PictureWork:
+    """What a job has come to so far."""
 
     picture: str
     pictures: tuple[str, ...]
-    extraction: VisualFacts = field(default_factory=VisualFacts)
-    requests: int = 0
-    decisions: list[_JobDecision] = field(default_factory=list)
-    questions: list[_PassedQuestion] = field(default_factory=list)
-    restated: RestatedCaption | None = None
+    facts: VisualFacts = field(default_factory=VisualFacts)
+    asked: list[Evidence] = field(default_factory=list)
+    """The requests of the job with their replies, as they come."""
+    decisions: list[Decision] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
 
-    def count_requests(self, steps: Steps[T]) -> Steps[T]:
-        """The same steps; their requests are counted."""
-        try:
-            request = next(steps)
-            while True:
-                self.requests += 1
-                request = steps.send((yield request))
-        except StopIteration as stop:
-            value: T = stop.value
-            return value
+    def drop(self, item: str, rule: str, reason: str, evidence: Iterable[Evidence] = ()) -> None:
+        self.decisions.append(Decision(item, "drop", STEP, rule, reason, tuple(evidence)))
 
-    def drop(self, item: str, rule: str, reason: str, *spans: _Span) -> None:
-        self.decisions.append(_JobDecision(item, "drop", rule, reason, spans))
-
-    def since(self, first: int) -> _Span:
-        """The requests from number `first` on."""
-        return _Span(first, self.requests)
-
-    def record(self, asked: Sequence[Evidence]) -> PictureRecord:
-        """The record, with the evidence of all requests of the job."""
-
-        def evidence(spans: Sequence[_Span]) -> tuple[Evidence, ...]:
-            return tuple(one for span in spans for one in asked[span.first : span.last])
-
-        decisions = tuple(
-            Decision(one.item, one.action, STEP, one.rule, one.reason, evidence(one.spans))
-            for one in self.decisions
-        )
-        drafts = tuple(
-            Draft(
-                one.id,
-                one.dimension,
-                self.pictures,
-                one.written,
-                evidence(one.spans),
-                one.doubts,
-            )
-            for one in self.questions
-        )
-        fields = {name: getattr(self.extraction, name) for name in VisualFacts.__struct_fields__}
+    def record(self, **more: Any) -> PictureRecord:
         return PictureRecord(
             picture=self.picture,
-            decisions=decisions,
-            drafts=drafts,
-            restated=self.restated,
-            shown=self.pictures[0] if self.restated else "",
-            evidence=tuple(asked) if self.restated else (),
-            **fields,
+            decisions=tuple(self.decisions),
+            drafts=tuple(self.drafts),
+            **structs.asdict(self.facts),
+            **more,
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PictureJobs:
     """Makes the jobs of pictures and albums."""
 
-    fact_extraction: FactExtraction
+    extraction: FactExtraction
     options: QuestionOptions
-    has_checker: bool
 
-    def picture_job(self, picture: Picture) -> Job[PictureJobResult]:
+    def picture_job(self, picture: Picture) -> Job[PictureRecord]:
         """Extract the facts of a picture or video, and write and check questions of every dimension
         that it allows."""
-        return Job(picture.id, self._picture(picture))
+        work = PictureWork(picture.id, (picture.id,))
+        return Job(picture.id, self._extract(work, picture), work.asked)
 
-    def album_job(
-        self, name: str, pictures: Sequence[Picture], extraction: VisualFacts
-    ) -> Job[PictureJobResult]:
+    def album_job(self, album: Album) -> Job[PictureRecord]:
         """Write and check questions about several pictures whose facts were extracted before."""
+        work = PictureWork(album.id, tuple(one.id for one in album.pictures), album.facts)
+        media = tuple(one.medium for one in album.pictures)
+        return Job(album.id, self._write(work, "album", media), work.asked)
 
-        def steps() -> Steps[PictureJobResult]:
-            result = PictureJobResult(name, tuple(one.id for one in pictures), extraction)
-            media = tuple(one.medium for one in pictures)
-            yield from self._write(result, "album", media, _Span(0, 0))
-            return result
-
-        return Job(name, steps())
-
-    def restating_job(self, draft: Draft) -> Job[PictureJobResult]:
+    def restating_job(self, draft: Draft) -> Job[PictureRecord]:
         """Restate a question as captions; the rule for distractors applies to them as well."""
+        work = PictureWork(record_id(draft), draft.pictures)
+        return Job(draft.id, self._restate(work, draft), work.asked)
 
-        def steps() -> Steps[PictureJobResult]:
-            name = record_id(draft)
-            result = PictureJobResult(name, draft.pictures)
-            try:
-                restated = yield from result.count_requests(restate(WRITER, draft, draft.id))
-            except AskFailed as error:
-                result.drop(name, final_rule(error), error.failure.message, result.since(0))
-                return result
-            reason = check_distractors(question_of(restated), self.options.max_similarity)
-            if reason:
-                result.drop(name, TOO_CLOSE, reason, result.since(0))
-            else:
-                result.restated = restated
-            return result
-
-        return Job(draft.id, steps())
-
-    def _picture(self, picture: Picture) -> Steps[PictureJobResult]:
-        """Extract, then write; a picture that cannot be used is dropped with the reason."""
-        result = PictureJobResult(picture.id, (picture.id,))
-        if self.options.require_license and not picture.cells.get("license"):
-            result.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
-            return result
+    def _restate(self, work: PictureWork, draft: Draft) -> Steps[PictureRecord]:
         try:
-            found = yield from result.count_requests(self.fact_extraction.extract(picture))
-        except MediaError as error:
-            result.drop(picture.id, UNREADABLE, str(error), result.since(0))
-            return result
+            restated = yield from restate(WRITER, draft, draft.id)
         except AskFailed as error:
-            result.drop(picture.id, final_rule(error), error.failure.message, result.since(0))
-            return result
-        extracted = result.since(0)
+            work.drop(work.picture, final_rule(error), error.failure.message, work.asked)
+            return work.record()
+        reason = check_distractors(question_of(restated), self.options.max_similarity)
+        if reason:
+            work.drop(work.picture, TOO_CLOSE, reason, work.asked)
+            return work.record()
+        return work.record(restated=restated, shown=draft.pictures[0], evidence=tuple(work.asked))
+
+    def _extract(self, work: PictureWork, picture: Picture) -> Steps[PictureRecord]:
+        """Extract, then write; a picture that cannot be used is dropped with the reason."""
+        if self.options.require_license and not picture.cells.get("license"):
+            work.drop(picture.id, NO_LICENSE, "the manifest names no licence for it")
+            return work.record()
+        try:
+            found = yield from self.extraction.extract(picture)
+        except MediaError as error:
+            found = Exclusion(UNREADABLE, str(error))
+        except AskFailed as error:
+            found = Exclusion(final_rule(error), error.failure.message)
         if isinstance(found, Exclusion):
-            result.drop(picture.id, found.rule, found.reason, extracted)
-            return result
-        result.extraction = found
-        yield from self._write(result, picture.kind, (picture.medium,), extracted)
-        return result
+            work.drop(picture.id, found.rule, found.reason, work.asked)
+            return work.record()
+        work.facts = found
+        return (yield from self._write(work, picture.kind, (picture.medium,)))
 
     def _write(
-        self, result: PictureJobResult, kind: str, media: Sequence[MediaRef], extracted: _Span
-    ) -> Steps[None]:
+        self, work: PictureWork, kind: str, media: Sequence[MediaRef]
+    ) -> Steps[PictureRecord]:
         """Write questions of each dimension, and decide about each, and about the picture."""
+        extracted = tuple(work.asked)
         prompts = {
             slug: one
             for slug, one in self.options.dimensions.items()
-            if one.media == kind and meets_needs(result.extraction, one.needs)
+            if one.media == kind and all(map(work.facts.has, one.needs))
         }
         if not prompts:
             reason = "no dimension has what it needs: " + ", ".join(self.options.dimensions)
-            result.drop(result.picture, NO_FACTS, reason, extracted)
-            return
+            work.drop(work.picture, NO_FACTS, reason, extracted)
+            return work.record()
         for slug, prompt in prompts.items():
             role = REASONER if prompt.reasons else WRITER
-            first = result.requests
-            place = f"{result.picture}/{slug}"
-            steps = write_questions(
-                role, prompt, result.extraction, result.picture, media, count=self.options.count
-            )
+            first, place = len(work.asked), f"{work.picture}/{slug}"
             try:
-                written = yield from result.count_requests(steps)
+                written = yield from write_questions(
+                    role, prompt, work.facts, work.picture, media, count=self.options.count
+                )
             except AskFailed as error:
-                result.drop(place, final_rule(error), error.failure.message, result.since(first))
+                work.drop(place, final_rule(error), error.failure.message, work.asked[first:])
                 continue
-            spans = (extracted, result.since(first))
+            evidence = (*extracted, *work.asked[first:])
             if not written:
-                result.drop(place, NO_QUESTION, "the writer made no question of it", *spans)
+                work.drop(place, NO_QUESTION, "the writer made no question of it", evidence)
             for number, question in enumerate(written, 1):
-                yield from self._check(result, prompt, f"{place}/{number}", question, spans)
-        if result.questions:
-            reason = f"{plural(len(result.questions), 'question')} passed"
-            result.decisions.append(
-                _JobDecision(result.picture, "keep", WRITTEN, reason, (extracted,))
-            )
+                yield from self._check(work, prompt, f"{place}/{number}", question, evidence)
+        if work.drafts:
+            reason = f"{plural(len(work.drafts), 'question')} passed"
+            work.decisions.append(Decision(work.picture, "keep", STEP, WRITTEN, reason, extracted))
         else:
-            result.drop(result.picture, NO_QUESTION, "no question about it passed", extracted)
+            work.drop(work.picture, NO_QUESTION, "no question about it passed", extracted)
+        return work.record()
 
     def _check(
         self,
-        result: PictureJobResult,
+        work: PictureWork,
         prompt: DimensionPrompt,
         item: str,
         written: WrittenQuestion,
-        spans: tuple[_Span, ...],
+        evidence: tuple[Evidence, ...],
     ) -> Steps[None]:
         """Apply every rule to a question, those that need no model first."""
-        reasons = self._reasons(result, written)
-        first = result.requests
-        for rule, reason in reasons.items():
+        for rule, reason in self._reasons(work, written).items():
             if reason:
-                result.drop(item, rule, reason, *spans)
+                work.drop(item, rule, reason, evidence)
                 return
+        first = len(work.asked)
         doubts: dict[str, str] = {}
-        for rule, check in self._checks(result, prompt, item, written):
+        for rule, check in self._checks(work, prompt, item, written):
             try:
-                reason = yield from result.count_requests(check)
+                reason = yield from check
             except AskFailed as error:
                 # A check that cannot be made says nothing against the question.
                 doubts[final_rule(error)] = f"{rule}: {error.failure.message}"
                 continue
             if reason:
-                result.drop(item, rule, reason, *spans, result.since(first))
+                work.drop(item, rule, reason, (*evidence, *work.asked[first:]))
                 return
-        passed = _PassedQuestion(item, prompt.name, written, (*spans, result.since(first)), doubts)
-        result.questions.append(passed)
+        evidence = (*evidence, *work.asked[first:])
+        work.drafts.append(Draft(item, prompt.name, work.pictures, written, evidence, doubts))
 
-    def _reasons(self, result: PictureJobResult, written: WrittenQuestion) -> dict[str, str]:
+    def _reasons(self, work: PictureWork, written: WrittenQuestion) -> dict[str, str]:
         """Why rules without a model drop a question, by rule, in the order they are applied."""
         missing = check_parts(written)
         if missing:
@@ -291,17 +210,17 @@ class PictureJobs:
             TOO_CLOSE: check_distractors(written, self.options.max_similarity),
             GIVEN_AWAY: check_giveaway(written),
             MENTIONS_DESCRIPTION: check_description_mention(written),
-            REPEATED: check_repetition(written, [one.written.question for one in result.questions]),
+            REPEATED: check_repetition(written, [one.written.question for one in work.drafts]),
         }
 
     def _checks(
-        self, result: PictureJobResult, prompt: DimensionPrompt, item: str, written: WrittenQuestion
+        self, work: PictureWork, prompt: DimensionPrompt, item: str, written: WrittenQuestion
     ) -> Iterator[tuple[str, Steps[str]]]:
         """The checks by models; each says why the question is dropped, or nothing."""
-        if self.has_checker:
+        if self.options.checker:
             yield TOO_CLOSE, ask_close_distractors(CHECKER, written, item)
             if prompt.media == "video":
-                yield SINGLE_FRAME, ask_single_frame(CHECKER, written, result.extraction, item)
+                yield SINGLE_FRAME, ask_single_frame(CHECKER, written, work.facts, item)
         if self.options.text_only:
             yield TEXT_ONLY, self._without_picture(item, written)
 
@@ -310,8 +229,7 @@ class PictureJobs:
         rule, models = parse_rule(self.options.text_rule), len(self.options.text_only)
         threshold, right = rule.threshold(models), 0
         for number in range(1, models + 1):
-            verdict = yield from ask_text_only(f"text{number}", written, item)
-            right += verdict.correct
+            right += yield from is_answered_without_picture(f"text{number}", written, item)
             if right >= threshold:
                 return f"{right} of {models} models answer it without the picture: {rule.sentence}"
             if right + models - number < threshold:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -46,10 +45,22 @@ class QuestionsResult(Struct, frozen=True):
         }
 
 
-def count_dropped(decisions: Iterable[Decision]) -> dict[str, int]:
-    """Items that were dropped, by rule."""
-    rules = Counter(one.rule for one in decisions if one.action == "drop")
-    return dict(sorted(rules.items()))
+def finish_questions(
+    step: Step,
+    pictures: int,
+    by_dimension: dict[str, int],
+    failed: int = 0,
+    abort_reason: str = "",
+    sources: str = "picture",
+) -> QuestionsResult:
+    """End a step, and say what it came to."""
+    dropped = Counter(one.rule for one in step.decisions.values() if one.action == "drop")
+    result = QuestionsResult(
+        str(step.folder), pictures, sum(by_dimension.values()), failed,
+        dict(sorted(dropped.items())), by_dimension, abort_reason, sources,
+    )  # fmt: skip
+    step.finish(result.counts(), "complete" if result.is_complete else "waiting")
+    return result
 
 
 def decide_once(step: Step, decision: Decision) -> None:

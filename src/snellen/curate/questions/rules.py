@@ -1,20 +1,111 @@
-"""Rules that need no model, each with a name under which its decisions are recorded.
+"""Rules that need no model, each with a name under which its decisions are recorded; and the nouns
+of an English caption, counted by rule.
 
-A rule returns why an item is dropped, as a sentence; "" if it passes.
+A rule returns why an item is dropped, as a sentence; "" if it passes. SEED-Bench-H (Sec. 3.3.1)
+keeps pictures whose caption has more than five nouns. The paper does not name its tagger. This one
+is a list of words that are no nouns, the endings of verbs and adverbs, and the word before:
+captions are short and plain, so that it needs no model. `tests/curate/questions` measures it on
+labelled captions.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+import tomllib
 import unicodedata
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Annotated
 
 from msgspec import Meta, Struct
 from rapidfuzz.distance import Indel
 
-from snellen.curate.questions.extraction import VisualFacts
-from snellen.curate.questions.nouns import find_nouns, is_english
+MIN_NOUNS = 6
+"""The paper drops pictures with no more than five nouns."""
+
+_NOUN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|\d+|[^\sA-Za-z\d]")
+_MIN_LATIN_SHARE = 0.5
+
+
+@functools.cache
+def _lexicon(*names: str) -> frozenset[str]:
+    """The words of these lists of `words.toml`."""
+    table = tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
+    return frozenset(word for name in names for word in table[name].split())
+
+
+def find_nouns(caption: str) -> list[str]:
+    """The nouns of a caption in order, as they stand there; a word that stands twice counts twice.
+
+    Every part of a compound counts ("street sign" is two).
+    """
+    words = _NOUN_WORD.findall(caption)
+    lower = [word.lower() for word in words]
+    return [word for index, word in enumerate(words) if _is_noun(lower, index)]
+
+
+def is_english(caption: str) -> bool:
+    """Whether at least half of the letters are Latin ones: other captions cannot be counted."""
+    letters = [character for character in caption if character.isalpha()]
+    latin = sum(character.isascii() for character in letters)
+    return latin >= _MIN_LATIN_SHARE * len(letters)
+
+
+def _is_noun(words: list[str], index: int) -> bool:
+    """Decide about one word, in lower case, by lists, then endings, then the word before."""
+    word = words[index]
+    if not word[0].isalpha() or len(word) == 1 or word in _lexicon("numbers"):
+        return False
+    if word in _lexicon("naming"):
+        return _names_a_part(words, index)
+    if word in _lexicon("function"):
+        return False
+    # Nouns that end as verbs, adverbs or adjectives do.
+    if word in _lexicon("ing", "ed", "ly", "adjective_exceptions"):
+        return True
+    if word in _lexicon("adjectives"):
+        return _stands_for_a_noun(words, index)
+    if word.endswith(("ly", "ing", "ed", *_lexicon("adjective_endings"))):
+        return False
+    return _is_noun_here(words, index) if _may_be_verb(word) else True
+
+
+def _neighbours(words: list[str], index: int) -> tuple[str, str]:
+    """The words before and after; "" where there is none."""
+    return (words[index - 1] if index else ""), "".join(words[index + 1 : index + 2])
+
+
+def _names_a_part(words: list[str], index: int) -> bool:
+    """ "The top of the hill", "a group of people": a noun before `of`; not in "on top of"."""
+    before, after = _neighbours(words, index)
+    is_named = before in {"a", "an", "the", "each"} or before in _lexicon("adjectives")
+    return after == "of" and is_named
+
+
+def _stands_for_a_noun(words: list[str], index: int) -> bool:
+    """ "A girl in red", "an orange on a plate": an adjective's form behind a determiner, where no
+    noun can follow it."""
+    before, after = _neighbours(words, index)
+    ends = not after or not after[0].isalpha() or after in _lexicon("function")
+    return ends and before in _lexicon("determiners")
+
+
+def _may_be_verb(word: str) -> bool:
+    stems = [word, word.removesuffix("s"), word.removesuffix("es")]
+    if word.endswith("ies"):
+        stems.append(word[:-3] + "y")
+    return not _lexicon("verbs").isdisjoint(stems)
+
+
+def _is_noun_here(words: list[str], index: int) -> bool:
+    """Whether a word that may be a verb is a noun: behind a determiner, number or adjective, or
+    at the beginning."""
+    before, _ = _neighbours(words, index)
+    if not before or not before[0].isalpha():
+        return before not in {",", "-"}
+    return before in _lexicon("determiners", "numbers", "adjectives")
+
 
 DISTRACTORS = 3
 """SEED-Bench-H, Sec. 3.4.1.2: "four choices with one correct option and three distractors"."""
@@ -93,25 +184,10 @@ class WrittenQuestions(Struct, frozen=True):
 
 _WORD = re.compile(r"[^\W_]+|[^\w\s.,;:!?\"'’()\[\]–—]")
 _STOP_WORDS = frozenset(["a", "an", "the", "of", "is", "are", "it", "its", "there"])
-_TELLING = frozenset(
-    [
-        "and",
-        "or",
-        "not",
-        "no",
-        "none",
-        "without",
-        "neither",
-        "nor",
-        "than",
-        "only",
-        "+",
-        "-",
-        "before",
-        "after",
-        "then",
-    ]
-)
+_TELLING = frozenset((
+    "and", "or", "not", "no", "none", "without", "neither", "nor", "than", "only", "+", "-",
+    "before", "after", "then",
+))  # fmt: skip
 """Added words that make another option: "a cat" is not "a cat and a dog"."""
 _NUMBERS = {
     "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
@@ -225,11 +301,6 @@ def check_change_size(caption: str, changed: Sequence[ChangedCaption]) -> str:
         if new:
             return f"{one.caption!r} also changes {', '.join(sorted(new))}"
     return ""
-
-
-def meets_needs(extraction: VisualFacts, needs: Sequence[str]) -> bool:
-    """Whether the facts have all that a dimension needs."""
-    return all(extraction.has(need) for need in needs)
 
 
 def similarity(first: str, second: str) -> float:

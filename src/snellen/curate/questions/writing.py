@@ -1,24 +1,122 @@
-"""Steps that ask: questions of a picture's description, and checks of each question by models."""
+"""Steps that ask: questions of a picture's description, and checks of each question by models.
+
+The prompts are data, in `prompts.toml` and `dimensions.toml`. Their SHA-256 belongs to a step's
+settings: other prompts make other questions.
+"""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from importlib.resources import files
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Literal, NamedTuple
 
+import msgspec
 from msgspec import Struct
 
+from snellen.core.errors import DataError, UnknownName
 from snellen.core.flow import Steps
 from snellen.core.media import Source
 from snellen.core.output import ParsedAnswer
-from snellen.core.request import Generation, Media
+from snellen.core.request import Generation, Media, Message, Part, Text, user
 from snellen.core.sample import MediaRef, Sample, sampling_key
 from snellen.curate.asking import ask_json, ask_text
-from snellen.curate.questions.balance import LABELS, place_options
-from snellen.curate.questions.extraction import VisualFacts, describe
-from snellen.curate.questions.prompt_texts import DimensionPrompt, prompt_messages
+from snellen.curate.metadata.draw import place_options
+from snellen.curate.questions.extraction import NEEDS, VisualFacts, describe
 from snellen.curate.questions.rules import WrittenQuestion, WrittenQuestions
 from snellen.extract.choice import parse_choice
 from snellen.prompts.choice import prompt
+
+_FIELD = re.compile(r"\{([a-z_]+)\}")
+
+Shown = Literal["image", "video", "album", "examples"]
+
+
+class DimensionPrompt(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is asked about in one evaluation dimension; see the head of `dimensions.toml`."""
+
+    name: str
+    media: Shown
+    needs: tuple[str, ...]
+    text: str
+    shows: bool = False
+    reasons: bool = False
+    by_name: bool = False
+
+
+class PromptTexts(NamedTuple):
+    extraction: Mapping[str, str]
+    prompts: Mapping[str, Mapping[str, str]]
+    """`system` and `text` of each other prompt, by name."""
+    digest: str
+
+
+@functools.cache
+def prompt_texts() -> PromptTexts:
+    """The prompts that come with Snellen."""
+    data = (files(__package__) / "prompts.toml").read_bytes()
+    table = tomllib.loads(data.decode())
+    return PromptTexts(table["extraction"], table, hashlib.sha256(data).hexdigest())
+
+
+def prompt_messages(
+    name: str, *parts: Part, text: str = "text", system: str = "system", **fields: str
+) -> list[Message]:
+    """System message and user message of a prompt, `parts` (pictures) before its text."""
+    texts = prompt_texts().prompts[name]
+    # One pass, so that braces of JSON or of a question are never taken for fields.
+    filled = _FIELD.sub(lambda match: fields.get(match[1], match[0]), texts[text].strip())
+    return [Message("system", (Text(texts[system]),)), user(*parts, Text(filled))]
+
+
+def load_dimensions(path: str | None = None) -> dict[str, DimensionPrompt]:
+    """Dimensions by slug: Snellen's own, and those of a user's TOML file, which replace or extend
+    them. Raises DataError."""
+    own = _read_dimensions((files(__package__) / "dimensions.toml").read_bytes(), "dimensions.toml")
+    if path is None:
+        return own
+    try:
+        data = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    return own | _read_dimensions(data, path)
+
+
+def choose_dimensions(
+    dimensions: Mapping[str, DimensionPrompt], names: Sequence[str]
+) -> dict[str, DimensionPrompt]:
+    """Those of these slugs or names; without a name all but those that are asked about by name
+    alone. Raises UnknownName."""
+    by_name = {one.name.lower(): slug for slug, one in dimensions.items()}
+    chosen = {}
+    for name in names:
+        slug = by_name.get(name.lower(), name.lower())
+        if slug not in dimensions:
+            raise UnknownName("dimension", name, dimensions, "see `--list-dimensions`")
+        chosen[slug] = dimensions[slug]
+    return chosen or {slug: one for slug, one in dimensions.items() if not one.by_name}
+
+
+def _read_dimensions(data: bytes, path: str) -> dict[str, DimensionPrompt]:
+    try:
+        table = tomllib.loads(data.decode())
+        prompts = msgspec.convert(table, dict[str, DimensionPrompt])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise DataError(f"{path} is no file of dimensions: {error}") from error
+    for slug, one in prompts.items():
+        unknown = set(one.needs) - {*NEEDS}
+        if unknown:
+            raise DataError(
+                f"{path}, {slug}: needs {', '.join(sorted(unknown))}; expected some of "
+                f"{', '.join(NEEDS)}"
+            )
+    return prompts
+
 
 WRITER, REASONER, CHECKER = "writer", "reasoner", "checker"
 """Roles: who writes the questions, those that take reasoning, and who checks options and videos."""
@@ -37,12 +135,9 @@ class _DistractorVerdict(Struct, frozen=True):
     reason: str = ""
 
 
-class TextVerdict(NamedTuple):
-    """What a text-only model chose; None if its reply names no option."""
-
-    model: str
-    chosen: str | None
-    correct: bool
+def number_lines(texts: Sequence[str]) -> str:
+    """The texts as a numbered list."""
+    return "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
 
 
 def write_questions(
@@ -94,9 +189,11 @@ def ask_single_frame(
 
 def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Steps[str]:
     """Which distractors a model finds as right as the answer; "" if none."""
-    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(written.distractors, 1))
     messages = prompt_messages(
-        "distractors", question=written.question, answer=written.answer, distractors=listed
+        "distractors",
+        question=written.question,
+        answer=written.answer,
+        distractors=number_lines(written.distractors),
     )
     verdict = yield from ask_json(
         role,
@@ -113,13 +210,12 @@ def ask_close_distractors(role: str, written: WrittenQuestion, item: str) -> Ste
     return f"{', '.join(named)}: {verdict.reason or 'as right as the answer'}" if named else ""
 
 
-def ask_text_only(role: str, written: WrittenQuestion, item: str) -> Steps[TextVerdict]:
-    """A text-only model's answer without the picture (Sec. 3.4.1.3)."""
+def is_answered_without_picture(role: str, written: WrittenQuestion, item: str) -> Steps[bool]:
+    """Whether a text-only model answers the question without the picture (Sec. 3.4.1.3)."""
     place = sampling_key("text-only", item)[0] % (len(written.distractors) + 1)
     options = place_options(written.answer, written.distractors, place, item)
-    gold = LABELS[place]
+    gold = ascii_uppercase[place]
     sample = Sample(item, "choice", written.question, (gold,), options)
     reply = yield from ask_text(role, prompt(sample), item, settings=_REPLY)
     answer = parse_choice(reply, options)
-    chosen = answer.value if isinstance(answer, ParsedAnswer) else None
-    return TextVerdict(role, chosen, chosen == gold)
+    return isinstance(answer, ParsedAnswer) and answer.value == gold

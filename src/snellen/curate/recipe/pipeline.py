@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from typing import Literal, TextIO
 
 from msgspec import Struct
 
-from snellen.core.errors import StorageError, UsageError
-from snellen.curate.folder_lock import lock_folder
+from snellen.core.errors import UsageError
+from snellen.curate.folder_lock import lock_folder, set_aside
 from snellen.curate.items import ITEMS_FILE
 from snellen.curate.recipe.progress_state import (
     StepState,
@@ -106,8 +107,20 @@ class RecipePipeline:
         is_known = True
         for step in self.recipe.steps:
             todo, reason = self._todo(step) if is_known else self._todo_unknown(step)
-            is_known = is_known and (todo == "done" or not self._may_write_items(step))
-            planned.append(self._plan_step(step, todo, reason))
+            writes_items = self.commands[step.action].writes_items
+            is_known = is_known and (todo == "done" or not writes_items)
+            planned.append(
+                PlannedStep(
+                    number=step.number,
+                    name=step.name,
+                    action=step.action,
+                    todo=todo,
+                    reason=reason,
+                    folder=str(self._folder(step)),
+                    command=self._command(step),
+                    spent=self._spending_of(step),
+                )
+            )
         return planned
 
     def run(self, notify: Notify) -> RecipeOutcome:
@@ -145,11 +158,11 @@ class RecipePipeline:
         begin = monotonic()
         status: StepStatus = "complete"
         message = ""
-        with self._log(step) as log:
+        with (self.out / f"{step.name}.txt").open("w", encoding="utf-8") as log:
             for phase in command.wanted_phases(self._options(step)):
                 words = self._words(step, phase)
                 arguments = command.parse(words, step.label)
-                arguments.command_line = _join(["snellen", "curate", step.action, *words])
+                arguments.command_line = shlex.join(["snellen", "curate", step.action, *words])
                 arguments.action = step.action
                 try:
                     with contextlib.redirect_stdout(_Tee(sys.stdout, log)):
@@ -177,15 +190,14 @@ class RecipePipeline:
     def _waiting_message(self, step: RecipeStep, sentence: str) -> str:
         command = self.commands[step.action]
         words = command.arguments(self._data(step), str(self._folder(step)), self._options(step))
-        line = _join(["snellen", "curate", step.action, *words])
+        line = shlex.join(["snellen", "curate", step.action, *words])
         return (
             f"{step.label} waits for people: {sentence}\n{command.people}: {line}\n"
             f"then go on with: {self.again}"
         )
 
     def _end(self) -> RecipeOutcome:
-        from snellen.curate.recipe.provenance import write_provenance
-        from snellen.curate.recipe.summary_page import write_summary
+        from snellen.curate.recipe.provenance import write_provenance, write_summary
 
         folders = [(step, self._folder(step), self._private(step)) for step in self.recipe.steps]
         first = self.recipe.steps[0]
@@ -312,9 +324,6 @@ class RecipePipeline:
                 '"FOLDER OR FILE"'
             )
 
-    def _may_write_items(self, step: RecipeStep) -> bool:
-        return self.commands[step.action].writes_items
-
     def _folder(self, step: RecipeStep) -> Path:
         return Path(step.out) if step.out else self.out / step.name
 
@@ -330,52 +339,20 @@ class RecipePipeline:
     def _spending_of(self, step: RecipeStep) -> Spending:
         return read_spending(self._folder(step))
 
-    def _plan_step(self, step: RecipeStep, todo: Todo, reason: str) -> PlannedStep:
-        return PlannedStep(
-            number=step.number,
-            name=step.name,
-            action=step.action,
-            todo=todo,
-            reason=reason,
-            folder=str(self._folder(step)),
-            command=self._command(step),
-            spent=self._spending_of(step),
-        )
-
     def _command(self, step: RecipeStep) -> str:
         """The command of a step, without what only says how models are reached."""
         command = self.commands[step.action]
         options = command.decisive_options(self._options(step))
         data = self._data(step, planned=True)
         words = command.arguments(data, str(self._folder(step)), options)
-        return _join(["snellen", "curate", step.action, *words])
+        return shlex.join(["snellen", "curate", step.action, *words])
 
     def _set_aside(self, step: RecipeStep, notify: Notify) -> None:
         """Rename the folder of a step that is run again: people may have worked on it."""
-        folders = (
-            {self._private(step)}
-            if self.commands[step.action].private_ending
-            else {self._folder(step)}
-        )
-        for folder in folders:
-            if not folder.exists():
-                continue
-            for number in range(1, 10_000):
-                target = folder.with_name(f"{folder.name}.before-{number}")
-                if not target.exists():
-                    break
-            try:
-                folder.rename(target)
-            except OSError as error:
-                raise StorageError(f"cannot rename {folder}: {error.strerror or error}") from error
-            notify(f"    what it had written is in {target}")
-
-    @contextlib.contextmanager
-    def _log(self, step: RecipeStep) -> Iterator[TextIO]:
-        path = self.out / f"{step.name}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="utf-8") as log:
-            yield log
+        has_private = bool(self.commands[step.action].private_ending)
+        folder = self._private(step) if has_private else self._folder(step)
+        if folder.exists():
+            notify(f"    what it had written is in {set_aside(folder)}")
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:
@@ -423,9 +400,3 @@ def total_spending(steps: Sequence[PlannedStep]) -> Spending:
 
 def _spent_clause(spent: Spending) -> str:
     return f" ({spent.sentence()})" if spent.requests else ""
-
-
-def _join(words: Sequence[str]) -> str:
-    import shlex
-
-    return shlex.join(words)

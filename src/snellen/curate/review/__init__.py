@@ -4,9 +4,7 @@ and conflicts, and the next version of the data set.
 entries.py     the append-only log of what people decide
 edits.py       changes of an item, and which of them are refused
 queue.py       which items are reviewed, and why
-outcomes.py    what the decisions about an item come to
-agreement.py   how far annotators agree with each other
-annotators.py  the measures of each annotator, and how probable each decision is
+annotators.py  agreement, the measures of each annotator, and how probable each decision is
 gold.py        items whose right decision is known
 board.py       queue, log and outcomes together, for any number of threads
 exchange.py    files of Label Studio, Argilla and spreadsheets

@@ -13,12 +13,10 @@ from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
 from snellen.curate.decisions import Decision, Evidence
 from snellen.curate.items import Item, ItemTable
-from snellen.curate.review.agreement import FieldAgreement
-from snellen.curate.review.annotators import AnnotatorFigures
-from snellen.curate.review.board import ReviewBoard
+from snellen.curate.review.annotators import AnnotatorFigures, FieldAgreement
+from snellen.curate.review.board import ReviewBoard, ReviewOutcome
 from snellen.curate.review.edits import apply_changes, changes_before_and_after
 from snellen.curate.review.entries import ReviewEntry
-from snellen.curate.review.outcomes import ReviewOutcome
 from snellen.curate.step import Step
 from snellen.report.format import plural
 

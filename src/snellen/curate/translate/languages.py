@@ -74,10 +74,6 @@ class Language(Struct, frozen=True):
         """How many characters of the language's scripts `text` has."""
         return sum(script_of(character) in self.scripts for character in text)
 
-    def uses(self, letter: str) -> bool:
-        """Whether a letter is of the language's scripts."""
-        return script_of(letter) in self.scripts
-
 
 BAR = re.compile(r"\|(?![^()]*\))")
 """Between alternatives, not within brackets."""

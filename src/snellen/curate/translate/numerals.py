@@ -9,9 +9,11 @@ a reading.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from importlib.resources import files
 from typing import Literal, NamedTuple
 
 Form = Literal["digits", "numeral", "word"]
@@ -32,16 +34,8 @@ _HAN_DIGITS = {
 _HAN_TENS = {"十": 10, "拾": 10, "百": 100, "千": 1000}
 _HAN_MYRIADS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _HAN_CLASS = "".join({**_HAN_DIGITS, **_HAN_TENS, **_HAN_MYRIADS})
-_SCALES = {
-    "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
-    "k": 10**3, "m": 10**6, "bn": 10**9,
-    **dict.fromkeys(("tausend", "mille", "mil", "тысяч", "тысячи", "тыс", "ألف", "آلاف"),
-                    10**3),
-    **dict.fromkeys(("millionen", "mio", "millions", "millones", "millón", "миллиона", "миллионов",
-                     "миллион", "млн", "مليون", "ملايين"), 10**6),
-    **dict.fromkeys(("milliarde", "milliarden", "milliard", "milliards", "миллиарда", "миллиардов",
-                     "млрд", "مليار"), 10**9),
-}  # fmt: skip
+_TABLE = tomllib.loads((files(__package__) / "numbers.toml").read_text(encoding="utf-8"))
+_SCALES = {word: int(scale) for scale, words in _TABLE["scales"].items() for word in words.split()}
 _SPACES = " \u00a0\u2009\u202f"
 _DIGITS = re.compile(
     r"(?<![A-Za-z\d_])"
@@ -50,76 +44,11 @@ _DIGITS = re.compile(
     re.IGNORECASE,
 )
 _HAN = re.compile(rf"[{_HAN_CLASS}]+")
-_words = str.split
-_UNITS = _words(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-)
-_TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
-_MONTHS = _words(
-    "january february march april may june july august september october november december"
-)
-_OTHER_WORDS = """
-0: midnight
-0.25: quarter
-0.33: third
-0.5: half halve halved
-0.75: quarters
-10: teens
-1: a an each every per another alone other first once single hourly daily weekly
-2: second twice double doubled couple pair both half halves halve halved fortnight
-3: third thirds thrice triple tripled quarters
-4: fourth quarter quarters quadrupled
-5: fifth
-6: sixth
-7: seventh
-8: eighth
-9: ninth sept
-10: tenth decade decades
-11: eleventh
-12: twelfth dozen dozens noon midnight
-13: thirteenth
-14: fourteenth fortnight
-15: fifteenth quarter
-16: sixteenth
-17: seventeenth
-18: eighteenth
-19: nineteenth
-20: twentieth
-25: quarter
-30: thirtieth half
-45: quarters
-50: half halve halved
-75: quarters
-100: century centuries hundreds percent
-1000: millennium thousands
-1000000: millions
-"""
-
-
-def _word_values() -> dict[str, set[str]]:
-    values: dict[str, set[str]] = {}
-    table = [
-        *((word, str(value)) for value, word in enumerate(_UNITS)),
-        *((word, str(10 * value)) for value, word in enumerate(_TENS, 2)),
-        *(
-            (f"{word[:-1]}ies", str(century + 10 * value))
-            for value, word in enumerate(_TENS, 2)
-            for century in (0, 1900)
-        ),
-        *((word, str(value)) for value, word in enumerate(_MONTHS, 1)),
-        *((word[:3], str(value)) for value, word in enumerate(_MONTHS, 1)),
-        *((word, str(scale)) for word, scale in _SCALES.items() if len(word) > 2),
-    ]
-    for line in _OTHER_WORDS.split("\n"):
-        value, _, words = line.partition(":")
-        table += [(word, value) for word in words.split()]
-    for word, value in table:
-        values.setdefault(word, set()).add(value)
-    return values
-
-
-_WORD_VALUES = _word_values()
+_UNITS, _TENS = _TABLE["units"].split(), _TABLE["tens"].split()
+_WORD_VALUES: dict[str, set[str]] = {}
+for _value, _words in _TABLE["words"].items():
+    for _word in _words.split():
+        _WORD_VALUES.setdefault(_word, set()).add(_value)
 _SPELT = {word: Decimal(value) for value, word in enumerate(_UNITS[:13]) if value > 1}
 _SPELT |= {"twice": Decimal(2), "half": Decimal("0.5")}
 _TENS_AND_UNITS = re.compile(

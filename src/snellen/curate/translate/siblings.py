@@ -1,18 +1,21 @@
-"""Items in another language, and whether two data sets are siblings: the same ids, keys, kinds,
-options and pictures in two languages."""
+"""Items in another language; whether two data sets are siblings: the same ids, keys, kinds, options
+and pictures in two languages; and whether options that repeat have the same translation everywhere.
+"""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from snellen.core.sample import Rotation, Sample
 from snellen.curate.items import Item
-from snellen.curate.translate.contract import ANSWER, HINT, QUESTION, answer_field
+from snellen.curate.translate.instructions import ANSWER, HINT, QUESTION, answer_field
 from snellen.curate.translate.languages import Language
-from snellen.curate.translate.pair import Mismatch
+from snellen.curate.translate.pair import Mismatch, bare_text
 
 LANGUAGE_COLUMN = "language"
 
@@ -76,3 +79,91 @@ def check_kinship(source: Sample, target: Sample) -> Iterator[Mismatch]:
     if [ref.digest for ref in source.media] != [ref.digest for ref in target.media]:
         text = f"{len(target.media)} media, not the {len(source.media)} of the source byte for byte"
         yield Mismatch("media", "all", "doubtful", text)
+
+
+_MAX_TERM = 60
+"""Characters of the longest option that counts as a term."""
+
+
+class TermUse(Struct, frozen=True):
+    """A text that several items have as an option, and how it was translated."""
+
+    term: str
+    translations: dict[str, int]
+    """Translation to the number of items with it, the most frequent first."""
+    items: dict[str, list[str]]
+    """Translation to ids of items with it (at most ten)."""
+
+    @property
+    def is_consistent(self) -> bool:
+        return len(self.translations) == 1
+
+
+class ItemTexts(NamedTuple):
+    """The texts of an item and their translations, by field."""
+
+    id: str
+    source: Mapping[str, str]
+    target: Mapping[str, str]
+
+
+_CLEAR_USES = 3
+"""Items that a term's usual translation needs."""
+
+
+def term_uses(pairs: Iterable[ItemTexts]) -> list[TermUse]:
+    """Options that two or more items have, with their translations; the inconsistent ones first,
+    then the most frequent."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    spelling: dict[str, str] = {}
+    items: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, source, target in pairs:
+        seen: set[str] = set()
+        for field, text in source.items():
+            term, translation = bare_text(text), target.get(field, "").strip()
+            if len(field) != 1 or not translation or len(text) > _MAX_TERM or term in seen:
+                continue
+            seen.add(term)
+            spelling.setdefault(term, text.strip())
+            counts[term][translation] += 1
+            if len(items[term, translation]) < 10:
+                items[term, translation].append(name)
+    uses = [
+        TermUse(
+            spelling[term],
+            dict(each.most_common()),
+            {translation: items[term, translation] for translation, _ in each.most_common()},
+        )
+        for term, each in counts.items()
+        if each.total() > 1
+    ]
+    return sorted(uses, key=lambda use: (use.is_consistent, -sum(use.translations.values())))
+
+
+def displaced_options(
+    pairs: Iterable[ItemTexts], uses: Iterable[TermUse]
+) -> Iterator[tuple[str, Mismatch]]:
+    """Options whose translation is the usual one of another option of the same item: ids with what
+    is wrong. A translation is usual if three items have it, and twice as many as any other."""
+    usual = {bare_text(use.term): word for use in uses if (word := _usual_translation(use))}
+    for name, source, target in pairs:
+        labels = [field for field in source if len(field) == 1 and field in target]
+        expected = {label: usual.get(bare_text(source[label]), "") for label in labels}
+        for label in labels:
+            text = bare_text(target[label])
+            if not expected[label] or text == bare_text(expected[label]):
+                continue
+            other = next((each for each in labels if expected[each] and each != label
+                          and bare_text(expected[each]) == text), None)  # fmt: skip
+            if other is not None:
+                clause = (
+                    f"'{target[label].strip()}' is elsewhere the translation of {other}, and "
+                    f"'{source[label].strip()}' is '{expected[label]}'"
+                )
+                yield name, Mismatch("swapped", label, "wrong", clause)
+
+
+def _usual_translation(use: TermUse) -> str:
+    (word, count), *others = use.translations.items()
+    is_clear = count >= _CLEAR_USES and all(2 * other <= count for _, other in others)
+    return word if is_clear else ""

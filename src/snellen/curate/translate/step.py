@@ -15,26 +15,23 @@ from snellen.api.progress import ProgressChoice
 from snellen.core.atomic_write import save
 from snellen.core.errors import UsageError
 from snellen.core.model import AnyModel
-from snellen.curate.asking import Job, Result, open_models
+from snellen.curate.asking import Job, Result, model_setting, open_models
 from snellen.curate.decisions import FAILED, Action, Decision, Evidence, count_actions
 from snellen.curate.items import ITEMS_FILE, Item, ItemTable, open_items
 from snellen.curate.step import Step, open_step
 from snellen.curate.step_options import StepOptions
-from snellen.curate.translate.consistency import (
-    ItemTexts,
-    TermUse,
-    displaced_options,
-    term_uses,
-)
-from snellen.curate.translate.contract import texts_of
-from snellen.curate.translate.instructions import choose_instruction
+from snellen.curate.translate.instructions import choose_instruction, texts_of
 from snellen.curate.translate.pair import Mismatch
 from snellen.curate.translate.rules import check_pair
 from snellen.curate.translate.siblings import (
+    ItemTexts,
     SiblingPair,
+    TermUse,
     check_kinship,
+    displaced_options,
     pair_siblings,
     sibling_item,
+    term_uses,
 )
 from snellen.curate.translate.translating import (
     TranslatedItem,
@@ -102,7 +99,7 @@ def translate_items(
     """
     _check_plan(plan)
     table = open_items(data, columns)
-    settings = _settings(plan, {role: str(model) for role, model in models.items()})
+    settings = _settings(plan, {role: model_setting(model) for role, model in models.items()})
     with open_step(out, STEP, settings, table) as step:
         reason = ""
         pending = _count_pending(table, plan, step)

@@ -18,6 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from snellen.core.errors import DataError, UsageError
 from snellen.core.missing_file import refuse_pipe
 from snellen.curate.translate.languages import Language, fold_letters
@@ -122,10 +124,8 @@ def read_glossary(path: Path | str) -> dict[str, str]:
         raise UsageError(f"{file}: no such file; a glossary is needed there") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file}: cannot be read as UTF-8 text: {error}") from error
-    if file.suffix == ".toml":
-        return _check_terms(file, _read_toml(file, text))
-    if file.suffix == ".json":
-        return _check_terms(file, _read_json(file, text))
+    if file.suffix in (".toml", ".json"):
+        return _read_table(file, text)
     glossary = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -159,24 +159,16 @@ def read_terms(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def _read_toml(file: Path, text: str) -> object:
+def _read_table(file: Path, text: str) -> dict[str, str]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{file} is not TOML: {error}") from error
-
-
-def _read_json(file: Path, text: str) -> object:
-    try:
-        return json.loads(text)
+        table = tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
+        return msgspec.convert(table, dict[str, str])
+    except msgspec.ValidationError:
+        raise DataError(
+            f'{file}: expected a table of terms with their translation, as in cat = "猫"'
+        ) from None
     except ValueError as error:
-        raise DataError(f"{file} is not JSON: {error}") from error
-
-
-def _check_terms(file: Path, table: object) -> dict[str, str]:
-    if isinstance(table, dict) and all(isinstance(word, str) for word in table.values()):
-        return {str(term): str(word) for term, word in table.items()}
-    raise DataError(f'{file}: expected a table of terms with their translation, as in cat = "猫"')
+        raise DataError(f"{file} is not {file.suffix[1:].upper()}: {error}") from error
 
 
 def has_term(text: str, term: str, language: Language) -> bool:

@@ -12,18 +12,18 @@ from snellen.core.errors import UsageError
 from snellen.core.flow import Steps
 from snellen.core.request import Generation, Message, Text, user
 from snellen.curate.asking import NotJson, ask_json
-from snellen.curate.translate.chrf import chrf
-from snellen.curate.translate.contract import (
+from snellen.curate.translate.instructions import (
     DEFAULT_FIELDS,
     FIELDS,
     MeaningVerdict,
+    judge_prompt,
     reply_form,
     texts_of_reply,
+    translation_prompt,
     write_texts,
 )
-from snellen.curate.translate.instructions import judge_prompt, translation_prompt
 from snellen.curate.translate.languages import Language
-from snellen.curate.translate.pair import Mismatch, TextPair
+from snellen.curate.translate.pair import Mismatch, TextPair, chrf
 from snellen.curate.translate.rules import check_pair
 
 TRANSLATOR, BACK, JUDGE = "translator", "back", "judge"
@@ -94,7 +94,6 @@ class TranslatedItem:
     source: Mapping[str, str]
     texts: Mapping[str, str]
     mismatches: tuple[Mismatch, ...]
-    back: Mapping[str, str] = field(default_factory=dict)
     chrf: Mapping[str, float] = field(default_factory=dict)
     """Of the way back, by field."""
 
@@ -177,7 +176,7 @@ def _look_again(
     if plan.judge:
         mismatches = [*(yield from _judge(plan, item, texts, target)), *mismatches]
     scores = {name: chrf(text.casefold(), texts[name].casefold()) for name, text in back.items()}
-    return TranslatedItem(texts, target, tuple(mismatches), back, scores)
+    return TranslatedItem(texts, target, tuple(mismatches), scores)
 
 
 def _count_wrong(mismatches: Sequence[Mismatch]) -> tuple[int, int]:

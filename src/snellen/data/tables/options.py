@@ -1,10 +1,10 @@
-"""The options of a question that one cell lists, spread over the columns A, B, C, ..."""
+"""Options that one cell lists, alone (spread over the columns A, B, C, ...) or after a question."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from snellen.core.literals import parse_json_or_literal
 from snellen.data.columns import (
@@ -23,8 +23,33 @@ _TEXTS = ("text", "value", "content", "option", "answer", "description")
 _ARRAY = re.compile(r"""\[\s*(?:'[^']*'|"[^"]*")(?:\s+(?:'[^']*'|"[^"]*"))+\s*\]""")
 """An array of texts as numpy prints it: without commas."""
 _ARRAY_ITEM = re.compile(r"""'([^']*)'|"([^"]*)\"""")
-_LINE = re.compile(r"\(?([A-Z])[.):]\s*(\S.*)")
-"""A line of a cell that lists `A. red`."""
+_LINE = re.compile(r"\(?([A-Z])[.):]\s*(.*\S)\s*")
+
+
+class SplitQuestion(NamedTuple):
+    """A question without its options, and the options by label."""
+
+    question: str
+    options: dict[str, str]
+
+
+def split_inline_options(question: str) -> SplitQuestion:
+    """Split off the lines at the end of a question that are labelled A, B, C, ... in this order.
+
+    A question without at least two such lines has no options and stays as it is.
+    """
+    lines = question.rstrip().splitlines()
+    matches = [_LINE.fullmatch(line.strip()) for line in lines]
+    for start, match in enumerate(matches):
+        if match is None or match[1] != "A":
+            continue
+        labelled = [match for match in matches[start:] if match is not None]
+        labels = "".join(match[1] for match in labelled)
+        complete = len(labelled) == len(matches) - start >= 2
+        if complete and labels == option_letters(len(labelled)):
+            stem = "\n".join(lines[:start]).rstrip()
+            return SplitQuestion(stem, {match[1]: match[2] for match in labelled})
+    return SplitQuestion(question, {})
 
 
 def parse_options(value: Any) -> Options | None:
@@ -90,10 +115,8 @@ def _parse_text(text: str) -> Options | None:
             return parse_options(replace_surrogates(parse_json_or_literal(text)))
         except ValueError:
             return None
-    lines = [_LINE.fullmatch(line.strip()) for line in text.splitlines() if line.strip()]
-    listed = [(line[1], line[2]) for line in lines if line]
-    labels = "".join(label for label, _ in listed)
-    return listed if len(lines) > 1 and option_letters(len(lines)) == labels else None
+    split = split_inline_options("\n".join(filter(str.strip, text.splitlines())))
+    return None if split.question else list(split.options.items()) or None
 
 
 def _first(item: Mapping[str, Any], keys: Iterable[str]) -> Any:

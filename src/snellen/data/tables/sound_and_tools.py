@@ -9,7 +9,7 @@ from typing import TypeVar
 from snellen.core.benchmark import Table
 from snellen.core.errors import DataError
 from snellen.core.literals import parse_json_or_literal
-from snellen.data.columns import EMBEDDED_SOUND, is_sound_column
+from snellen.data.columns import EMBEDDED_SOUND, is_sound_column, parse_list
 
 TableT = TypeVar("TableT", bound=Table)
 
@@ -55,8 +55,8 @@ def _is_sound(cell: str) -> bool:
     if cell == EMBEDDED_SOUND or cell.startswith("data:audio/") or _BASE64.fullmatch(cell):
         return True
     if cell.startswith("["):
-        items = _parse(cell)
-        return isinstance(items, list) and bool(items) and all(map(_is_sample_or_sound, items))
+        items = parse_list(cell)
+        return bool(items) and all(map(_is_sample_or_sound, items or ()))
     return _SOUND_FILE.fullmatch(cell.strip()) is not None
 
 
@@ -65,13 +65,9 @@ def _is_sample_or_sound(item: object) -> bool:
 
 
 def _defines_tools(cell: str) -> bool:
-    value = _parse(cell)
+    try:
+        value = parse_json_or_literal(cell)
+    except ValueError:
+        return False
     items = value if isinstance(value, list) else [value]
     return any(isinstance(item, dict) and not _TOOL_KEYS.isdisjoint(item) for item in items)
-
-
-def _parse(cell: str) -> object:
-    try:
-        return parse_json_or_literal(cell)
-    except ValueError:
-        return None

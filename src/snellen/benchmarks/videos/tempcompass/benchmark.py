@@ -30,7 +30,7 @@ from msgspec import structs
 from snellen.benchmarks.declaration.concat_tables import concat_tables
 from snellen.benchmarks.declaration.declaration import Declaration, Video
 from snellen.benchmarks.declaration.golds import label_of_gold, yes_no_golds
-from snellen.benchmarks.declaration.inline_options import label_of, split_inline_options
+from snellen.benchmarks.declaration.inline_options import label_of
 from snellen.benchmarks.declaration.judged import (
     RULE,
     Judged,
@@ -52,6 +52,7 @@ from snellen.core.flow import Flow
 from snellen.core.request import Generation
 from snellen.core.sample import Row, Sample
 from snellen.data.columns import row_gold, row_id
+from snellen.data.tables.options import split_inline_options
 from snellen.extract.published.tempcompass import sentences_by_name
 from snellen.extract.yes_no_words import lone_yes_no
 

@@ -46,7 +46,7 @@ def main(arguments: Namespace) -> Finished:
 
 
 def _list_dimensions(arguments: Namespace) -> Finished:
-    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
+    from snellen.curate.questions.writing import choose_dimensions, load_dimensions
 
     known = load_dimensions(arguments.dimensions)
     chosen = choose_dimensions(known, arguments.dimension or list(known))
@@ -64,8 +64,8 @@ def _make_questions(arguments: Namespace) -> QuestionsResult:
     """Questions of pictures and videos."""
     from snellen.curate.questions.build import make_questions
     from snellen.curate.questions.options import QuestionOptions
-    from snellen.curate.questions.prompt_texts import choose_dimensions, load_dimensions
     from snellen.curate.questions.sources import open_pictures
+    from snellen.curate.questions.writing import choose_dimensions, load_dimensions
 
     if len(arguments.rule) > 1:
         raise UsageError(f"--rule {' '.join(arguments.rule)}: expected one rule of --text-only")
@@ -84,8 +84,11 @@ def _make_drawn(arguments: Namespace) -> QuestionsResult:
     """Questions that are answered by drawing, of captions."""
     from snellen.benchmarks.protocol.drawing_options import split_drawing_options
     from snellen.core.benchmark import Variant
-    from snellen.curate.questions.captions import open_captions
-    from snellen.curate.questions.drawn_questions import DrawnOptions, make_drawn_questions
+    from snellen.curate.questions.drawn_questions import (
+        DrawnOptions,
+        make_drawn_questions,
+        open_captions,
+    )
 
     names = ("draw_size", "draw_steps", "draw_guidance")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name)}

@@ -1,20 +1,27 @@
-"""Data sets that have a file with boxes for each picture."""
+"""Data sets that have a file with boxes for each picture: LabelMe's JSON files
+(https://github.com/wkentaro/labelme), of whose outlines, rectangles and circles the boxes around
+them are taken; and PASCAL VOC's XML files (Everingham et al. 2010,
+http://host.robots.ox.ac.uk/pascal/VOC/), as labelImg and others write them too."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
+
+from msgspec import Struct
 
 from snellen.core.errors import DataError, MediaError
 from snellen.core.media import FileSource
 from snellen.core.sample import MediaRef
 from snellen.curate.metadata.importers.importer import (
     ImportedMetadata,
+    Importer,
     ImportRequest,
-    MetadataImporter,
     annotation_files,
     clip_box,
     only_label,
@@ -22,6 +29,7 @@ from snellen.curate.metadata.importers.importer import (
 from snellen.curate.metadata.records import Corners, MetadataRecord, ObjectBox
 from snellen.curate.picture_files import PICTURE_SUFFIXES
 from snellen.curate.statistics.media_facts import read_image_facts
+from snellen.data.json_document import decode_document
 
 _SUFFIXES = [each for suffix in sorted(PICTURE_SUFFIXES) for each in (suffix, suffix.upper())]
 _MAX_LEVELS = 3
@@ -40,8 +48,8 @@ class Shape(NamedTuple):
 
 
 def box_importer(
-    about: str, suffix: str, sibling: str, parse: Callable[[Path], tuple[str, list[Shape]]]
-) -> MetadataImporter:
+    suffix: str, sibling: str, parse: Callable[[Path], tuple[str, list[Shape]]]
+) -> Importer:
     """The importer of files with this suffix, of which `parse` gives the name of the picture and
     the objects; the pictures may lie in the folder `sibling` beside that of the files."""
 
@@ -68,7 +76,7 @@ def box_importer(
                     boxes += clip_box(label.strip(), corners, size, left_out, crowd=is_difficult)
             yield box_record(request, file_name(file, folder), picture, size, boxes)
 
-    return MetadataImporter(about, read)
+    return read
 
 
 def label_space(request: ImportRequest, labels: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -133,3 +141,64 @@ def picture_size(path: Path) -> tuple[int, int]:
         return facts.width, facts.height
     except MediaError as error:
         raise DataError(f"{path}: {error}") from error
+
+
+class _LabelMeShape(Struct):
+    label: str
+    points: list[tuple[float, float]]
+    shape_type: str = "polygon"
+
+
+class _LabelMeFile(Struct, rename="camel"):
+    shapes: list[_LabelMeShape]
+    image_path: str = ""
+
+
+def _parse_labelme(path: Path) -> tuple[str, list[Shape]]:
+    file = decode_document(path, _LabelMeFile, "a LabelMe file")
+    shapes = [Shape(each.label, _labelme_corners(each), each.shape_type) for each in file.shapes]
+    return file.image_path, shapes
+
+
+def _labelme_corners(shape: _LabelMeShape) -> Corners | None:
+    """The box around a shape; None for one that has none."""
+    if shape.shape_type == "circle" and len(shape.points) == 2:
+        (x, y), edge = shape.points
+        radius = math.dist((x, y), edge)
+        return x - radius, y - radius, x + radius, y + radius
+    if shape.shape_type not in ("polygon", "rectangle", "mask") or len(shape.points) < 2:
+        return None
+    xs, ys = zip(*shape.points, strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+read_labelme = box_importer(".json", ".", _parse_labelme)
+
+
+def _parse_voc(file: Path) -> tuple[str, list[Shape]]:
+    """Raises DataError for a file of another form."""
+    try:
+        text = file.read_bytes()
+        if b"<!ENTITY" in text:
+            raise DataError(f"{file} declares entities, which an annotation does not need")
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise DataError(f"{file} is no XML: {error}") from error
+    if root.tag != "annotation":
+        raise DataError(f"{file} begins with <{root.tag}>; expected PASCAL VOC's <annotation>")
+    return root.findtext("filename", ""), [_voc_shape(file, each) for each in root.iter("object")]
+
+
+def _voc_shape(file: Path, element: ElementTree.Element) -> Shape:
+    texts = [element.findtext(f"bndbox/{name}", "") for name in ("xmin", "ymin", "xmax", "ymax")]
+    try:
+        left, top, right, bottom = map(float, texts)
+    except ValueError:
+        raise DataError(f"{file}: an object has the box {texts}; expected numbers") from None
+    is_difficult = element.findtext("difficult", "0").strip() == "1"
+    # VOC counts pixels from 1, and the last one belongs to the box.
+    corners = (left - 1, top - 1, right, bottom)
+    return Shape(element.findtext("name", ""), corners, is_difficult=is_difficult)
+
+
+read_voc = box_importer(".xml", "JPEGImages", _parse_voc)

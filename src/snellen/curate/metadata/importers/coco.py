@@ -16,7 +16,6 @@ from snellen.curate.attribution import licence_named
 from snellen.curate.metadata.importers.importer import (
     ImportedMetadata,
     ImportRequest,
-    MetadataImporter,
     annotation_files,
     clip_box,
     only_label,
@@ -89,7 +88,7 @@ class _CocoFile(Struct):
     licenses: list[_CocoLicense] = []
 
 
-def _read(request: ImportRequest) -> ImportedMetadata:
+def read_coco(request: ImportRequest) -> ImportedMetadata:
     files = {
         path: decode_document(path, _CocoFile, "a COCO annotation file")
         for path in annotation_files(request, ".json")
@@ -215,6 +214,3 @@ def _keypoints(
         if points and category:
             found.append(Keypoints(category.label, points))
     return tuple(found)
-
-
-IMPORTER = MetadataImporter("COCO's annotation files", _read)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -85,11 +86,8 @@ class ImportedMetadata(Struct):
     """What the files say that no record has, counted while the records are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataImporter:
-    about: str
-    read: Callable[[ImportRequest], ImportedMetadata]
-    """Raises DataError for files of another layout."""
+Importer = Callable[[ImportRequest], ImportedMetadata]
+"""Raises DataError for files of another layout."""
 
 
 class ImportCounts(Struct, omit_defaults=True):
@@ -165,47 +163,32 @@ def annotation_files(request: ImportRequest, suffix: str) -> list[Path]:
     return files
 
 
-IMPORTERS: dict[str, tuple[str, str]] = {
-    "coco": (
-        "coco",
-        "COCO's JSON: instances, captions, keypoints, panoptic segments of the same pictures, one "
-        "file or several; LVIS's JSON",
-    ),
-    "labelme": ("labelme", "LabelMe's JSON files, one for each picture"),
-    "voc": ("voc", "PASCAL VOC's XML files, one for each picture"),
-    "yolo": ("yolo", "YOLO's text files: the data set's folder or its YAML file"),
-    "image-folder": (
-        "image_folder",
-        "a folder of pictures in folders named by their label, or with a metadata.csv or .jsonl",
-    ),
-    "table": (
-        "table",
-        "Parquet, JSON Lines, CSV, TSV, or a Hugging Face data set: a folder or hf://org/name",
-    ),
-    "visual-genome": (
-        "visual_genome",
-        "Visual Genome's JSON: image_data with objects, region_descriptions and relationships",
-    ),
+IMPORTERS = {
+    "coco": "coco:read_coco",
+    "labelme": "box_files:read_labelme",
+    "voc": "box_files:read_voc",
+    "yolo": "yolo:read_yolo",
+    "image-folder": "table:read_image_folder",
+    "table": "table:read_one_table",
+    "visual-genome": "visual_genome:read_visual_genome",
 }
-"""Names, the modules that hold an `IMPORTER`, and a line for people who choose."""
+"""Names, and where each `Importer` is."""
 
 
-def find_importer(name: str) -> MetadataImporter:
+def find_importer(name: str) -> Importer:
     """The importer of that name, Snellen's or a plug-in's. Raises UnknownName."""
     if name in IMPORTERS:
-        importer = import_module(f"{__package__}.{IMPORTERS[name][0]}").IMPORTER
-    else:
-        entry = plugin_entry_points(GROUP).get(name)
-        if entry is None:
-            raise UnknownName(
-                "importer of metadata", name, (*IMPORTERS, *plugin_entry_points(GROUP))
-            )
+        module, _, function = IMPORTERS[name].partition(":")
+        importer = getattr(import_module(f"{__package__}.{module}"), function)
+    elif (entry := plugin_entry_points(GROUP).get(name)) is not None:
         importer = load_entry_point(entry)
-    if not isinstance(importer, MetadataImporter):
-        raise UsageError(
-            f"the plug-in {name!r} is no MetadataImporter; see docs/curate/metadata.md"
-        )
-    return importer
+    else:
+        known = (*IMPORTERS, *plugin_entry_points(GROUP))
+        raise UnknownName("importer of metadata", name, known)
+    if not callable(importer):
+        raise UsageError(f"the plug-in {name!r} is no function; see docs/curate/metadata.md")
+    found: Importer = importer
+    return found
 
 
 def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
@@ -216,18 +199,22 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
     """
     if any(Path(path).absolute() == request.out.absolute() for path in request.paths):
         raise UsageError(f"{request.out} is what is read; choose another file to write")
-    imported = find_importer(name).read(request)
+    imported = find_importer(name)(request)
     facts = SourceFacts(request.license or imported.license, request.url)
     header = MetadataHeader(sources={request.name: facts}, spaces=imported.spaces)
     counts = ImportCounts(str(request.out), name, request.name, 0, 0)
     folder = request.out.absolute().parent
     kept = _KeptPictures(request.kept) if request.kept else None
 
+    last_left_out = ""
+
     def records() -> Iterator[MetadataRecord]:
+        nonlocal last_left_out
         for record in imported.records:
             filled = _fill(record, request)
             if kept is not None and not kept.has_all(filled, folder):
                 kept.left_out += 1
+                last_left_out = ", ".join(filled.images)
                 continue
             counts.without_licence += not header.license_of(filled)
             for picture in filled.images:
@@ -238,7 +225,7 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
             if problem is not None:
                 counts.with_problems += 1
                 if len(counts.problems) < 5:
-                    counts.problems[filled.id] = problem[1]
+                    counts.problems[filled.id] = problem.reason
             yield filled
 
     counts.records = write_records(request.out, header, records())
@@ -247,6 +234,8 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
         counts.left_out[f"pictures that are not in {request.kept}"] = kept.left_out
     if not counts.records:
         request.out.unlink()
+        if kept is not None and kept.left_out:
+            kept.refuse_none(last_left_out)
         raise DataError(f"{', '.join(request.paths)}: no pictures were found by importer {name}")
     if counts.with_problems == counts.records:
         request.out.unlink()
@@ -259,13 +248,33 @@ def import_metadata(name: str, request: ImportRequest) -> ImportCounts:
 
 
 class _KeptPictures:
-    """The pictures of a data set folder. A file is the one of the longest id that its path ends
-    with: sub/a.png is not a.png."""
+    """The pictures of a data set folder. A file is the one of the longest id or path that its own
+    path ends with: sub/a.png is not a.png. File names that stand once in the folder count too."""
 
     def __init__(self, folder: Path) -> None:
+        from snellen.curate.pictures.check import TABLE_FILE
+
         self.left_out = 0
+        self._folder = folder
         self._is_kept = {each.item: False for each in read_decisions(folder)}
         self._is_kept |= {item.id: True for item in open_items(folder)}
+        if (folder / TABLE_FILE).is_file():
+            with (folder / TABLE_FILE).open(newline="", encoding="utf-8") as table:
+                rows = [row for row in csv.DictReader(table, delimiter="\t") if row["file"]]
+            files = [Path(row["file"]) for row in rows]
+            names = Counter(file.name for file in files)
+            for row, file in zip(rows, files, strict=True):
+                keys = ["/".join(file.parts), *([file.name] if names[file.name] == 1 else [])]
+                for key in keys:
+                    self._is_kept.setdefault(key, row["decision"] != "drop")
+
+    def refuse_none(self, picture: str) -> None:
+        """Raises DataError if no picture was found; `picture` is one that was looked for."""
+        there = ", ".join([*self._is_kept][:3])
+        raise DataError(
+            f"0 of {self.left_out} pictures are in {self._folder} and kept: it has {there}; here "
+            f"they are like {picture}"
+        )
 
     def has_all(self, record: MetadataRecord, folder: Path) -> bool:
         """Whether all pictures of a record are kept; its paths are relative to `folder`."""

@@ -1,4 +1,6 @@
-"""Tables: Parquet, JSON Lines, CSV, TSV, and Hugging Face data sets, saved or on the hub.
+"""Tables: Parquet, JSON Lines, CSV, TSV, and Hugging Face data sets, saved or on the hub; and
+pictures in folders that are named by their label, as torchvision's ImageFolder and the Hugging Face
+library read them, or with a `metadata.csv` or `metadata.jsonl` beside them.
 
 Columns become fields by name; `columns` names others. What is no field becomes an annotation.
 """
@@ -14,12 +16,14 @@ from snellen.core.benchmark import Table
 from snellen.core.errors import DataError, UnknownName
 from snellen.core.sample import Row
 from snellen.curate.metadata.importers.importer import (
+    SPLITS,
     ImportedMetadata,
     ImportRequest,
-    MetadataImporter,
     PictureWriter,
+    only_path,
 )
 from snellen.curate.metadata.records import Corners, MetadataRecord, ObjectBox
+from snellen.curate.picture_files import PICTURE_SUFFIXES, find_files
 from snellen.data.columns import is_image_column, is_video_column, parse_list
 from snellen.data.tables.hub import open_arrow
 from snellen.data.tables.open_table import IndexedTable, open_table
@@ -49,7 +53,8 @@ _SYNONYMS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _read(request: ImportRequest) -> ImportedMetadata:
+def read_one_table(request: ImportRequest) -> ImportedMetadata:
+    """The records of the table that is named. Raises DataError."""
     if len(request.paths) != 1:
         raise DataError(f"one table at a time; got {', '.join(request.paths)}")
     return read_table(request, request.paths[0])
@@ -227,4 +232,45 @@ def _label_names(name: str, features: Any) -> Iterator[tuple[str, list[str]]]:
             yield from _label_names(f"{name}.{key}" if name else key, value)
 
 
-IMPORTER = MetadataImporter("tables and Hugging Face data sets", _read)
+_LISTINGS = ("metadata.jsonl", "metadata.csv")
+
+
+def read_image_folder(request: ImportRequest) -> ImportedMetadata:
+    """Read a folder of pictures; one with a `metadata.csv` or `metadata.jsonl` is read as a table.
+    Raises DataError."""
+    folder = only_path(request)
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder; expected a folder of pictures")
+    for name in _LISTINGS:
+        if (folder / name).is_file():
+            return read_table(request, str(folder / name), image_column="file_name")
+    # Names alone are held in memory.
+    files = list(find_files(folder, PICTURE_SUFFIXES))
+    space = dict(_folder_label(path, folder) for path in files)
+    space.pop("", None)
+    return ImportedMetadata(
+        _folder_records(request, folder, files), {request.name: space} if space else {}
+    )
+
+
+def _folder_records(
+    request: ImportRequest, folder: Path, files: list[Path]
+) -> Iterator[MetadataRecord]:
+    for path in files:
+        label, _ = _folder_label(path, folder)
+        relative = path.relative_to(folder)
+        yield MetadataRecord(
+            id=f"{request.name}/{relative.as_posix()}",
+            source=request.name,
+            images=(request.picture_path(relative.as_posix(), folder),),
+            label=label,
+            space=request.name if label else "",
+        )
+
+
+def _folder_label(path: Path, folder: Path) -> tuple[str, str]:
+    """The name of the innermost folder with those above it as its place in a hierarchy; a folder
+    that is named as a split is no label."""
+    parts = [part for part in path.relative_to(folder).parts[:-1] if part.lower() not in SPLITS]
+    names = [part.replace("_", " ") for part in parts]
+    return (names[-1], "/".join(names[:-1])) if names else ("", "")

@@ -13,7 +13,6 @@ from snellen.core.errors import DataError
 from snellen.curate.metadata.importers.importer import (
     ImportedMetadata,
     ImportRequest,
-    MetadataImporter,
     clip_box,
 )
 from snellen.curate.metadata.records import MetadataRecord, ObjectRelation
@@ -64,7 +63,7 @@ class _GenomeImage(Struct):
         return self.image_id if self.image_id is not None else self.id
 
 
-def _read(request: ImportRequest) -> ImportedMetadata:
+def read_visual_genome(request: ImportRequest) -> ImportedMetadata:
     files = [
         decode_document(Path(path).expanduser(), list[_GenomeImage], "a Visual Genome file")
         for path in request.paths
@@ -134,6 +133,3 @@ def _records(
                 if each.subject.label and each.object.label and each.predicate.strip()
             ),
         )
-
-
-IMPORTER = MetadataImporter("Visual Genome's JSON files", _read)

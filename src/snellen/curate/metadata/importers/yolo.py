@@ -19,7 +19,6 @@ from snellen.curate.metadata.importers.importer import (
     SPLITS,
     ImportedMetadata,
     ImportRequest,
-    MetadataImporter,
     clip_box,
     only_path,
 )
@@ -29,7 +28,7 @@ from snellen.curate.picture_files import PICTURE_SUFFIXES, find_files
 _NAME_FILES = ("classes.txt", "obj.names", "labels.txt", "_darknet.labels")
 
 
-def _read(request: ImportRequest) -> ImportedMetadata:
+def read_yolo(request: ImportRequest) -> ImportedMetadata:
     """Read a folder, or its YAML file. Raises DataError."""
     path = only_path(request)
     folder = path.parent if path.is_file() else path
@@ -167,6 +166,3 @@ def _corners(points: list[float]) -> tuple[float, float, float, float]:
     if len(points) < 6 or len(points) % 2:
         raise ValueError("neither a box nor an outline")
     return min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2])
-
-
-IMPORTER = MetadataImporter("YOLO's text files", _read)

@@ -3,7 +3,7 @@
 One line a picture: `{"picture": "park/dog.png", "captions": ["..."], "instances": [{"label": "dog",
 "box": [10, 20, 80, 90], "attributes": ["brown"]}], "dense": [{"text": "...", "box": [...]}],
 "texts": [...]}`, boxes in pixels; of videos `"moments": [{"start": 0, "end": 1, "captions":
-["..."]}]`. `extractions.jsonl` of a data set folder is such a file.
+["..."]}]`. `pictures.jsonl` of a data set folder is such a file.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from snellen.core.errors import DataError, StorageError, UsageError
 from snellen.core.flow import Steps
 from snellen.core.sample import MediaRef
-from snellen.curate.questions.extraction import ASPECTS, Aspect, VisualFacts
-from snellen.curate.questions.extractors.extractor import View, only
+from snellen.curate.questions.extraction import ASPECTS, Aspect, Extractor, View, VisualFacts, only
 from snellen.curate.questions.sources import PictureSource
 
 
@@ -31,13 +31,12 @@ class RecordedFacts(VisualFacts, frozen=True, omit_defaults=True, kw_only=True):
     file's path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedExtractor:
-    name: str
-    aspects: frozenset[Aspect]
-    recorded: RecordedFile
-    model: None = None
-    at_once: bool = True
+R = TypeVar("R", bound=RecordedFacts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedExtractor(Extractor):
+    recorded: RecordedFile[RecordedFacts]
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """What the file says of the picture; nothing if it is not in the file."""
@@ -48,27 +47,27 @@ class RecordedExtractor:
 
 def plain_extraction(line: RecordedFacts) -> VisualFacts:
     """The extraction of a line, without the picture's name."""
-    fields = {name: getattr(line, name) for name in VisualFacts.__struct_fields__}
-    return VisualFacts(**fields)
+    return VisualFacts(*(getattr(line, name) for name in VisualFacts.__struct_fields__))
 
 
-class RecordedFile(Mapping[str, RecordedFacts]):
+class RecordedFile(Mapping[str, R]):
     """The lines of a file by picture, read when they are wanted; of two about one picture the last
     counts."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, form: type[R]) -> None:
         """Check every line. Raises DataError for one that is no extraction, and StorageError."""
-        self._path = path
+        self.path = path
+        self._decoder = msgspec.json.Decoder(form)
         self._places: dict[str, int] = {}
         self._by_name: dict[str, list[str]] = {}
-        place, content = 0, hashlib.sha256()
+        self._end, content = 0, hashlib.sha256()
         try:
             with path.open("rb") as lines:
                 for number, line in enumerate(lines, 1):
                     content.update(line)
                     if line.strip():
-                        self._places[_decode_line(line, f"{path}, line {number}").picture] = place
-                    place += len(line)
+                        self._places[self._decode(line, f", line {number}").picture] = self._end
+                    self._end += len(line)
         except FileNotFoundError:
             raise DataError(f"{path}: there is no such file of extractions") from None
         except OSError as error:
@@ -96,19 +95,22 @@ class RecordedFile(Mapping[str, RecordedFacts]):
         if total and len(missing) == total:
             here, there = (", ".join(map(repr, names[:3])) for names in (missing, list(self)))
             raise UsageError(
-                f"0 of {total} pictures are in {self._path}: ids and file names there look like "
+                f"0 of {total} pictures are in {self.path}: ids and file names there look like "
                 f"{there}, ids here like {here}"
             )
         return len(missing)
 
-    def __getitem__(self, picture: str) -> RecordedFacts:
+    def __getitem__(self, picture: str) -> R:
         place = self._places[picture]
         try:
-            with self._path.open("rb") as file:
+            with self.path.open("rb") as file:
                 file.seek(place)
-                return _decode_line(file.readline(), str(self._path))
+                return self._decode(file.readline())
         except OSError as error:
-            raise StorageError(f"cannot read {self._path}: {error.strerror or error}") from error
+            raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
+
+    def __contains__(self, picture: object) -> bool:
+        return picture in self._places
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -116,18 +118,17 @@ class RecordedFile(Mapping[str, RecordedFacts]):
     def __len__(self) -> int:
         return len(self._places)
 
+    def _decode(self, line: bytes, where: str = "") -> R:
+        try:
+            return self._decoder.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise DataError(f"{self.path}{where} is no extraction: {error}") from error
+
 
 def open_recorded(argument: str, aspects: frozenset[Aspect]) -> RecordedExtractor:
     """Raises DataError for a line that is no extraction, and StorageError."""
     return RecordedExtractor(
         name=f"file:{argument}",
         aspects=aspects or frozenset(ASPECTS),
-        recorded=RecordedFile(Path(argument).expanduser()),
+        recorded=RecordedFile(Path(argument).expanduser(), RecordedFacts),
     )
-
-
-def _decode_line(line: bytes, where: str) -> RecordedFacts:
-    try:
-        return msgspec.json.decode(line, type=RecordedFacts)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{where} is no extraction: {error}") from error

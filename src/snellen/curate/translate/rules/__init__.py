@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from snellen.curate.translate.pair import Mismatch, TextPair
-from snellen.curate.translate.rules import form, meaning, options, verbatim
+from snellen.curate.translate.rules import form, meaning, verbatim
 
 
 class TranslationRule(NamedTuple):
@@ -16,6 +17,14 @@ class TranslationRule(NamedTuple):
     title: str
 
 
+_KEPT = {
+    "code": "code between back-ticks",
+    "formulae": "LaTeX",
+    "addresses": "URLs and e-mail addresses",
+    "files": "file names and paths",
+    "identifiers": "names of variables and functions",
+    "tags": "#tags and @mentions",
+}
 RULES: Mapping[str, TranslationRule] = {
     "empty": TranslationRule(form.check_empty, "a text without a translation, or one for no text"),
     "untranslated": TranslationRule(form.check_untranslated, "text still in the source language"),
@@ -24,16 +33,14 @@ RULES: Mapping[str, TranslationRule] = {
     "label": TranslationRule(form.check_label, "an option's letter added to its text"),
     "length": TranslationRule(form.check_length, "much shorter or longer than translations are"),
     "lines": TranslationRule(form.check_lines, "another number of lines"),
-    "same options": TranslationRule(options.check_same_options, "two options that became the same"),
-    "swapped": TranslationRule(options.check_swapped, "an option that says what another said"),
-    "yes and no": TranslationRule(options.check_yes_no, "yes or no as a word that is not read so"),
+    "same options": TranslationRule(meaning.check_same_options, "two options that became the same"),
+    "swapped": TranslationRule(meaning.check_swapped, "an option that says what another said"),
+    "yes and no": TranslationRule(meaning.check_yes_no, "yes or no as a word that is not read so"),
     "placeholders": TranslationRule(verbatim.check_placeholders, "<image>, {name}, blanks"),
-    "code": TranslationRule(verbatim.check_code, "code between back-ticks"),
-    "formulae": TranslationRule(verbatim.check_formulae, "LaTeX"),
-    "addresses": TranslationRule(verbatim.check_addresses, "URLs and e-mail addresses"),
-    "files": TranslationRule(verbatim.check_files, "file names and paths"),
-    "identifiers": TranslationRule(verbatim.check_identifiers, "names of variables and functions"),
-    "tags": TranslationRule(verbatim.check_tags, "#tags and @mentions"),
+    **{
+        kind: TranslationRule(partial(verbatim.check_kept, kind=kind), title)
+        for kind, title in _KEPT.items()
+    },
     "numbers": TranslationRule(verbatim.check_numbers, "numbers missing or added"),
     "letters": TranslationRule(verbatim.check_letters, "single letters such as an option's label"),
     "symbols": TranslationRule(verbatim.check_symbols, "currency, mathematics, emoji"),

@@ -1,15 +1,19 @@
-"""Rules about what a translation says: terms, opposites, negation, and the way back."""
+"""Rules about what a translation says: terms, opposites, negation, the way back; and about the
+options as a set: as many, all distinct, each in its place."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
-from snellen.curate.translate.chrf import chrf
+from snellen.core.output import ParsedAnswer
 from snellen.curate.translate.languages import Language, fold_letters
-from snellen.curate.translate.pair import Level, Mismatch, TextPair
+from snellen.curate.translate.numerals import number_mentions
+from snellen.curate.translate.pair import Level, Mismatch, TextPair, bare_text, chrf
 from snellen.curate.translate.terms import has_term
+from snellen.extract.yes_no import parse_yes_no
 
 _WORD = re.compile(r"\w+")
 _SHORT_TEXT = 400
@@ -103,3 +107,125 @@ def check_back(pair: TextPair) -> Iterator[Mismatch]:
         if score < pair.min_chrf:
             text = f"translated back it is '{back.strip()}' (chrF {score:.2f})"
             yield Mismatch("back-translation", name, "doubtful", text)
+
+
+_CLEAR = 0.3
+"""By how much the way back must be nearer to another option than to its own."""
+_YES_NO = {"yes": "Yes", "no": "No"}
+
+
+def check_same_options(pair: TextPair) -> Iterator[Mismatch]:
+    """Options that differ still differ, the right one above all."""
+    for one, other in combinations(pair.options, 2):
+        texts = [pair.target.get(name, "") for name in (one, other)]
+        if not all(text.strip() for text in texts):
+            continue
+        if bare_text(texts[0]) != bare_text(texts[1]):
+            continue
+        if bare_text(pair.source[one]) == bare_text(pair.source[other]):
+            continue
+        right = [name for name in (one, other) if name in pair.gold]
+        key = f"; {right[0]} is the right answer" if right else ""
+        text = f"{one} and {other} are both '{texts[0].strip()}'{key}"
+        yield Mismatch("same options", other, "wrong", text)
+
+
+def check_swapped(pair: TextPair) -> Iterator[Mismatch]:
+    """No option says what another option said: its numbers, its colour, its side, its way back."""
+    named = [name for name in pair.options if name in set(pair.fields)]
+    before = {name: _source_marks(pair, name) for name in named}
+    after = {name: _target_marks(pair, name) for name in named}
+    for name in named:
+        others = [other for other in named if other != name]
+        stolen = next((other for other in others if _says(pair, before, after, name, other)), None)
+        if stolen is not None:
+            text = f"'{pair.target[name].strip()}' says what {stolen} says in the source"
+            yield Mismatch("swapped", name, "wrong", text)
+
+
+def _says(
+    pair: TextPair, before: dict[str, set[str]], after: dict[str, set[str]], name: str, other: str
+) -> bool:
+    """Whether the translation of `name` has what distinguishes `other`, and lacks its own."""
+    ours, theirs = before[name] - before[other], before[other] - before[name]
+    if ours and theirs and theirs <= after[name] and not ours & after[name]:
+        return True
+    back = pair.back.get(name, "")
+    if not back.strip():
+        return False
+    return chrf(back, pair.source[other]) > chrf(back, pair.source[name]) + _CLEAR
+
+
+def _source_marks(pair: TextPair, name: str) -> set[str]:
+    text = pair.source_spans[name].rest
+    marks = {
+        f"{group.title}: {each}" for group, known in pair.source_concepts[name] for each in known
+    }
+    marks |= {
+        f"glossary: {term}" for term in pair.glossary if has_term(text, term, pair.source_language)
+    }
+    return marks | _number_marks(text) | _kept_marks(pair.source_spans[name].kept)
+
+
+def _target_marks(pair: TextPair, name: str) -> set[str]:
+    text = pair.target_spans[name].rest
+    # Only of groups that some option of the source has a word of: no other could be exchanged.
+    groups = {
+        group.title: group
+        for each in pair.options
+        for group, _ in pair.source_concepts.get(each, ())
+    }
+    marks = {
+        f"{group.title}: {each}"
+        for group in groups.values()
+        for each in group.target_concepts(text)[1]
+    }
+    marks |= {
+        f"glossary: {term}"
+        for term, word in pair.glossary.items()
+        if has_term(text, word, pair.target_language)
+    }
+    return marks | _number_marks(text) | _kept_marks(pair.target_spans[name].kept)
+
+
+def _number_marks(text: str) -> set[str]:
+    return {
+        f"number: {value.normalize()}"
+        for mention in number_mentions(text)
+        for value in mention.readings
+    }
+
+
+def _kept_marks(kept: dict[str, list[str]]) -> set[str]:
+    return {f"{kind}: {text}" for kind, texts in kept.items() for text in texts}
+
+
+def check_yes_no(pair: TextPair) -> Iterator[Mismatch]:
+    """Yes and no as options are words that the parser of replies reads as yes and no; a question
+    that asks for one of the two names words that it reads."""
+    language = pair.target_language
+    for name in pair.options:
+        meaning = _yes_or_no(pair.source[name], pair.source_language)
+        text = pair.target.get(name, "").strip()
+        if not meaning or not text:
+            continue
+        answer = parse_yes_no(text)
+        if not isinstance(answer, ParsedAnswer) or answer.value != meaning:
+            expected = (language.yes if meaning == "Yes" else language.no) or meaning
+            yield Mismatch("yes and no", name, "wrong", f"'{text}', expected '{expected}'")
+    question = pair.source.get("question", "").casefold()
+    target = pair.target.get("question", "").casefold()
+    if not target or not pair.source_language.asks_yes_or_no(question):
+        return
+    for english, word in (("yes", language.yes), ("no", language.no)):
+        words = {each.casefold() for each in (word, english) if each}
+        if not any(has_term(target, each, language) for each in words):
+            text = f"the question asks for '{word or english}', which the translation does not name"
+            yield Mismatch("yes and no", "question", "wrong", text)
+
+
+def _yes_or_no(text: str, language: Language) -> str:
+    """ "Yes" or "No" if that is the whole text, in English or in `language`; else ""."""
+    bare = bare_text(text)
+    known = {bare_text(word): value for word, value in ((language.yes, "Yes"), (language.no, "No"))}
+    return {**known, **_YES_NO}.get(bare, "") if bare else ""

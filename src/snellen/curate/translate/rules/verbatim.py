@@ -16,8 +16,7 @@ from snellen.curate.translate.numerals import (
     spelt_numbers,
     word_values,
 )
-from snellen.curate.translate.pair import Level, Mismatch, TextPair
-from snellen.curate.translate.spans import BLANK
+from snellen.curate.translate.pair import BLANK, Level, Mismatch, TextPair
 from snellen.curate.translate.terms import has_term, terms_of
 
 _LETTER = re.compile(r"(?<![\w'’.&/-])([A-Z])(?![\w'’&-]|\.\s?[A-Za-z])")
@@ -64,37 +63,9 @@ def check_placeholders(pair: TextPair) -> Iterator[Mismatch]:
             yield Mismatch("placeholders", name, "wrong", f"{what} {got}")
 
 
-def check_code(pair: TextPair) -> Iterator[Mismatch]:
-    """Code between back-ticks is the same."""
-    return _check_kept(pair, "code", "wrong")
-
-
-def check_formulae(pair: TextPair) -> Iterator[Mismatch]:
-    """LaTeX is the same but for white space and the content of \\text{...}."""
-    return _check_kept(pair, "formulae", "wrong")
-
-
-def check_addresses(pair: TextPair) -> Iterator[Mismatch]:
-    """URLs and e-mail addresses are the same."""
-    return _check_kept(pair, "addresses", "wrong")
-
-
-def check_files(pair: TextPair) -> Iterator[Mismatch]:
-    """File names and paths are the same."""
-    return _check_kept(pair, "files", "wrong")
-
-
-def check_identifiers(pair: TextPair) -> Iterator[Mismatch]:
-    """Names of variables, functions and flags in running text are the same."""
-    return _check_kept(pair, "identifiers", "wrong")
-
-
-def check_tags(pair: TextPair) -> Iterator[Mismatch]:
-    """#tags and @mentions are the same."""
-    return _check_kept(pair, "tags", "wrong")
-
-
-def _check_kept(pair: TextPair, kind: str, level: Level) -> Iterator[Mismatch]:
+def check_kept(pair: TextPair, kind: str) -> Iterator[Mismatch]:
+    """Parts of one kind, such as code or addresses, are the same; of LaTeX but for white space and
+    the content of \\text{...}."""
     for name in pair.fields:
         target = pair.target[name]
         kept = set(pair.target_spans[name].kept.get(kind, ()))
@@ -103,7 +74,7 @@ def _check_kept(pair: TextPair, kind: str, level: Level) -> Iterator[Mismatch]:
             # The text may be there in another form, such as code without its back-ticks.
             if text in kept or "".join(text.split()) in bare:
                 continue
-            yield Mismatch(kind, name, level, f"'{text}' is missing or changed")
+            yield Mismatch(kind, name, "wrong", f"'{text}' is missing or changed")
 
 
 def check_numbers(pair: TextPair) -> Iterator[Mismatch]:

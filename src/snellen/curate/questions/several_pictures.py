@@ -1,29 +1,70 @@
-"""In-Context Captioning (SEED-Bench-H, Sec. 3.2.2.1 and 3.3.2): two pictures with a caption each,
-and a third whose caption is asked for.
+"""Questions that show several pictures: stories of an album, and In-Context Captioning
+(SEED-Bench-H, Sec. 3.2.2.1 and 3.3.2).
 
-A language model restates each kept question about an attribute or a count as a caption, and says
-which property it is about; three pictures whose captions are about the same one make a question.
+A story shows 2 to 4 pictures of one album. For a caption after two examples, a language model
+restates each kept question about an attribute or a count as a caption, and says which property it
+is about; three pictures whose captions are about the same one make a question.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from snellen.core.flow import Steps
 from snellen.core.request import Generation
 from snellen.core.sample import sampling_key
 from snellen.curate.asking import ask_json
-from snellen.curate.questions.prompt_texts import prompt_messages, prompt_texts
+from snellen.curate.questions.extraction import VisualFacts, describe
+from snellen.curate.questions.extractors.recorded import plain_extraction
 from snellen.curate.questions.records import Draft, PictureRecords, RestatedCaption
 from snellen.curate.questions.rules import DISTRACTORS, WrittenQuestion
+from snellen.curate.questions.sources import Picture
+from snellen.curate.questions.writing import number_lines, prompt_messages, prompt_texts
 
+_MIN_PICTURES, _MAX_PICTURES = 2, 4
 DIMENSION = "In-Context Captioning"
 SOURCES = ("Instance Attribute", "Instance Counting")
 """Dimensions whose questions are restated."""
 EXAMPLES = 2
 _PREFIX = "in-context:"
 _SETTINGS = Generation(max_new_tokens=512)
+
+
+class Album(NamedTuple):
+    """Pictures of one story, in order, and what is to be seen in all of them."""
+
+    id: str
+    pictures: tuple[Picture, ...]
+    facts: VisualFacts
+
+
+def find_albums(pictures: Iterable[Picture], records: PictureRecords, seed: int) -> Iterator[Album]:
+    """Albums by the cell `album` (of a folder: its sub-folders), 2 to 4 pictures of each by seed,
+    in their order. Pictures that were dropped are left out."""
+    by_album: dict[str, list[Picture]] = defaultdict(list)
+    for picture in pictures:
+        if picture.cells.get("album") and picture.kind == "image" and picture.id in records:
+            by_album[picture.cells["album"]].append(picture)
+    for name, members in by_album.items():
+        usable = [one for one in members if records[one.id].captions]
+        if len(usable) < _MIN_PICTURES:
+            continue
+        key = sampling_key(f"{seed}:albums", name)
+        count = min(len(usable), _MIN_PICTURES + key[0] % (_MAX_PICTURES - _MIN_PICTURES + 1))
+        drawn = sorted(usable, key=lambda one: sampling_key(f"{seed}:{name}", one.id))[:count]
+        chosen = tuple(one for one in usable if one in drawn)
+        yield Album(f"album:{name}", chosen, _join_captions(chosen, records))
+
+
+def _join_captions(pictures: Iterable[Picture], records: PictureRecords) -> VisualFacts:
+    """What is to be seen in each picture, as one caption each."""
+    captions = []
+    for number, picture in enumerate(pictures, 1):
+        text = describe(plain_extraction(records[picture.id])).replace("\n", " ")
+        captions.append(f"Picture {number}: {text}")
+    return VisualFacts(captions=tuple(captions))
 
 
 def record_id(draft: Draft) -> str:
@@ -35,12 +76,11 @@ def restate(role: str, draft: Draft, item: str) -> Steps[RestatedCaption]:
     """A question and its options as captions. Raises NotJson and AskFailed."""
     classes = prompt_texts().prompts["aspects"]["classes"]
     written = draft.written
-    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(written.distractors, 1))
     messages = prompt_messages(
         "aspects",
         question=written.question,
         answer=written.answer,
-        distractors=listed,
+        distractors=number_lines(written.distractors),
         classes=classes,
     )
 

@@ -1,4 +1,6 @@
-"""`pipeline:TASK@MODEL`: tasks of the transformers library on any checkpoint for them.
+"""Extractors that run on this machine, `pipeline:TASK@MODEL` and `rapidocr`.
+
+`pipeline`: tasks of the transformers library on any checkpoint for them:
 
 image-to-text                    a caption; as `dense`, one of each instance's crop
 object-detection                 instances with labels and boxes
@@ -7,22 +9,27 @@ mask-generation                  segments without labels (SAM)
 zero-shot-image-classification   labels for segments (or attributes), of crops
 image-classification             labels or attributes, of crops
 
-A checkpoint is a model like any other here: its replies are stored under a digest of weights, task
-and picture. What it replies is `VisualFacts` as JSON.
+`rapidocr`: text in pictures by RapidOCR (PP-OCR, the models of PaddleOCR, on ONNX Runtime), the
+extra `ocr`. Its weights come with the package, so that nothing is downloaded.
+
+Each is a model like any other here: its replies, `VisualFacts` as JSON, are stored under a digest
+of weights, task and picture.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
-from snellen.core.errors import MediaError, UsageError
+from snellen.core.errors import MediaError, MissingExtra, UsageError
 from snellen.core.flow import Steps
 from snellen.core.media import decode_image
 from snellen.core.model import Capabilities, Identity, ModelDefaults
@@ -30,8 +37,15 @@ from snellen.core.output import Failure, Generated, Output
 from snellen.core.request import Generate, Media, Request, Text, user
 from snellen.core.sample import MediaRef
 from snellen.curate.asking import ask_text
-from snellen.curate.questions.extraction import Aspect, Instance, RegionText, VisualFacts
-from snellen.curate.questions.extractors.extractor import View, clip_box
+from snellen.curate.questions.extraction import (
+    Aspect,
+    Extractor,
+    Instance,
+    RegionText,
+    View,
+    VisualFacts,
+    clip_box,
+)
 from snellen.models.hf.checkpoint import Checkpoint, find_checkpoint
 from snellen.models.hf.loading import choose_device, require, silence_library
 from snellen.settings import max_image_pixels
@@ -57,38 +71,66 @@ _ATTRIBUTES = (
     "wooden", "metal", "glass", "plastic", "striped", "spotted", "round", "square", "wet",
 )  # fmt: skip
 """Words that a zero-shot classifier chooses attributes from."""
+_OCR_LIBRARIES = ("rapidocr", "onnxruntime")
+_MIN_TEXT_SCORE = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineExtractor:
+class FactsModel(ModelDefaults):
+    """A picture in, `VisualFacts` as JSON out."""
+
+    batch_size = 1
+    identity: Identity
+
+    def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        if not isinstance(request, Generate):
+            return Failure("unsupported", f"{self.identity.name} describes pictures alone")
+        begun = time.perf_counter()
+        (ref,) = request.messages[0].media()
+        try:
+            image = decode_image(request.media[ref.digest].read(), max_image_pixels())
+        except MediaError as error:
+            return Failure("media", str(error))
+        text = msgspec.json.encode(self.find(image, request.messages[0].text())).decode()
+        return Generated(text, seconds=round(time.perf_counter() - begun, 6))
+
+    def find(self, image: PILImage, text: str) -> VisualFacts:
+        """What is to be seen in a picture, by what a request says."""
+        raise NotImplementedError
+
+
+def _ask_facts(
+    role: str, picture: str, ref: MediaRef, words: Sequence[str] | None = None
+) -> Steps[VisualFacts]:
+    """Ask the model of a role about a picture, with the labels to choose from if it takes any."""
+    parts = [] if words is None else [Text(msgspec.json.encode({"labels": list(words)}).decode())]
+    message = user(Media("image", ref.digest), *parts)
+    reply = yield from ask_text(role, [message], picture, media={ref.digest: ref.source})
+    return msgspec.json.decode(reply, type=VisualFacts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PipelineExtractor(Extractor):
     """An extractor whose model is a checkpoint for one task."""
 
-    name: str
-    aspects: frozenset[Aspect]
-    model: PipelineModel
+    task: str
     at_once: bool = False
 
     def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
         """Captions and detections of the whole picture, everything else of each crop."""
         found = VisualFacts(view.width, view.height)
+        is_zero_shot = self.task.startswith("zero-shot")
         if "caption" in aspects:
-            found = found.join((yield from self._ask(view.picture, view.ref, role)))
-        if "instances" in aspects:
-            words = view.words if self.model.task.startswith("zero-shot") else ()
-            if words or not self.model.task.startswith("zero-shot"):
-                found = found.join((yield from self._ask(view.picture, view.ref, role, words)))
+            found = found.join((yield from _ask_facts(role, view.picture, view.ref, ())))
+        if "instances" in aspects and (view.words or not is_zero_shot):
+            words = view.words if is_zero_shot else ()
+            found = found.join((yield from _ask_facts(role, view.picture, view.ref, words)))
         for aspect in ("labels", "attributes", "dense"):
             if aspect in aspects:
                 found = found.join((yield from self._describe_crops(view, aspect, role)))
         return replace(found, width=view.width, height=view.height)
-
-    def _ask(
-        self, picture: str, ref: MediaRef, role: str, words: Sequence[str] = ()
-    ) -> Steps[VisualFacts]:
-        wanted = msgspec.json.encode({"labels": list(words)}).decode()
-        message = user(Media("image", ref.digest), Text(wanted))
-        reply = yield from ask_text(role, [message], picture, media={ref.digest: ref.source})
-        return msgspec.json.decode(reply, type=VisualFacts)
 
     def _describe_crops(self, view: View, aspect: Aspect, role: str) -> Steps[VisualFacts]:
         """What the task says of each instance's crop: its label, attributes or a sentence."""
@@ -98,7 +140,7 @@ class PipelineExtractor:
             if aspect == "labels" and (instance.label or not view.words):
                 continue
             words = {"labels": view.words, "attributes": _ATTRIBUTES}.get(aspect, ())
-            result = yield from self._ask(view.picture, crop, role, words)
+            result = yield from _ask_facts(role, view.picture, crop, words)
             if aspect == "dense":
                 dense += [RegionText(caption, instance.box) for caption in result.captions]
                 continue
@@ -113,10 +155,8 @@ class PipelineExtractor:
         return VisualFacts(dense=tuple(dense), instances=() if dense else tuple(instances))
 
 
-class PipelineModel(ModelDefaults):
+class PipelineModel(FactsModel):
     """A checkpoint for one task; weights load with the first picture."""
-
-    batch_size = 1
 
     def __init__(self, task: str, checkpoint: Checkpoint, device: str) -> None:
         self.task = task
@@ -128,34 +168,17 @@ class PipelineModel(ModelDefaults):
         self._checkpoint, self._device = checkpoint, device
         self._loaded: Any = None
 
-    def answer_batch(self, requests: Sequence[Request]) -> list[Output]:
-        return [self._answer(request) for request in requests]
-
-    def _answer(self, request: Request) -> Output:
-        if not isinstance(request, Generate):
-            return Failure("unsupported", f"{self.task} describes pictures and does nothing else")
-        begun = time.perf_counter()
-        (ref,) = request.messages[0].media()
-        try:
-            image = decode_image(request.media[ref.digest].read(), max_image_pixels())
-        except MediaError as error:
-            return Failure("media", str(error))
-        wanted = msgspec.json.decode(request.messages[0].text())["labels"]
-        found = self._run(image, wanted)
-        text = msgspec.json.encode(found).decode()
-        return Generated(text, seconds=round(time.perf_counter() - begun, 6))
-
-    def _run(self, image: PILImage, words: Sequence[str]) -> VisualFacts:
-        if self._loaded is None:
-            with silence_library():
-                self._loaded = _load(self.task, self._checkpoint, self._device)
+    def find(self, image: PILImage, text: str) -> VisualFacts:
+        words = msgspec.json.decode(text)["labels"]
         with silence_library():
+            if self._loaded is None:
+                self._loaded = _load(self.task, self._checkpoint, self._device)
             if self.task == "image-to-text":
                 model, processor = self._loaded
                 return VisualFacts(*image.size, captions=(_caption(model, processor, image),))
             if self.task == "mask-generation":
                 return VisualFacts(*image.size, instances=_segments(self._loaded(image)))
-            arguments = {"candidate_labels": list(words)} if "zero-shot" in self.task else {}
+            arguments = {"candidate_labels": words} if "zero-shot" in self.task else {}
             result: list[dict[str, Any]] = self._loaded(image, **arguments)
         return VisualFacts(*image.size, instances=_instances(result, image))
 
@@ -182,7 +205,7 @@ def open_pipeline(argument: str, aspects: frozenset[Aspect]) -> PipelineExtracto
             "pip install torchvision"
         )
     model = PipelineModel(task, find_checkpoint(name, needs_tokenizer=False), choose_device("auto"))
-    return PipelineExtractor(name=f"pipeline:{argument}", aspects=aspects, model=model)
+    return PipelineExtractor(name=f"pipeline:{argument}", aspects=aspects, model=model, task=task)
 
 
 def _load(task: str, checkpoint: Checkpoint, device: str) -> Any:
@@ -217,13 +240,8 @@ def _instances(result: Sequence[Mapping[str, Any]], image: PILImage) -> tuple[In
     for one in result:
         box = one.get("box")
         edges = (box["xmin"], box["ymin"], box["xmax"], box["ymax"]) if box is not None else None
-        found.append(
-            Instance(
-                str(one["label"]),
-                None if edges is None else clip_box(edges, *image.size),
-                score=round(float(one["score"]), 4),
-            )
-        )
+        clipped = None if edges is None else clip_box(edges, *image.size)
+        found.append(Instance(str(one["label"]), clipped, score=round(float(one["score"]), 4)))
     return tuple(found)
 
 
@@ -238,3 +256,56 @@ def _segments(result: Mapping[str, Any]) -> tuple[Instance, ...]:
             box = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
             found.append(Instance(box=(float(box[0]), float(box[1]), float(box[2]), float(box[3]))))
     return tuple(found)
+
+
+class OcrExtractor(Extractor):
+    def find(self, view: View, aspects: frozenset[Aspect], role: str) -> Steps[VisualFacts]:
+        """The lines of text, in the order of reading."""
+        return _ask_facts(role, view.picture, view.ref)
+
+
+class OcrModel(FactsModel):
+    """RapidOCR as a model."""
+
+    def __init__(self) -> None:
+        facts = {name: version(name) for name in _OCR_LIBRARIES}
+        self.identity = Identity("ocr", "rapidocr", facts)
+        self.capabilities = Capabilities(
+            inputs=frozenset({"image"}), many_images=False, interleaved=False
+        )
+
+    def find(self, image: PILImage, text: str) -> VisualFacts:
+        """Lines of text with their boxes; corners of a turned line become the box around it."""
+        import numpy
+
+        blue_first = numpy.asarray(image)[:, :, ::-1]
+        said = _ocr_engine()(blue_first)
+        lines = []
+        if said.txts is not None:
+            for line, corners, score in zip(said.txts, said.boxes, said.scores, strict=True):
+                if score >= _MIN_TEXT_SCORE and line.strip():
+                    xs, ys = corners[:, 0], corners[:, 1]
+                    box = (float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max()))
+                    lines.append(RegionText(line.strip(), box, round(float(score), 4)))
+        return VisualFacts(*image.size, texts=tuple(lines))
+
+
+def open_rapidocr(argument: str, aspects: frozenset[Aspect]) -> OcrExtractor:
+    """Raises UsageError for any other aspect than text, and MissingExtra."""
+    if argument or not aspects <= {"text"}:
+        raise UsageError("rapidocr finds text, with its own weights: write text=rapidocr")
+    for library in _OCR_LIBRARIES:
+        if find_spec(library) is None:
+            raise MissingExtra("reading text in pictures", "ocr", library)
+    return OcrExtractor(name="rapidocr", aspects=frozenset({"text"}), model=OcrModel())
+
+
+@functools.cache
+def _ocr_engine() -> Any:
+    import logging
+
+    from rapidocr import RapidOCR
+
+    # It reports each file that it loads, and every picture without text, as a warning.
+    logging.getLogger("RapidOCR").setLevel(logging.ERROR)
+    return RapidOCR(params={"Global.log_level": "error"})
