@@ -174,7 +174,6 @@ def test_a_judge_sees_both_pictures() -> None:
         ("", None, "no program"),
         (REPLY, ProgramReport(ProgramFailure("error", "NameError: x")), "error"),
         (REPLY, ProgramReport(ProgramFailure("timeout", "late")), "timeout"),
-        (REPLY, ProgramReport(), "ended"),
     ],
 )
 def test_no_chart_earns_nothing(reply: str, report: ProgramReport | None, end: str) -> None:
@@ -184,6 +183,32 @@ def test_no_chart_earns_nothing(reply: str, report: ProgramReport | None, end: s
     assert len(programs.asked) == (0 if report is None else 1)
     if report is not None and report.failure is not None:
         assert report.failure.message in str(made.passes[0].verdicts[0].output)
+
+
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        (ProgramReport(ProgramFailure("report", "no chart")), "no chart"),
+        (ProgramReport(), "its report is not that of a chart: it holds none"),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_no_answer(report: ProgramReport, why: str) -> None:
+    """The program wrote it itself, now or where an earlier version stored it."""
+    made = record(Programs(report), REPLY)
+    assert (made.score, made.outcome, made.unscored) == (None, "failed", "failed")
+    assert made.passes[0].verdicts[0].output == Failure("request", why)
+
+
+def test_a_picture_that_cannot_be_read_is_no_answer() -> None:
+    class Pictures(Programs):
+        def answer(self, request: Request) -> Output:
+            forged = ProgramReport(ProgramFailure("report", "no picture"))
+            return (
+                Generated(_json(forged)) if isinstance(request, Draw) else super().answer(request)
+            )
+
+    made = record(Pictures(DRAWN, DRAWN), REPLY, judges=1)
+    assert (made.score, made.outcome, made.unscored) == (None, "failed", "failed")
 
 
 def test_a_reference_that_does_not_run_leaves_the_reply_out() -> None:

@@ -101,7 +101,7 @@ def failure_of(workers: Workers, program: str, seconds: float = 30.0) -> str:
         ("landlock", (LANDLOCK,), ()),
         ("limits", (RESOURCE_LIMITS,), ()),
         ("namespaces landlock", (NAMESPACES, EMPTY_ROOT, LANDLOCK), ("files",)),
-        ("filter", (FILTER,), ()),
+        pytest.param("filter", (FILTER,), (), marks=pytest.mark.release),
     ],
     indirect=["workers"],
 )
@@ -228,6 +228,7 @@ while report:
 os._exit(0)
 """
 """A program that writes its report itself."""
+CUT_REPORT = FORGE.replace("len(report))", "2 * len(report))") % "{}"
 BAD_COLOUR = FORGE % '{"colours": [["line", "#ZZZZZZ"]]}'
 MALFORMED = {
     BAD_COLOUR: "matching regex",
@@ -289,6 +290,7 @@ def run_snellen(
     )
 
 
+@pytest.mark.release
 def test_where_nothing_holds_snellen_refuses(tmp_path: Path) -> None:
     said = run_snellen(tmp_path, EVERY_LAYER, "yes", "plt.plot([1])")
     assert said.returncode == 2, said
@@ -303,10 +305,12 @@ def test_where_nothing_holds_snellen_refuses(tmp_path: Path) -> None:
 
 
 def test_unprotected_programs_run_and_the_run_says_so(tmp_path: Path) -> None:
-    """One of them draws, and one writes a report that is not that of a chart."""
+    """One of them draws, one crashes, which is wrong, and two write reports that cannot be read,
+    which is no answer, also when the run is started again."""
     chart = "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3], [2, 4, 3], color='red')"
-    said = run_snellen(tmp_path, EVERY_LAYER, "unprotected", chart, BAD_COLOUR)
-    assert said.returncode == 0, said
+    programs = (chart, "import os\nos.kill(os.getpid(), 11)", BAD_COLOUR, CUT_REPORT)
+    said = run_snellen(tmp_path, EVERY_LAYER, "unprotected", *programs)
+    assert said.returncode == 1, said
     assert "Traceback" not in said.stdout + said.stderr
     assert "(run_code=unprotected" in said.stdout
     (page,) = tmp_path.glob("out/*/report.html")
@@ -317,12 +321,27 @@ def test_unprotected_programs_run_and_the_run_says_so(tmp_path: Path) -> None:
         assert part in page.read_text()
     (run,) = tmp_path.glob("out/*/run.json")
     assert '"run_code":"unprotected"' in run.read_text().replace(" ", "")
-    (samples,) = tmp_path.glob("out/*/samples.jsonl")
-    records = map(json.loads, samples.read_text().splitlines())
-    malformed, drawn = sorted(records, key=lambda record: record["groups"]["program"] == "drawn")
-    assert (drawn["score"], drawn["groups"]["program"]) == (0.75, "drawn")
-    assert (malformed["score"], malformed["groups"]["program"]) == (0.0, "report")
-    assert "its report is not that of a chart" in json.dumps(malformed)
+    for is_again in (False, True):
+        if is_again:
+            said = run_snellen(tmp_path, EVERY_LAYER, "unprotected", *programs)
+            assert "requests: 0 sent" in said.stderr
+        (samples,) = tmp_path.glob("out/*/samples.jsonl")
+        scored = {
+            record["id"]: (record["score"], record["groups"]["program"])
+            for record in map(json.loads, samples.read_text().splitlines())
+        }
+        assert scored == {"0": (0.75, "drawn"), "1": (0.0, "killed")}
+        failed = [
+            json.loads(line)
+            for line in samples.with_name("failures.jsonl").read_text().splitlines()
+        ]
+        why = {
+            record["id"]: (record["outcome"], record["passes"][0]["verdicts"][0]["output"])
+            for record in failed
+        }
+        assert {outcome for outcome, _ in why.values()} == {"failed"}
+        assert why["2"][1]["message"].startswith("its report is not that of a chart: ")
+        assert why["3"][1]["message"] == "its report ends half-way"
 
 
 def test_a_worker_that_cannot_start_leaves_nothing(

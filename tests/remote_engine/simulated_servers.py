@@ -70,7 +70,8 @@ class Server(RemoteModel):
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         self.active = 0
-        self.served = 0
+        self.faulty: list[tuple[float, bool]] = []
+        """When each fault was drawn or its timeout ended, and whether it was one."""
 
     async def answer(self, request: Request) -> Output:
         await self.admit()
@@ -81,9 +82,9 @@ class Server(RemoteModel):
                 kinds: tuple[FailureKind, ...] = ("server", "server", "connection", "timeout")
                 kind = kinds[int(4 * drawn / self.faults)]
                 await asyncio.sleep(self.timeout if kind == "timeout" else self.service_seconds())
+                self.faulty.append((asyncio.get_running_loop().time(), kind == "timeout"))
                 raise ModelError(kind, kind)
             await self.serve()
-            self.served += 1
             return Generated("A")
         finally:
             self.active -= 1
@@ -195,6 +196,23 @@ class Slots(Server):
 
 
 @dataclass
+class Abandoned(Slots):
+    """Slots whose clients wait for no longer than `patience` seconds. Requests that they gave up
+    leave the queue, or are served all the same (`is_blind`)."""
+
+    patience: float = 2.1
+    is_blind: bool = False
+
+    async def serve(self) -> None:
+        serving = asyncio.ensure_future(super().serve())
+        try:
+            async with asyncio.timeout(self.patience):
+                await (asyncio.shield(serving) if self.is_blind else serving)
+        except TimeoutError as error:
+            raise ModelError("timeout", "timeout") from error
+
+
+@dataclass
 class Thrashing(Server):
     """Gets slower than in proportion beyond `knee` requests at a time: it answers fewer a second
     the more it has."""
@@ -281,7 +299,7 @@ def simulate(
     async def main() -> None:
         questions = iter(range(count))
         watching = asyncio.create_task(watch())
-        flows = server.concurrency + max(1, server.concurrency // 16)
+        flows = server.concurrency + max(1, server.concurrency // 4)
         await asyncio.gather(*(flow(questions) for _ in range(flows)))
         watching.cancel()
 

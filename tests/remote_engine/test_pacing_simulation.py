@@ -6,9 +6,14 @@ requests in flight, which the window does not know.
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 import pytest
+from benchmarks.perf.faults import measured
 from benchmarks.perf.fixed_pool import FixedPool
 from simulated_servers import (
+    Abandoned,
     HardLimit,
     Quota,
     RateLimit,
@@ -20,25 +25,57 @@ from simulated_servers import (
     simulate,
 )
 
-SHARES = (0.002, 0.01, 0.02, 0.05, 0.1, 0.2)
+RELEASE = pytest.mark.release
+SHARES = (
+    0.002,
+    0.02,
+    0.2,
+    *(pytest.param(share, marks=RELEASE) for share in (0.01, 0.05, 0.1)),
+)
 STEADY = (0.3, 0.9)
 """The part of a run between its start and its last retries."""
 
 
-@pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize(("seconds", "width"), [(0.2, 256), (5.0, 16)])
-def test_independent_faults_cost_about_their_share(
-    share: float, seconds: float, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(faults: float) -> Run:
-        server = Server(seconds=seconds, faults=faults, timeout=seconds, concurrency=width)
-        return simulate(server, 8_000, monkeypatch)
+class Measured(NamedTuple):
+    """Answers a second, and the share of the faultless rate that they are to reach."""
 
-    faultless, faulty = run(0.0), run(share)
-    assert faulty.failed == 0
-    # The draw of 8,000 may hold 0.1 percentage points more faults.
-    least = 1 - 1.5 * (share + 0.001)
-    assert faulty.rate(*STEADY) >= least * faultless.rate(*STEADY)
+    rate: float
+    least: float
+
+
+@functools.cache
+def measured_run(seconds: float, width: int, share: float, seed: int, pool: bool) -> Measured:
+    """The drill of `benchmarks.perf faults` in simulated time."""
+    server = Server(
+        seconds=seconds, faults=share, timeout=2 * seconds, concurrency=width, seed=seed
+    )
+    window = FixedPool(width) if pool else None
+    with pytest.MonkeyPatch.context() as patch:
+        run = simulate(server, max(1_000, 32 * width), patch, window)
+    assert run.failed == 0
+    return Measured(*measured(run.answered, server.faulty, width))
+
+
+@pytest.mark.parametrize("pool", [False, True], ids=["ours", "fixed pool"])
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize(("seconds", "width"), [(0.2, 64), (1.0, 32), (5.0, 16)])
+def test_independent_faults_cost_about_their_share(
+    share: float, seconds: float, width: int, pool: bool
+) -> None:
+    for seed in range(2):
+        faultless = measured_run(seconds, width, 0.0, seed, pool).rate
+        faulty = measured_run(seconds, width, share, seed, pool)
+        assert faulty.rate >= faulty.least * faultless * (1 - 1e-9)
+
+
+def test_the_share_that_is_drawn_decides_whether_the_bar_is_met() -> None:
+    """Of 1,000 questions, also a fixed pool misses 1 - 1.5 x by x itself where more are drawn."""
+    share, missed = 0.002, 0
+    for seed in range(12):
+        faultless = measured_run(1.0, 32, 0.0, seed, pool=True).rate
+        kept = measured_run(1.0, 32, share, seed, pool=True).rate / faultless
+        missed += kept < (1 - 1.5 * share) / (1 + share / 4)
+    assert 2 <= missed <= 10, missed
 
 
 def test_timeouts_cost_their_seconds_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,10 +136,23 @@ LIMITED = {
     "8 at a time, others queue": Slots(seconds=0.2, spread=0.5, slots=8),
     "40 at a time, others queue": Slots(seconds=5, spread=1.0, slots=40),
     "150 at a time, others queue": Slots(seconds=0.2, spread=0.5, slots=150),
+    "12, others queue until they give up": Abandoned(seconds=1, spread=0.05, slots=12),
+    "12, which also serves those who gave up": Abandoned(
+        seconds=1, spread=0.05, slots=12, concurrency=32, is_blind=True
+    ),
+    "40, which also serves those who gave up": Abandoned(
+        seconds=1, spread=0.5, slots=40, patience=3, is_blind=True
+    ),
 }
 
 
-@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if "up" in name or number % 3 == 0 else RELEASE)
+        for number, name in enumerate(LIMITED)
+    ],
+)
 def test_a_limit_of_the_server_is_used_and_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     server = LIMITED[name]
     run = simulate(server, min(12_000, max(4_000, int(150 * server.capacity()))), monkeypatch)
@@ -120,7 +170,7 @@ def test_a_limit_is_used_as_by_the_best_fixed_pool(monkeypatch: pytest.MonkeyPat
         return HardLimit(seconds=1, spread=0.5, limit=40, faults=0.05, timeout=1)
 
     fixed = {
-        size: simulate(server(), 6_000, monkeypatch, FixedPool(size)) for size in (10, 40, 120)
+        size: simulate(server(), 2_500, monkeypatch, FixedPool(size)) for size in (10, 40, 120)
     }
     best = max(run.rate(*STEADY) for run in fixed.values())
     assert fixed[10].rate(*STEADY) < 0.3 * best
@@ -146,19 +196,26 @@ def test_a_server_that_thrashes_is_not_driven_into_it(
 
 
 @pytest.mark.parametrize(
-    "trouble", ["slow", "server", "rate_limit", "connection", "timeout"], ids=str
+    "trouble",
+    [
+        "slow",
+        "server",
+        "timeout",
+        *(pytest.param(one, marks=RELEASE) for one in ("rate_limit", "connection")),
+    ],
+    ids=str,
 )
 def test_a_server_that_recovers_is_used_to_the_full_again(
     trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = Recovering(seconds=0.2, spread=0.5, begin=3, end=6)
+    server = Recovering(seconds=0.2, spread=0.5, begin=2, end=5)
     if trouble == "slow":
         server.slowness = 10
     else:
         server.failing = trouble  # type: ignore[assignment]
-    run = simulate(server, 20_000, monkeypatch)
+    run = simulate(server, 12_000, monkeypatch)
     assert run.failed == 0
-    undisturbed = 20_000 / server.capacity() + 3
+    undisturbed = 12_000 / server.capacity() + 3
     assert run.seconds <= undisturbed + 12
     assert run.rate(0.7, 0.9) >= 0.95 * server.capacity()
 

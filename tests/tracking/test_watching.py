@@ -203,6 +203,7 @@ def test_models_that_a_server_loads_are_checkpoints(here: Path) -> None:
         assert "wants a key" in notes[0]
 
 
+@pytest.mark.release
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
 def test_lora_adapters_are_evaluated_over_their_base(here: Path) -> None:
     from peft import LoraConfig, get_peft_model

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from snellen.generated_code.chart_calls import (
@@ -97,12 +98,17 @@ def _things(thing: Any, read: ReadColours) -> Iterator[ColouredThing]:
         yield ColouredThing(thing, colours, read)
 
 
-def _colour(thing: Any) -> Iterable[Any]:
-    return (thing.get_color(),)
+def _one(attribute: str) -> ReadColours:
+    """The one colour that an attribute of matplotlib's has."""
+    return lambda thing: (getattr(thing, f"get_{attribute}")(),)
 
 
-def _face(thing: Any) -> Iterable[Any]:
-    return (thing.get_facecolor(),)
+def _all(attribute: str) -> ReadColours:
+    """The colours that an attribute has, one for each part."""
+    return lambda thing: tuple(getattr(thing, f"get_{attribute}")())
+
+
+_colour, _face, _faces = _one("color"), _one("facecolor"), _all("facecolor")
 
 
 def _plain_face(bar: Any) -> Iterable[Any]:
@@ -111,11 +117,7 @@ def _plain_face(bar: Any) -> Iterable[Any]:
 
 
 def _first_face(thing: Any) -> Iterable[Any]:
-    return tuple(thing.get_facecolor())[:1]
-
-
-def _faces(thing: Any) -> Iterable[Any]:
-    return tuple(thing.get_facecolor())
+    return tuple(_faces(thing))[:1]
 
 
 def _edges(thing: Any) -> Iterable[Any]:
@@ -144,14 +146,9 @@ def _self(read: ReadColours) -> Things:
 
 def _each(select: Callable[[Any], Iterable[Any]], read: ReadColours) -> Things:
     """The result holds several things."""
-
-    def things(
-        args: tuple[Any, ...], named: Mapping[str, Any], result: Any
-    ) -> Iterator[ColouredThing]:
-        for thing in select(result):
-            yield from _things(thing, read)
-
-    return things
+    return lambda args, named, result: chain.from_iterable(
+        _things(thing, read) for thing in select(result)
+    )
 
 
 def _mapped_or(read: ReadColours) -> Things:
@@ -178,10 +175,6 @@ def _collection(
     yield from _things(thing, _faces)
 
 
-def _itself(result: Any) -> Iterable[Any]:
-    return tuple(result)
-
-
 def _histogram_bars(result: Any) -> Iterator[Any]:
     """The bars or outlines of a histogram of one row of data or of several."""
     for patch in result[2]:
@@ -189,7 +182,7 @@ def _histogram_bars(result: Any) -> Iterator[Any]:
 
 
 _AXES: dict[str, Things] = {
-    "bar": _each(_itself, _plain_face),
+    "bar": _each(tuple, _plain_face),
     "scatter": _mapped_or(_first_face),
     "axhline": _result(_colour),
     "axvline": _result(_colour),
@@ -209,16 +202,16 @@ _AXES: dict[str, Things] = {
     "pcolor": _result(_map),
     "contour": _result(_map),
     "contourf": _result(_map),
-    "fill": _each(_itself, _face),
+    "fill": _each(tuple, _face),
     "broken_barh": _result(_faces),
     "tripcolor": _result(_map),
 }
 _AXES_3D: dict[str, Things] = {
     "scatter": _mapped_or(_faces),
-    "plot": _each(_itself, _colour),
+    "plot": _each(tuple, _colour),
     "plot_surface": _mapped_or(_first_face),
     "bar3d": _result(_first_face),
-    "bar": _each(_itself, _face),
+    "bar": _each(tuple, _face),
     "add_collection3d": _collection,
 }
 _SHAPES: dict[str, Things] = {
@@ -246,7 +239,7 @@ def _recorded_functions() -> Iterator[tuple[PlottingFunction, Things]]:
     yield PlottingFunction(lines, make_line, "line"), _each(lambda result: result[:1], _colour)
     for name, things in _AXES.items():
         yield PlottingFunction(axes.Axes, name, name), things
-    yield PlottingFunction(polar.PolarAxes, "plot", "plot polar"), _each(_itself, _colour)
+    yield PlottingFunction(polar.PolarAxes, "plot", "plot polar"), _each(tuple, _colour)
     yield PlottingFunction(polar.PolarAxes, "scatter", "scatter polar"), _AXES["scatter"]
     for function in network_functions():
         yield function, _NETWORKS[function.name]

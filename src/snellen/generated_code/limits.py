@@ -8,11 +8,11 @@ from msgspec import Struct
 
 MB = 1 << 20
 
-ProgramError = Literal["error", "timeout", "memory", "ended", "killed", "too_large", "report"]
+ProgramError = Literal["error", "timeout", "memory", "ended", "killed", "report"]
 """`error`: it raised an exception; `timeout`: it took too long, by the clock or the processor;
 `memory`: it asked for more than it may have; `ended`: it left before its picture could be drawn;
-`killed`: a signal ended it; `too_large`: its report is longer than a report may be;
-`report`: what it reported is not what a chart holds."""
+`killed`: a signal ended it; `report`: what it reported cannot be read, since it wrote that itself
+or drew more than can be compared."""
 
 
 class ProgramLimits(Struct, frozen=True):

@@ -70,11 +70,15 @@ def receive(
     """Read a message of at most `most` bytes until `deadline` (by the monotonic clock; None: for
     ever). `look` is called a few times a second, and may raise MessageLost.
 
-    Raises MessageLost, whose text is `gone`, `late`, `long` or `error: ` and a message."""
+    Raises MessageLost, whose text is `gone`, `late`, `cut` (either of them within a message),
+    `long`, or `error: ` and a message."""
     (length,) = _LENGTH.unpack(_read(file, _LENGTH.size, deadline, look))
     if (length & ~FAILED) > most:
         raise MessageLost("long")
-    data = _read(file, length & ~FAILED, deadline, look)
+    try:
+        data = _read(file, length & ~FAILED, deadline, look)
+    except MessageLost as error:
+        raise MessageLost("cut") if str(error) in {"gone", "late"} else error from error
     if length & FAILED:
         raise MessageLost(f"error: {data[:1000].decode(errors='replace')}")
     return data

@@ -112,7 +112,7 @@ class ProgramModel(ModelDefaults):
         self._try_promises()
         wanted: Wanted = "picture" if isinstance(request, Draw) else "contents"
         report = self._runner.run(request.text(), wanted)
-        if report.picture:
+        if report.picture and wanted == "picture":
             digest = digest_bytes(report.picture)
             return Drawn((digest,), data={digest: report.picture})
         text = msgspec.json.encode(structs.replace(report, picture=b"")).decode()

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from snellen.core.errors import MediaError
 from snellen.core.media import check_image
-from snellen.core.output import Generated
+from snellen.core.output import Failure, Generated, Output
 from snellen.generated_code.charts import (
     PROGRAM_LIBRARIES,
     ChartContents,
@@ -68,14 +68,24 @@ def check_report(data: bytes) -> bytes:
     return msgspec.msgpack.encode(report)
 
 
-def read_report(output: Generated) -> ProgramReport:
-    """The report in an output, which may be one that was stored before reports were checked."""
-    if len(output.text) > 2 * _MOST_CONTENTS:
-        return _unreadable(f"it is longer than {_MOST_CONTENTS // MB} MB")
-    try:
-        return msgspec.json.decode(output.text, type=ProgramReport)
-    except msgspec.MsgspecError as error:
-        return _unreadable(str(error))
+def read_report(output: Output) -> ProgramReport | Failure:
+    """The report in an output, which may be one that was stored before reports were checked. One
+    that cannot be read is no failure of the program, which may have written it itself."""
+    if isinstance(output, Failure):
+        return output
+    text = output.text if isinstance(output, Generated) else ""
+    if len(text) > 2 * _MOST_CONTENTS:
+        report = _unreadable(f"it is longer than {_MOST_CONTENTS // MB} MB")
+    else:
+        try:
+            report = msgspec.json.decode(text, type=ProgramReport)
+        except msgspec.MsgspecError as error:
+            report = _unreadable(str(error))
+    if report.failure is None and report.contents is None:
+        report = _unreadable("it holds none")
+    if report.failure is not None and report.failure.kind == "report":
+        return Failure("request", report.failure.message)
+    return report
 
 
 def _unreadable(why: str) -> ProgramReport:

@@ -51,7 +51,11 @@ class Protection(Struct, frozen=True):
     """Which layers the processes of a worker have."""
 
     holds: tuple[str, ...] = ()
-    missing: tuple[str, ...] = LAYERS
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The others."""
+        return tuple(name for name in LAYERS if name not in self.holds)
 
 
 def protect(
@@ -63,8 +67,7 @@ def protect(
     is an empty folder if the worker has namespaces of its own.
     """
     if not sys.platform.startswith("linux"):
-        are_set = limit_resources(limits)
-        return Protection((RESOURCE_LIMITS,), LAYERS[1:]) if are_set else Protection()
+        return Protection((RESOURCE_LIMITS,) if limit_resources(limits) else ())
     libc = ctypes.CDLL(None, use_errno=True)
     readable = (*_SYSTEM_FOLDERS, *_SYSTEM_FILES, *libraries)
     held = {
@@ -78,10 +81,7 @@ def protect(
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     held[LANDLOCK] = _restrict_files(libc, folder, libraries)
     held[FILTER] = filter_calls(libc)
-    return Protection(
-        tuple(name for name in LAYERS if held[name]),
-        tuple(name for name in LAYERS if not held[name]),
-    )
+    return Protection(tuple(name for name in LAYERS if held[name]))
 
 
 def limit_resources(limits: ProgramLimits) -> bool:
@@ -100,9 +100,7 @@ def limit_resources(limits: ProgramLimits) -> bool:
     }
     are_set = True
     for name, (soft, hard) in wanted.items():
-        number = getattr(resource, name, None)
-        if number is None:
-            continue
+        number = getattr(resource, name)
         # macOS knows RLIMIT_AS and refuses it.
         try:
             top = resource.getrlimit(number)[1]

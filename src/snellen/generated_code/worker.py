@@ -209,8 +209,9 @@ def _explain_loss(reason: str, status: int, limits: ProgramLimits) -> ProgramFai
     if reason == "processes":
         return ProgramFailure("killed", f"it started more than {limits.processes} processes")
     if reason == "long":
-        most = f"{limits.report_mb} MB"
-        return ProgramFailure("too_large", f"its report is long; it may have {most}")
+        return ProgramFailure("report", f"its report is longer than {limits.report_mb} MB")
+    if reason in {"cut", "error: "}:
+        return ProgramFailure("report", "its report ends half-way")
     if reason.startswith("error: "):
         return ProgramFailure("error", reason.removeprefix("error: "))
     if killer == signal.SIGXCPU:

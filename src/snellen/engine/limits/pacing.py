@@ -9,7 +9,8 @@ The window follows overload, not failures. Signs of overload are
   the window returns to the size before. At the start, while it doubles in each round trip (slow
   start), two round trips of that end the doubling, as in BBR (Cardwell et al. 2016, "full pipe").
 - more than half of a round trip's requests fail, in whatever way: it is halved, as in TCP (RFC
-  5681), and afterwards doubles again up to half of its old size.
+  5681), and afterwards doubles again up to half of its old size. If most of them timed out in a
+  window that is larger than before, they waited in a queue, and the size before is known to hold.
 
 All other failures (HTTP 5xx, resets, timeouts) are noise: they cost their own places and no more.
 """
@@ -41,6 +42,8 @@ _GAIN = 0.3
 """Share of the growth of the window by which the rate of answers must grow, or it is flat."""
 _LOSS = 0.7
 """Share of the earlier rate below which a larger window is too large at once."""
+_LATE = 0.2
+"""Share of timeouts in a round trip above which one flat round is a sign."""
 _ENOUGH = 48
 """Answers in a round trip from which one flat round is a sign; of smaller ones it takes two."""
 _MAX_FAILED_PROBES = 4
@@ -188,11 +191,15 @@ class ConcurrencyWindow:
                 # After many refusals the window is far beyond what the server takes.
                 self._reduce(0.5 if self._refused > self.size / 2 else _REDUCTION)
         elif kind in _FAULTS:
-            self._ended += 1
-            self._failed += 1
             self._failed_in_row += 1
             if self._failed_in_row >= _OUTAGE:
                 self.round_trip = math.inf
+            if kind == "timeout" and place.ordinal <= self._reduced_at:
+                # Sent into a larger window: it was reduced for that already.
+                return
+            self._ended += 1
+            self._failed += 1
+            self._timed_out += kind == "timeout"
             self._full += self.in_flight > self.size - 1.0
             if self._ended >= self._round_size:
                 self._end_round()
@@ -202,7 +209,7 @@ class ConcurrencyWindow:
         the time of this one says nothing."""
         self._round_size = max(self.size, float(INITIAL_WINDOW))
         self._round_begin = now
-        self._ended = self._failed = self._full = self._level = 0
+        self._ended = self._failed = self._timed_out = self._full = self._level = 0
         self._latency = 0.0
 
     def _end_round(self) -> None:
@@ -210,7 +217,11 @@ class ConcurrencyWindow:
         answered = self._ended - self._failed
         if self._failed > _NOISE * self._ended:
             self.round_trip = math.inf
-            self._reduce(_REDUCTION if self._rounds else 0.5)
+            known = math.inf if self._reference is None else self._reference.size
+            if self._timed_out > self._failed / 2 and self.size > 1.02 * known:
+                self._return_to_reference()
+            else:
+                self._reduce(_REDUCTION if self._rounds else 0.5)
         elif self._full >= 0.9 * self._ended:
             seconds = 0.0 if self._round_begin is None else now - self._round_begin
             self.round_trip = self._latency / answered
@@ -239,7 +250,8 @@ class ConcurrencyWindow:
         elif growth > 1.2:
             reference.gain = gain
             reference.flat_rounds += 1
-            needed = 1 if gain < _LOSS or self._ended >= _ENOUGH else 2
+            is_late = self._timed_out > _LATE * self._ended
+            needed = 1 if gain < _LOSS or is_late or self._ended >= _ENOUGH else 2
             return reference.flat_rounds >= needed
         return False
 
@@ -254,6 +266,7 @@ class ConcurrencyWindow:
         self._rounds = _ROUNDS * (2 - 2**self._failed_probes)
         self._pause_seconds = 0.0
         self._target, self._step = self.size, 0.0
+        self._reduced_at = self._sent
 
     def _reduce(self, factor: float) -> None:
         """Reduce the window. If that was not enough, the ceiling is the last size that was too

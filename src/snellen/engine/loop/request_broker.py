@@ -393,8 +393,9 @@ def concurrent_flows(models: Mapping[str, Model], *, may_stop: bool = False) -> 
     """Number of flows to drive at once. If a rule may stop the run, a local model gets two batches
     at a time: requests that are queued when the rule is met are wasted.
 
-    For a remote model the concurrency window limits the requests in flight, so a few more flows
-    than that are driven: some wait in the window's queue, others for a judge.
+    For a remote model the concurrency window limits the requests in flight, so a quarter more flows
+    than that are driven: some wait in the window's queue, others for a judge or for their retry,
+    whose place nobody would take otherwise.
     """
     main = models[MAIN]
     flows = model_concurrency(main)
@@ -407,7 +408,7 @@ def concurrent_flows(models: Mapping[str, Model], *, may_stop: bool = False) -> 
         for model in models.values()
         if isinstance(model, RemoteModel)
     }
-    return sum(accounts.values()) + max(1, flows // 16)
+    return sum(accounts.values()) + max(1, flows // 4)
 
 
 async def disconnect(*models: Model) -> None:

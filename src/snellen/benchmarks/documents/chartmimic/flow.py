@@ -53,7 +53,7 @@ RUBRIC = "chartmimic"
 RUN_CODE = "run_code"
 UNPROTECTED = "unprotected"
 """Value: also where what is promised of a program does not hold."""
-VERSION = "2"
+VERSION = "3"
 """Of the benchmark."""
 LOW_LEVEL, HIGH_LEVEL, OVERALL = "low_level", "high_level", "overall"
 EXECUTED = "executed"
@@ -65,11 +65,12 @@ _FENCE = "fenced as Python"
 
 
 class _Chart(NamedTuple):
-    """What came of a program."""
+    """What came of a program: the contents of its chart, or its failure; a `Failure` is none of
+    the program's and has no score."""
 
     verdict: Verdict
     contents: ChartContents | None = None
-    failure: ProgramFailure | None = None
+    failure: ProgramFailure | Failure | None = None
 
 
 def build_flow(
@@ -110,34 +111,27 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
     reference = msgspec.json.decode(sample.hint, type=Reference)
     whole = until_drawn(f"{reference.data_code}\n{program}" if reference.data_code else program)
     chart = yield from _run(whole, Ref(sample.id), "generated")
-    if isinstance(chart, Failure):
-        return build_record(
-            sample, (result,), failure_of=chart, unscored="failed", outcome="failed"
-        )
+    result = structs.replace(result, verdicts=(chart.verdict,))
+    if isinstance(chart.failure, Failure):
+        return build_record(sample, (result,), failure_of=chart.failure)
     if chart.failure is not None:
         verdict = structs.replace(chart.verdict, values={EXECUTED: 0.0})
         result = structs.replace(result, verdicts=(verdict,))
         return _without_chart(sample, result, chart.failure.kind, panel)
-    if chart.contents is None:
-        # Only a program that writes its own report says nothing of a chart.
-        result = structs.replace(result, verdicts=(chart.verdict,))
-        return _without_chart(sample, result, "ended", panel)
     expected_program = until_drawn(reference.program)
     expected = yield from _run(expected_program, Ref(sample.id, 1), REFERENCE)
-    if isinstance(expected, Failure):
-        return build_record(
-            sample, (result,), failure_of=expected, unscored="failed", outcome="failed"
-        )
     result = structs.replace(result, verdicts=(chart.verdict, expected.verdict))
-    if expected.contents is None:
+    if isinstance(expected.failure, Failure):
+        return build_record(sample, (result,), failure_of=expected.failure)
+    if chart.contents is None or expected.contents is None:
         # A reference that does not run here says nothing about the reply.
         return build_record(_with_end(sample, "no reference"), (result,), unscored="ungraded")
     charts = Charts(chart.contents, expected.contents, reference.is_graph)
     parts = yield from _compare_contents(charts, Ref(sample.id, 2))
     if isinstance(parts, Failure):
-        return build_record(
-            sample, (result,), failure_of=parts, unscored="failed", outcome="failed"
-        )
+        failed = Verdict(PROGRAM, parts, step="comparison")
+        result = structs.replace(result, verdicts=(*result.verdicts, failed))
+        return build_record(sample, (result,), failure_of=parts)
     low = mean_part(parts)
     values = {EXECUTED: 1.0, **parts, LOW_LEVEL: low}
     verdict = structs.replace(chart.verdict, values=values)
@@ -155,17 +149,12 @@ def _compare(sample: Sample, result: Pass, program: str, panel: JudgePanel) -> F
     return build_record(sample, (result,), score=(low + high) / 2, values=values)
 
 
-def _run(program: str, ref: Ref, step: str) -> Steps[_Chart | Failure]:
+def _run(program: str, ref: Ref, step: str) -> Steps[_Chart]:
     """Have a program run, whose report is kept as a verdict."""
     output: Output = yield Generate(messages=(user(Text(program)),), ref=ref, to=PROGRAM)
-    if isinstance(output, Failure):
-        return output
-    if not isinstance(output, Generated):
-        return _Chart(Verdict(PROGRAM, output, step=step))
     report = read_report(output)
-    if report.failure is not None:
-        # What was stored may be long, and is not worth to be kept in every record.
-        output = structs.replace(output, text=msgspec.json.encode(report).decode())
+    if isinstance(report, Failure):
+        return _Chart(Verdict(PROGRAM, report, step=step), failure=report)
     return _Chart(Verdict(PROGRAM, output, step=step), report.contents, report.failure)
 
 
@@ -195,9 +184,10 @@ def _judge(sample: Sample, program: str, reference: str, panel: JudgePanel) -> S
         if turn and stored is not None:
             break
         drawn = yield Draw(messages=(user(Text(each)),), ref=Ref(sample.id, turn), to=PROGRAM)
-        if isinstance(drawn, Failure):
-            return PanelVerdicts((Verdict(PROGRAM, drawn, step="picture"),))
         if not isinstance(drawn, Drawn):
+            report = read_report(drawn)
+            if isinstance(report, Failure):
+                return PanelVerdicts((Verdict(PROGRAM, report, step="picture"),))
             return PanelVerdicts(())
         digest = drawn.images[0]
         shown.append(MediaRef(digest, InlineSource(drawn.data.get(digest, b""))))
